@@ -1,0 +1,55 @@
+// Writes a Program operation by operation; what `lower` works with.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tw {
+
+class Builder {
+ public:
+  Builder(std::string name, const Isa& isa);
+
+  /// Attributes of an operation that are not values.
+  struct With {
+    int bits = 0;
+    Length offset = 0;
+    int64_t imm = 0;
+    Length bytes = 0;  ///< length of a vector result; zero: same as the first vector argument,
+                       ///< or the ISA's vector length
+  };
+  Value op(OpCode code, std::initializer_list<Value> args, With with, std::string hint = "",
+           Role role = Role::other);
+  Value op(OpCode code, std::initializer_list<Value> args = {}) { return op(code, args, With{}); }
+
+  Value arg(ArgField field);  ///< reads it here; cheap, so read again instead of keeping it
+  Value constant(int64_t value);
+  Value add(Value pointer, Length bytes, std::string hint = "");  ///< iadd_imm; 0 gives `pointer`
+
+  /// A loop of `count` iterations. `body` gets the parameters and returns the yields.
+  using Body = std::function<std::vector<Value>(const std::vector<Value>& params)>;
+  std::vector<Value> loop(std::string label, Value count, const std::vector<Value>& inits,
+                          const Body& body);
+  /// The same; the innermost loop over k, `macs` multiply-accumulates per iteration.
+  std::vector<Value> hot_loop(std::string label, Value count, const std::vector<Value>& inits,
+                              int64_t macs, const Body& body);
+  void branch(Value a, Compare compare, Value b, const std::function<void()>& then_body,
+              const std::function<void()>& else_body = {});
+
+  [[nodiscard]] const Isa& isa() const { return *program_.isa; }
+  [[nodiscard]] Type type(Value v) const { return program_.type(v); }
+  void rename(Value v, std::string hint, Role role);
+  Program finish();  ///< verified; throws std::logic_error if the lowering is wrong
+
+ private:
+  std::vector<Value> make_loop(std::string label, Value count, const std::vector<Value>& inits,
+                               bool hot, int64_t macs, const Body& body);
+  Program program_;
+  std::vector<Region*> regions_;
+};
+
+}  // namespace tw

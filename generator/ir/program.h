@@ -1,0 +1,129 @@
+// A Program: a function on an argument struct (tw_args). Structured loops around straight-line
+// operations on virtual registers, in SSA form: every value is defined once. Values that live
+// across a back edge are explicit loop parameters. The same structure serves every stage:
+//   lowered and ordered   operations only
+//   selected              an operation may be an instruction row (Op::row), n operations in one
+//   allocated             Program::registers gives each value a physical register
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/isa.h"
+#include "model/length.h"
+#include "model/operation.h"
+
+namespace tw {
+
+struct Type {
+  Kind kind = Kind::scalar;
+  Length bytes = 8;  ///< vectors: length; scalars: 8; predicates: lanes they govern times 1; tiles: 0
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+/// Why a value exists; for messages ("32 accumulators + 8 operands + 1 mask") and names.
+enum class Role { other, accumulator, operand, mask, address };
+
+using Value = int;  ///< index into Program::values; -1: none
+constexpr Value no_value = -1;
+
+struct ValueInfo {
+  Type type;
+  std::string name;  ///< a hint for readable output, not unique
+  Role role = Role::other;
+};
+
+struct Op {
+  OpCode code{};
+  std::vector<Value> results;  ///< a plain operation has at most one
+  std::vector<Value> args;
+  int bits = 0;        ///< lane width
+  Length offset;       ///< memory offset in bytes
+  int64_t imm = 0;     ///< constant, shift, lane or ArgField
+  /// Set by selection: the operation is this instruction. Then `code`, bits, offset and imm mean
+  /// nothing; results, args and immediates follow the row's operands and immediates in order.
+  const Row* row = nullptr;
+  std::vector<Length> immediates;
+};
+
+struct Loop;
+struct If;
+using Node = std::variant<Op, std::unique_ptr<Loop>, std::unique_ptr<If>>;
+
+struct Region {
+  std::vector<Node> nodes;
+};
+
+/// Runs `body` `count` times (zero: not at all).
+struct Loop {
+  Value count = no_value;
+  std::vector<Value> inits;    ///< before the first iteration
+  std::vector<Value> params;   ///< defined inside: the value at the start of an iteration
+  std::vector<Value> yields;   ///< defined inside: the value for the next iteration
+  std::vector<Value> results;  ///< defined outside: after the last iteration
+  Region body;
+  std::string label;           ///< "k", "m", "n": for people
+  bool hot = false;            ///< the innermost loop over k: no frame access, pipelined
+  int64_t macs = 0;            ///< multiply-accumulates per iteration (at vl = svl = 1); hot loops
+  Value counter = no_value;    ///< set by allocation: the register that counts down
+};
+
+enum class Compare { equal, not_equal, below, at_least };  ///< unsigned
+
+/// if (a cmp b) then ... else ...; no values leave the branches.
+struct If {
+  Value a = no_value;
+  Value b = no_value;
+  Compare compare = Compare::at_least;
+  Region then_body;
+  Region else_body;
+};
+
+struct Program {
+  std::string name;
+  const Isa* isa = nullptr;
+  std::vector<ValueInfo> values;
+  Value args = no_value;  ///< the function's only parameter: address of the tw_args
+  Region body;
+  int frame_slots = 0;  ///< 8-byte scalar slots of its own frame
+
+  /// Set by allocation, one per value: index into its register file; -1 for none.
+  std::vector<int> registers;
+  [[nodiscard]] bool allocated() const { return !registers.empty(); }
+  [[nodiscard]] const Type& type(Value v) const { return values[static_cast<size_t>(v)].type; }
+  Value add_value(Type type, std::string hint, Role role = Role::other) {
+    values.push_back({type, std::move(hint), role});
+    return static_cast<Value>(values.size()) - 1;
+  }
+};
+
+Region clone(const Region& region);
+Program clone(const Program& program);
+
+/// Calls f(Op&) on every operation, inner regions included, in program order.
+template <typename F>
+void for_each_op(Region& region, F&& f) {
+  for (Node& node : region.nodes) {
+    if (auto* op = std::get_if<Op>(&node)) {
+      f(*op);
+    } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      for_each_op((*loop)->body, f);
+    } else {
+      auto& branch = std::get<std::unique_ptr<If>>(node);
+      for_each_op(branch->then_body, f);
+      for_each_op(branch->else_body, f);
+    }
+  }
+}
+
+/// "v12 = dot4_u8s8(v3, v4, v5)": the whole Program for people.
+std::string to_text(const Program& program);
+
+/// Empty when the Program is well formed, else what is wrong: single definitions that dominate
+/// their uses, kinds and lengths that fit the operations, loop lists of equal length, and (for
+/// selected Programs) immediates that fit their rows.
+std::string verify(const Program& program);
+
+}  // namespace tw

@@ -1,0 +1,30 @@
+// What the numbers of an operand mean. A new type is a row in format.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tw {
+
+enum class ElementType { i4, i8, i32, f16, bf16, f32 };
+std::string_view name(ElementType type);
+int bits(ElementType type);
+
+/// Which values share a scale.
+enum class Granularity { none, row, channel, block };
+
+struct Format {
+  std::string_view name;     ///< "qai8dx", "qsi4cx", "qsi4c32": as in family names
+  ElementType element;
+  Granularity scales;
+  bool has_zero_point;       ///< asymmetric
+  bool quantized_on_the_fly; ///< an LHS that its packer quantizes from floats
+  int block;                 ///< default block length (values along k), 0: no blocks
+};
+
+const Format* find_format(std::string_view name);
+const std::vector<Format>& formats();
+
+}  // namespace tw

@@ -1,0 +1,96 @@
+// How a packed operand lies in memory. The single source: packers, sizes, offsets, the kernel's
+// loads, the id and the documentation are all derived from a Layout.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/format.h"
+#include "model/length.h"
+
+namespace tw {
+
+enum class Side { lhs, rhs };
+
+/// What a field holds, for each row (lhs) or column (rhs) of a panel.
+enum class FieldKind {
+  data,         ///< the codes
+  sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32
+  zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it)
+  scales,       ///< f32 or f16
+  bias          ///< f32
+};
+
+struct Field {
+  FieldKind kind = FieldKind::data;
+  ElementType type = ElementType::i8;
+  int factor = 1;          ///< sums only
+  int repeat = 1;          ///< each value stands this many times in a row (ready-made vectors)
+  bool per_block = false;  ///< once per block of k instead of once per panel
+};
+
+/// Which two 4-bit codes share a byte.
+enum class NibblePair {
+  none,    ///< 8-bit codes
+  depth,   ///< low: k, high: k + kr, of the same row
+  column,  ///< high: column c, low: column c + (columns of one vector), same k
+};
+
+/// Order of the codes, all panels alike, k in groups:
+///   none    [k / kr][row][kr bytes]
+///   depth   [k / (2 kr)][row][kr bytes]
+///   column  [k / kr][vector][segment s of vl][16 / kr columns][kr bytes]; a vector's high nibbles
+///           are columns ((2 v + 0) * vl + s) * (16 / kr) + j, its low nibbles
+///           ((2 v + 1) * vl + s) * (16 / kr) + j, where vl = panel's vector length / 16 bytes.
+struct DataOrder {
+  int kr = 4;
+  NibblePair pair = NibblePair::none;
+  bool low_unsigned = false;   ///< low nibble holds code + 8
+  bool high_unsigned = false;  ///< high nibble holds code + 8
+};
+
+struct Layout {
+  Side side = Side::rhs;
+  ElementType element = ElementType::i8;
+  Length panel = 1;     ///< rows (lhs) or columns (rhs) of one panel
+  DataOrder order;
+  int k_multiple = 32;  ///< k is padded with code 0 up to a multiple of this
+  int block = 0;        ///< values of k that share block fields; 0: no blocks
+  /// In memory order. Fields with per_block (data always moves with them when block != 0) are
+  /// repeated for every block; the others stand once, before or after the blocks.
+  std::vector<Field> fields;
+
+  friend bool operator==(const Layout&, const Layout&);
+};
+
+/// Canonical text, "rhs i4 n32 k4 pair=depth u.u k%32 [data|sums:i32*1|scales:f32|bias:f32]".
+std::string canonical(const Layout& layout);
+/// 64-bit FNV-1a of canonical(). Complete only together with the vector length it was packed at.
+uint64_t id(const Layout& layout);
+
+/// k rounded up to k_multiple (and to whole blocks).
+int64_t padded_k(const Layout& layout, int64_t k);
+/// Bytes of the codes of one panel for `k` values (already padded).
+Length data_bytes(const Layout& layout, int64_t padded);
+/// Bytes of one panel with all its fields; the panel stride.
+Length panel_bytes(const Layout& layout, int64_t k);
+/// Bytes that one block (or the whole panel when block == 0) of `kind`'s field takes.
+Length field_bytes(const Layout& layout, const Field& field, int64_t padded);
+/// Byte offset in the panel of field `index` (of block `b` when it is per block).
+Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0);
+/// Bytes from a block's start to the next one's.
+Length block_bytes(const Layout& layout);
+/// Index of the first field of that kind, -1 if there is none.
+int field_index(const Layout& layout, FieldKind kind);
+
+/// Where the code of (row, k) is: byte offset from the panel's start, and the bit shift in it.
+struct CodePlace {
+  int64_t byte = 0;
+  int shift = 0;            ///< 0, or 4 for a high nibble
+  bool is_unsigned = false; ///< stored as code + 8
+};
+CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
+                     VectorLength vl);
+
+}  // namespace tw

@@ -1,0 +1,74 @@
+// One resolved line of a spec: everything that `lower` needs to write a Program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/format.h"
+#include "model/isa.h"
+#include "model/layout.h"
+
+namespace tw {
+
+enum class Technique { dot, mmla, fma, outer };
+std::string_view name(Technique technique);
+
+struct Tile {
+  int64_t m = 1;
+  Length n = 1;
+};
+
+/// Choices inside a kernel that change speed only.
+struct Knobs {
+  int unroll_k = 32;     ///< k values per iteration of the main loop
+  int accumulators = 1;  ///< independent sets of accumulators (k is dealt out to them in turn)
+  bool prefetch = true;  ///< prefetch the packed rhs at the driver's distance
+  bool paired_loads = false;  ///< assembly: ldp-like pairs instead of longer register lists
+  std::string core;      ///< core table to schedule for; empty: the ISA's default
+};
+
+struct Family {
+  std::string name;  ///< "matmul_clamp_f32_qai8dxp_qsi4cxp"
+  const Format* lhs = nullptr;
+  const Format* rhs = nullptr;
+  ElementType dst = ElementType::f32;
+  std::vector<std::string> lhs_from;  ///< "f32", "f16", "bf16": packers to generate
+  std::vector<std::string> rhs_from;  ///< "nxk", "kxn"
+};
+
+struct Variant {
+  Family family;
+  Layout lhs;
+  Layout rhs;
+  Tile tile;
+  Knobs knobs;
+  Technique technique = Technique::dot;
+  const Isa* isa = nullptr;
+  bool print_c = true;
+  bool print_assembly = true;
+  Where where;       ///< of the kernel entry
+  Where tile_where;  ///< of its tile
+
+  /// "matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm", without prefix and printer suffix;
+  /// knobs that differ from the defaults are appended. For people: nothing parses it.
+  [[nodiscard]] std::string name() const;
+};
+
+/// Panels as a spec asks for them; zero: choose what the technique and the ISA like.
+struct Panels {
+  Length lhs = 0;
+  Length rhs = 0;
+  int kr = 0;
+};
+
+/// The layouts of both operands, from formats, technique and ISA alone (so that kernels agree on
+/// them). Throws std::invalid_argument with what would be legal, e.g. for a kr that the
+/// instruction cannot eat.
+struct LayoutPair {
+  Layout lhs;
+  Layout rhs;
+};
+LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique,
+                          const Isa& isa, const Panels& panels);
+
+}  // namespace tw

@@ -1,0 +1,72 @@
+/* Everything that generated code includes: the argument struct of every kernel and packer.
+ * C11 and C++; no dependencies beyond the C library's headers. Structs grow only at their ends. */
+#ifndef TILEWRIGHT_KERNEL_H
+#define TILEWRIGHT_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a matrix-multiplication kernel gets. It computes dst[0..m) x [0..n), any part of a larger
+ * output: the caller advances lhs, rhs, dst and bias to that part.
+ * Strides are in bytes. Packed operands are described by the kernel's registry row (layout ids).
+ * Memory: packed panels are read to their ends; dst and bias never beyond m, n. No alignment is
+ * required, 64 bytes is preferred. A kernel allocates nothing, keeps no state, starts no threads. */
+typedef struct tw_args {
+  size_t size;               /* sizeof(struct tw_args) as the caller knows it */
+  size_t m;                  /* rows of dst to compute */
+  size_t n;                  /* columns of dst to compute */
+  size_t k;                  /* depth, as given to the packers (not padded) */
+  size_t block;              /* values of k that share a scale; 0: formats without blocks */
+  const void *lhs;           /* packed: first panel; else first row */
+  size_t lhs_stride;         /* from panel to panel (packed) or row to row */
+  const void *const *lhs_rows; /* indirection: one pointer a row; null: not used */
+  const void *lhs_zero;      /* row pointers equal to this are not offset */
+  size_t lhs_offset;         /* added to every other row pointer, bytes */
+  const void *rhs;           /* first packed panel */
+  size_t rhs_stride;         /* from panel to panel */
+  void *dst;
+  size_t dst_stride;         /* from row to row */
+  const void *bias;          /* n values of the output's computation type (f32); null: packed one */
+  float min, max;            /* clamp, applied last, before any rounding to the output's type */
+  int32_t output_zero;       /* int8 outputs: zero point */
+  int32_t reserved;
+  const void *lookup;        /* lookup table of formats that need one */
+  uint64_t flags;            /* TW_FLAG_...; unknown bits must be 0 */
+  size_t rhs_prefetch;       /* distance in bytes at which the packed rhs is prefetched; 0: off in
+                                effect (the line being read) */
+} tw_args;
+
+typedef void (*tw_kernel_fn)(const tw_args *args);
+
+/* What a packer gets. One call packs rows [row_begin, row_end) of the operand (columns of the
+ * output for rhs); row_begin is a multiple of the panel, so that slices are independent. */
+typedef struct tw_pack_args {
+  size_t size;
+  size_t rows;               /* rows of the whole operand: m (lhs) or n (rhs) */
+  size_t k;                  /* depth */
+  size_t row_begin, row_end; /* the slice to pack */
+  size_t block;
+  const void *source;        /* the whole operand's first value */
+  size_t source_stride;      /* bytes from row to row: lhs and nxk a row of k values, kxn a row of
+                                n values */
+  const float *scales;       /* rhs: one per row of the operand; lhs: not used */
+  const float *bias;         /* rhs: one per row of the operand, or null for zeros */
+  void *packed;              /* the whole packed operand's first panel */
+  size_t packed_stride;      /* from panel to panel */
+  uint64_t flags;            /* TW_PACK_... */
+} tw_pack_args;
+
+typedef void (*tw_packer_fn)(const tw_pack_args *args);
+
+/* 4-bit sources: nibbles hold code + 8 (0..15) instead of two's complement. */
+#define TW_PACK_UNSIGNED_NIBBLES ((uint64_t)1)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

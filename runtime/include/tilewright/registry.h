@@ -1,0 +1,89 @@
+/* The registry row: the single source for declaration, dispatch, test, benchmark and docs.
+ * Rows are generated; see generated/registry.c. */
+#ifndef TILEWRIGHT_REGISTRY_H
+#define TILEWRIGHT_REGISTRY_H
+
+#include "tilewright/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Run-time features, as bits. x86: cpuid and XCR0; AArch64: hwcaps. */
+typedef uint64_t tw_features;
+#define TW_FEATURE_AVX2 ((tw_features)1 << 0)
+#define TW_FEATURE_FMA ((tw_features)1 << 1)
+#define TW_FEATURE_F16C ((tw_features)1 << 2)
+#define TW_FEATURE_AVXVNNI ((tw_features)1 << 3)
+#define TW_FEATURE_AVX512F ((tw_features)1 << 4)
+#define TW_FEATURE_AVX512BW ((tw_features)1 << 5)
+#define TW_FEATURE_AVX512DQ ((tw_features)1 << 6)
+#define TW_FEATURE_AVX512VL ((tw_features)1 << 7)
+#define TW_FEATURE_AVX512VNNI ((tw_features)1 << 8)
+#define TW_FEATURE_AVX512BF16 ((tw_features)1 << 9)
+#define TW_FEATURE_BMI2 ((tw_features)1 << 10)
+#define TW_FEATURE_NEON ((tw_features)1 << 32)
+#define TW_FEATURE_DOTPROD ((tw_features)1 << 33)
+#define TW_FEATURE_I8MM ((tw_features)1 << 34)
+#define TW_FEATURE_FP16 ((tw_features)1 << 35)
+#define TW_FEATURE_BF16 ((tw_features)1 << 36)
+#define TW_FEATURE_SVE ((tw_features)1 << 37)
+#define TW_FEATURE_SVE2 ((tw_features)1 << 38)
+#define TW_FEATURE_SME ((tw_features)1 << 39)
+#define TW_FEATURE_SME2 ((tw_features)1 << 40)
+/* A feature this build has no name for: never present. */
+#define TW_FEATURE_UNKNOWN ((tw_features)1 << 63)
+
+/* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
+ * fixed + scalable * (vector length / 16 bytes). */
+typedef struct tw_layout {
+  uint64_t id;               /* 64-bit hash of `text` */
+  const char *text;          /* canonical text */
+  size_t panel, panel_scalable; /* rows (lhs) or columns (rhs) of a panel */
+  size_t k_multiple;         /* k is padded to a multiple of this */
+  size_t block;              /* 0: no blocks */
+  /* bytes of a panel = panel rows * (padded k * data_bits / 8 + per_row_bytes
+   *                                  + blocks * per_row_block_bytes) */
+  size_t data_bits;
+  size_t per_row_bytes;
+  size_t per_row_block_bytes;
+} tw_layout;
+
+typedef struct tw_kernel {
+  const char *name;          /* for people; nothing parses it */
+  const char *family;
+  const char *isa;
+  const char *printer;       /* "intrinsics" or "assembly" */
+  const char *technique;
+  const char *spec;          /* "specs/x.yaml:9:5" */
+  tw_kernel_fn run;          /* null: not built into this binary (another architecture) */
+  tw_features features;      /* all must be present */
+  const tw_layout *lhs, *rhs;
+  size_t tile_m, tile_n, tile_n_scalable;
+  size_t unroll_k, accumulators;
+  size_t vector_registers;   /* of the register file that holds accumulators: most live at once */
+  double macs_per_cycle;     /* of the ISA's default core model, hot loop; the simple cost model */
+  uint64_t content_hash;     /* of the kernel's printed source */
+} tw_kernel;
+
+typedef struct tw_packer {
+  const char *name;
+  const char *operand;       /* "lhs" or "rhs" */
+  const char *source;        /* "f32" (lhs), "nxk" or "kxn" (rhs) */
+  const char *isa;
+  tw_packer_fn run;          /* null: not built */
+  tw_features features;
+  const tw_layout *layout;
+  uint64_t content_hash;
+} tw_packer;
+
+/* Generated. Rows of one family stand together; null-terminated by count. */
+extern const tw_kernel tw_generated_kernels[];
+extern const size_t tw_generated_kernel_count;
+extern const tw_packer tw_generated_packers[];
+extern const size_t tw_generated_packer_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
