@@ -1,0 +1,129 @@
+// Layouts follow from what the ISA multiplies: signed or unsigned operands, and how deep.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "model/variant.h"
+
+namespace tw {
+namespace {
+
+constexpr int segment_bytes = 16;  // a 128-bit part of a vector
+
+/// What a multiply-accumulate instruction wants of its operands.
+struct Appetite {
+  OpCode code;
+  std::vector<int> kr;      ///< legal depths, the preferred one first
+  int64_t lhs_rows;         ///< rows that one LHS operand holds
+  Length rhs_columns;       ///< columns that one packed RHS vector holds (both nibbles)
+  NibblePair pair;
+  bool high_unsigned;
+};
+
+Appetite appetite(Technique technique, const Isa& isa, int kr) {
+  const Length vector = isa.vector_bytes;
+  if (technique == Technique::dot) {
+    // An unsigned operand takes offset nibbles as they are: low k, high k + 4, one register each.
+    if (isa.has(OpCode::dot4_u8s8)) {
+      return {OpCode::dot4_u8s8, {4}, 1, vector.divided(4), NibblePair::depth, true};
+    }
+    // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
+    if (isa.has(OpCode::dot4_s8s8)) {
+      const int depth = kr != 0 ? kr : 8;
+      return {OpCode::dot4_s8s8, {8, 4}, 1, (vector * 2).divided(depth), NibblePair::column, false};
+    }
+  }
+  if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
+    return {OpCode::mmla_s8s8, {8}, 2, (vector * 2).divided(8), NibblePair::column, false};
+  }
+  throw std::invalid_argument(
+      fmt::format("technique {} is not possible on {}: it has no instruction for it",
+                  name(technique), isa.name));
+}
+
+void check_kr(const Appetite& wants, const Isa& isa, int kr) {
+  std::string legal;
+  for (const int option : wants.kr) {
+    if (option == kr) return;
+    legal += (legal.empty() ? "" : " or ") + std::to_string(option);
+  }
+  throw std::invalid_argument(fmt::format("kr {} does not fit {} on {}, which eats kr {}", kr,
+                                          info(wants.code).name, isa.name, legal));
+}
+
+void check_panels(const Appetite& wants, const Isa& isa, const Panels& panels) {
+  if (!panels.lhs.is_fixed() || panels.lhs.fixed % wants.lhs_rows != 0 || panels.lhs.fixed < 1) {
+    throw std::invalid_argument(
+        fmt::format("lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
+                    to_string(panels.lhs), info(wants.code).name, isa.name, wants.lhs_rows));
+  }
+  if (ratio(panels.rhs, wants.rhs_columns) < 1) {
+    throw std::invalid_argument(fmt::format(
+        "rhs panel {} does not fit {} on {}: panels of whole vectors, multiples of {} columns",
+        to_string(panels.rhs), info(wants.code).name, isa.name, to_string(wants.rhs_columns)));
+  }
+}
+
+Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& panels) {
+  // Codes are multiplied by (code + 8) for unsigned nibbles; -8 * sum takes that back. It is what
+  // the accumulators start from, so it is stored as often as an accumulator wants it: twice for a
+  // 2x2 accumulator, in halves where two lanes add up to one output.
+  const bool two_lanes = wants.code == OpCode::dot4_s8s8 && panels.kr == 8;
+  const Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -4 : -8,
+                   wants.code == OpCode::mmla_s8s8 ? 2 : 1, true};
+  Layout layout;
+  layout.side = Side::lhs;
+  layout.element = format.element;
+  layout.panel = panels.lhs;
+  layout.order.kr = panels.kr;
+  layout.block = format.block;
+  layout.fields = {{FieldKind::data, ElementType::i8, 1, 1, true}, sums};
+  if (format.has_zero_point) {
+    layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});
+  }
+  layout.fields.push_back(
+      {FieldKind::scales, ElementType::f32, 1, 1, format.scales == Granularity::block});
+  return layout;
+}
+
+Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& panels) {
+  Layout layout;
+  layout.side = Side::rhs;
+  layout.element = format.element;
+  layout.panel = panels.rhs;
+  layout.order = {panels.kr, wants.pair, true, wants.high_unsigned};
+  layout.block = format.block;
+  const Field data{FieldKind::data, format.element, 1, 1, true};
+  const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
+  if (format.scales == Granularity::block) {
+    layout.fields = {{FieldKind::scales, ElementType::f16, 1, 1, true}, data, bias};
+  } else {
+    layout.fields = {data,
+                     {FieldKind::sums, ElementType::i32, 1, 1, false},
+                     {FieldKind::scales, ElementType::f32, 1, 1, false},
+                     bias};
+  }
+  return layout;
+}
+
+}  // namespace
+
+LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique,
+                          const Isa& isa, const Panels& wanted) {
+  if (rhs.element != ElementType::i4 || lhs.element != ElementType::i8 || lhs.block != rhs.block) {
+    throw std::invalid_argument(
+        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx "
+                    "and qsi8d32 with qsi4c32",
+                    lhs.name, rhs.name));
+  }
+  const Appetite wants = appetite(technique, isa, wanted.kr);
+  Panels panels = wanted;
+  if (panels.kr == 0) panels.kr = wants.kr.front();
+  if (panels.lhs == Length{}) panels.lhs = wants.lhs_rows;
+  if (panels.rhs == Length{}) panels.rhs = wants.rhs_columns;
+  check_kr(wants, isa, panels.kr);
+  check_panels(wants, isa, panels);
+  return {lhs_layout(lhs, wants, panels), rhs_layout(rhs, wants, panels)};
+}
+
+}  // namespace tw

@@ -1,0 +1,47 @@
+#include "model/format.h"
+
+namespace tw {
+
+std::string_view name(ElementType type) {
+  switch (type) {
+    case ElementType::i4: return "i4";
+    case ElementType::i8: return "i8";
+    case ElementType::i32: return "i32";
+    case ElementType::f16: return "f16";
+    case ElementType::bf16: return "bf16";
+    case ElementType::f32: return "f32";
+  }
+  return "?";
+}
+
+int bits(ElementType type) {
+  switch (type) {
+    case ElementType::i4: return 4;
+    case ElementType::i8: return 8;
+    case ElementType::f16:
+    case ElementType::bf16: return 16;
+    case ElementType::i32:
+    case ElementType::f32: return 32;
+  }
+  return 0;
+}
+
+const std::vector<Format>& formats() {
+  static const std::vector<Format> table = {
+      // name, element, scales, zero point, quantized on the fly, block
+      {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
+      {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
+      {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
+      {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
+  };
+  return table;
+}
+
+const Format* find_format(std::string_view wanted) {
+  for (const Format& format : formats()) {
+    if (format.name == wanted) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace tw
