@@ -1,0 +1,19 @@
+// Types of operations' results: the one rule that Builder, verifier and interpreter share.
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tw {
+
+/// The kind that a letter of OpInfo::args or OpInfo::result stands for.
+Kind kind_of(char letter);
+
+/// Type of what `code` makes (a scalar for operations without a result).
+/// `bytes` is the length of a vector result, or of the vectors that a predicate governs; zero: the
+/// length of the first vector argument or, without one, the ISA's vector length.
+Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args,
+                 const Isa& isa);
+
+}  // namespace tw
