@@ -65,6 +65,13 @@ std::vector<Value> Builder::loop(std::string label, Value count, const std::vect
   return make_loop(std::move(label), count, inits, false, 0, body);
 }
 
+std::vector<Value> Builder::stepped_loop(std::string label, Value count, Length step,
+                                         const std::vector<Value>& inits, const Body& body) {
+  std::vector<Value> results = make_loop(std::move(label), count, inits, false, 0, body);
+  std::get<std::unique_ptr<Loop>>(regions_.back()->nodes.back())->step = step;
+  return results;
+}
+
 std::vector<Value> Builder::hot_loop(std::string label, Value count,
                                      const std::vector<Value>& inits, int64_t macs,
                                      const Body& body) {

@@ -34,7 +34,10 @@ class Builder {
   using Body = std::function<std::vector<Value>(const std::vector<Value>& params)>;
   std::vector<Value> loop(std::string label, Value count, const std::vector<Value>& inits,
                           const Body& body);
-  /// The same; the innermost loop over k, `macs` multiply-accumulates per iteration.
+  /// A loop of ceil(count / step) iterations.
+  std::vector<Value> stepped_loop(std::string label, Value count, Length step,
+                                  const std::vector<Value>& inits, const Body& body);
+  /// The same as loop(); the innermost loop over k, `macs` multiply-accumulates per iteration.
   std::vector<Value> hot_loop(std::string label, Value count, const std::vector<Value>& inits,
                               int64_t macs, const Body& body);
   void branch(Value a, Compare compare, Value b, const std::function<void()>& then_body,

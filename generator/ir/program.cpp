@@ -8,6 +8,7 @@ static Node clone(const Node& node) {
     const Loop& from = **loop;
     auto to = std::make_unique<Loop>();
     to->count = from.count;
+    to->step = from.step;
     to->inits = from.inits;
     to->params = from.params;
     to->yields = from.yields;

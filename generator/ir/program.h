@@ -56,9 +56,11 @@ struct Region {
   std::vector<Node> nodes;
 };
 
-/// Runs `body` `count` times (zero: not at all).
+/// Runs `body` ceil(count / step) times (zero: not at all): a loop over rows steps by the tile.
+/// In assembly: subtract step from the counter, go on while it was above step (unsigned).
 struct Loop {
   Value count = no_value;
+  Length step = 1;             ///< hot loops: always 1
   std::vector<Value> inits;    ///< before the first iteration
   std::vector<Value> params;   ///< defined inside: the value at the start of an iteration
   std::vector<Value> yields;   ///< defined inside: the value for the next iteration

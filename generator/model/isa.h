@@ -95,7 +95,8 @@ struct Row {
 /// {o} byte offset, {bytes} frame size.
 struct AssemblyRules {
   std::vector<std::string> skip_if_zero;   ///< go to {label} when {n} is 0
-  std::vector<std::string> loop_end;       ///< decrement {n}, go to {label} unless it became 0
+  std::vector<std::string> loop_end;       ///< subtract {step} from {n}, go to {label} if {n} was
+                                           ///< above {step} (unsigned)
   std::vector<std::string> jump;           ///< go to {label}
   std::map<std::string, std::vector<std::string>> branch;  ///< "equal", "not_equal", "below",
                                                            ///< "at_least": {a} {b} {label}
