@@ -1,0 +1,44 @@
+// qai8dx in plain C++: a row of floats to int8 codes with a scale and a zero point of its own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tw::test {
+
+/// value = scale * (code - zero_point)
+struct QuantizedRow {
+  std::vector<int8_t> codes;
+  int32_t zero_point = 0;
+  float scale = 1;
+};
+
+/// Every operation below is one f32 rounding (to nearest even), in this order; no fma.
+inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k) {
+  float lowest = 0;
+  float highest = 0;
+  for (size_t i = 0; i < k; ++i) {
+    lowest = std::min(lowest, row[i]);
+    highest = std::max(highest, row[i]);
+  }
+  const float inverse = lowest == highest ? 1.0F : 255.0F / (highest - lowest);
+  const float a = lowest * inverse;
+  const float b = highest * inverse;
+  const float low_end = -128.0F - a;
+  const float high_end = 127.0F - b;
+  const float zero = (-128.0F + a) + (127.0F + b) > 0 ? low_end : high_end;
+
+  QuantizedRow result;
+  result.zero_point = static_cast<int32_t>(std::nearbyint(std::clamp(zero, -128.0F, 127.0F)));
+  result.scale = 1.0F / inverse;
+  for (size_t i = 0; i < k; ++i) {
+    const float code = std::nearbyint(row[i] * inverse) + static_cast<float>(result.zero_point);
+    result.codes.push_back(static_cast<int8_t>(std::clamp(code, -128.0F, 127.0F)));
+  }
+  return result;
+}
+
+}  // namespace tw::test
