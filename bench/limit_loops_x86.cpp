@@ -1,0 +1,129 @@
+// The loops behind machine_limits.h on x86-64. AVX-512 where the CPU has it, else SSE2 reads.
+#include <immintrin.h>
+
+#include "machine_limits.h"
+
+namespace tw::bench {
+namespace {
+
+// 24 accumulators: more than latency x throughput of any core (4 x 2 on Zen 5).
+constexpr int accumulators = 24;
+
+__attribute__((target("avx512f,avx512vnni"))) void run_vpdpbusd(long iterations) {
+  asm volatile(
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"
+      "vpxord %%zmm\\i, %%zmm\\i, %%zmm\\i\n"
+      ".endr\n"
+      ".p2align 6\n"
+      "1:\n"
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n"
+      "vpdpbusd %%zmm31, %%zmm30, %%zmm\\i\n"
+      ".endr\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      "vzeroupper\n"
+      : "+r"(iterations)
+      :
+      : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",
+        "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",
+        "zmm20", "zmm21", "zmm22", "zmm23", "zmm30", "zmm31");
+}
+
+/// Reads `streams` equal parts of the buffer side by side, prefetching `ahead` bytes (0: not).
+template <int streams, int ahead>
+__attribute__((target("avx512f"))) long read512(const std::byte* data, size_t bytes) {
+  const size_t part = bytes / streams / 128 * 128;
+  __m512i sum[2 * streams];
+  for (auto& s : sum) s = _mm512_setzero_si512();
+  for (size_t i = 0; i < part; i += 128) {
+    for (int s = 0; s < streams; ++s) {
+      const std::byte* p = data + static_cast<size_t>(s) * part + i;
+      if constexpr (ahead > 0) {
+        _mm_prefetch(reinterpret_cast<const char*>(p) + ahead, _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(p) + ahead + 64, _MM_HINT_T0);
+      }
+      sum[2 * s] = _mm512_xor_si512(sum[2 * s], _mm512_loadu_si512(p));
+      sum[2 * s + 1] = _mm512_xor_si512(sum[2 * s + 1], _mm512_loadu_si512(p + 64));
+    }
+  }
+  for (int s = 1; s < 2 * streams; ++s) sum[0] = _mm512_xor_si512(sum[0], sum[s]);
+  long words[8];
+  _mm512_storeu_si512(words, sum[0]);
+  return words[0];
+}
+
+long read128(const std::byte* data, size_t bytes) {
+  __m128i sum[4] = {};
+  for (size_t i = 0; i + 64 <= bytes; i += 64) {
+    for (int j = 0; j < 4; ++j) {
+      sum[j] = _mm_xor_si128(
+          sum[j], _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + i) + j));
+    }
+  }
+  return _mm_cvtsi128_si64(
+      _mm_xor_si128(_mm_xor_si128(sum[0], sum[1]), _mm_xor_si128(sum[2], sum[3])));
+}
+
+__attribute__((target("avx512f"))) void copy512(std::byte* to, const std::byte* from,
+                                                size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
+  }
+  _mm_sfence();
+}
+
+void copy128(std::byte* to, const std::byte* from, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  }
+  _mm_sfence();
+}
+
+bool has_avx512() { return __builtin_cpu_supports("avx512f") != 0; }
+
+}  // namespace
+
+double clock_ghz(long adds) {
+  long n = adds / 32;
+  const double start = now();
+  // Register operands: some cores fold chains of adds of constants when renaming.
+  asm volatile(
+      ".p2align 6\n"
+      "1:\n"
+      ".rept 32\n"
+      "add %%rcx, %%rax\n"
+      ".endr\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      : "+r"(n)
+      :
+      : "rax", "rcx", "cc");
+  return static_cast<double>(adds / 32 * 32) / (now() - start) / 1e9;
+}
+
+PeakLoop peak_loop() {
+  // 64 MACs an instruction; every core with AVX512-VNNI starts at least one a cycle.
+  if (__builtin_cpu_supports("avx512vnni") != 0) {
+    return {"vpdpbusd zmm", 64, accumulators, 63, run_vpdpbusd};
+  }
+  return {};
+}
+
+const ReadLoop* read_loops() {
+  static const ReadLoop wide[] = {{"zmm loads, 1 stream", read512<1, 0>},
+                                  {"zmm loads, 2 streams", read512<2, 0>},
+                                  {"zmm loads, 4 streams", read512<4, 0>},
+                                  {"zmm loads, 1 stream, prefetch 512 B ahead", read512<1, 512>},
+                                  {"zmm loads, 1 stream, prefetch 2 KiB ahead", read512<1, 2048>},
+                                  {"zmm loads, 2 streams, prefetch 2 KiB ahead", read512<2, 2048>},
+                                  {"zmm loads, 4 streams, prefetch 1 KiB ahead", read512<4, 1024>},
+                                  {"xmm loads, 1 stream", read128},
+                                  {nullptr, nullptr}};
+  static const ReadLoop narrow[] = {{"xmm loads, 1 stream", read128}, {nullptr, nullptr}};
+  return has_avx512() ? wide : narrow;
+}
+
+CopyLoop stream_copy() { return has_avx512() ? copy512 : copy128; }
+
+}  // namespace tw::bench

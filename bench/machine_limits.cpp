@@ -1,0 +1,123 @@
+#include "machine_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tw::bench {
+namespace {
+
+struct Peak {
+  double ghz = 0, gmacs = 0, macs_per_cycle = 0;
+};
+
+/// Clock and peak, alternating so that both see the same frequency. The ratio is the median of the
+/// pairs: a disturbed pair cannot pass for a fast machine, nor for a slow one.
+Peak measure_peak(const PeakLoop& loop, int rounds) {
+  constexpr double seconds_per_round = 0.004;
+  std::vector<double> clocks, rates, ratios;
+  clock_ghz(1 << 22);  // wake the core up
+  const long iterations =
+      std::max(1L, static_cast<long>(seconds_per_round * 2e9 / loop.instructions));
+  for (int i = 0; i < rounds; ++i) {
+    const double before = clock_ghz(1 << 22);
+    const double start = now();
+    loop.run(iterations);
+    const double seconds = now() - start;
+    const double clock = std::max(before, clock_ghz(1 << 22));
+    const double macs = static_cast<double>(iterations) * loop.instructions * loop.macs_per_step;
+    clocks.push_back(clock);
+    rates.push_back(macs / seconds / 1e9);
+    ratios.push_back(rates.back() / clock);
+  }
+  return {*std::max_element(clocks.begin(), clocks.end()),
+          *std::max_element(rates.begin(), rates.end()), median(ratios)};
+}
+
+Peak measure_checked_peak(const PeakLoop& loop, int rounds) {
+  Peak peak;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    peak = measure_peak(loop, rounds);
+    if (peak.macs_per_cycle >= loop.least_macs_per_cycle) return peak;
+  }
+  fail(fmt::format("the limit loop of {} reached {:.1f} MACs per cycle against the chain of "
+                   "dependent adds ({:.2f} GHz), at least {:.0f} were expected: the machine is "
+                   "disturbed, or the clock is wrong; no share can be stated",
+                   loop.instruction, peak.macs_per_cycle, peak.ghz, loop.least_macs_per_cycle));
+}
+
+template <typename F>
+double best_gbs(size_t bytes, int rounds, F&& f) {
+  f();
+  std::vector<double> seconds;
+  for (int i = 0; i < rounds; ++i) {
+    const double start = now();
+    f();
+    seconds.push_back(now() - start);
+  }
+  return static_cast<double>(bytes) / best(seconds) / 1e9;
+}
+
+}  // namespace
+
+double Limits::matmul(double m, double bytes_per_weight) const {
+  const double stream = m * read_gbs / bytes_per_weight;
+  return gmacs > 0 ? std::min(gmacs, stream) : stream;
+}
+
+Limits measure_limits(const Memory& memory, bool quick) {
+  Limits limits;
+  const int rounds = quick ? 5 : 15;
+  const PeakLoop loop = peak_loop();
+  if (loop.run != nullptr) {
+    const Peak peak = measure_checked_peak(loop, 2 * rounds + 1);
+    limits.ghz = peak.ghz;
+    limits.multiply = loop.instruction;
+    limits.gmacs = peak.gmacs;
+    limits.macs_per_cycle = peak.macs_per_cycle;
+  } else {
+    limits.ghz = clock_ghz(1 << 26);
+  }
+
+  volatile long sink = 0;
+  for (const ReadLoop* read = read_loops(); read->name != nullptr; ++read) {
+    const double gbs = best_gbs(memory.size(), quick ? 3 : 6,
+                                [&] { sink = read->run(memory.data(), memory.size()); });
+    if (gbs > limits.read_gbs) {
+      limits.read_gbs = gbs;
+      limits.read_loop = read->name;
+    }
+  }
+  (void)sink;
+
+  const size_t half = memory.size() / 2;
+  std::byte* to = memory.data();
+  const std::byte* from = memory.data() + half;
+  limits.memcpy_gbs = best_gbs(half, rounds / 2 + 1, [&] { std::memcpy(to, from, half); });
+  if (const CopyLoop copy = stream_copy()) {
+    limits.stream_copy_gbs = best_gbs(half, rounds / 2 + 1, [&] { copy(to, from, half); });
+  }
+  return limits;
+}
+
+std::string to_text(const Limits& limits) {
+  std::string text = fmt::format("  core clock        {:8.2f} GHz     chain of dependent adds\n",
+                                 limits.ghz);
+  if (limits.gmacs > 0) {
+    text += fmt::format("  compute           {:8.1f} GMAC/s  {}, {:.1f} MACs per cycle\n",
+                        limits.gmacs, limits.multiply, limits.macs_per_cycle);
+  } else {
+    text += "  compute                  -         no limit loop for this machine's ISA\n";
+  }
+  text += fmt::format("  streaming read    {:8.1f} GB/s    {}\n", limits.read_gbs,
+                      limits.read_loop);
+  text += fmt::format("  memcpy            {:8.1f} GB/s    bytes copied\n", limits.memcpy_gbs);
+  if (limits.stream_copy_gbs > 0) {
+    text += fmt::format("  non-temporal copy {:8.1f} GB/s    bytes copied\n",
+                        limits.stream_copy_gbs);
+  }
+  return text;
+}
+
+}  // namespace tw::bench

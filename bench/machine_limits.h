@@ -1,0 +1,58 @@
+// What the machine itself can do, measured in the same run as the kernels: every share that a
+// report prints is a share of these.
+#pragma once
+
+#include <string>
+
+#include "machine.h"
+
+namespace tw::bench {
+
+struct Limits {
+  double ghz = 0;            ///< core clock: a chain of dependent adds, one cycle each
+  std::string multiply;      ///< instruction of the compute limit; empty: no loop for this machine
+  double gmacs = 0;          ///< compute limit, 1e9 multiply-accumulates a second; 0: none
+  double macs_per_cycle = 0;
+  double read_gbs = 0;       ///< streaming read, 1e9 bytes a second, best of several loops
+  std::string read_loop;     ///< which loop that was
+  double memcpy_gbs = 0;     ///< memcpy, bytes copied (as many are read as written)
+  double stream_copy_gbs = 0;///< copy with non-temporal stores; 0: no loop for this machine
+
+  /// The limit of a matmul whose weights come from memory once: 1e9 MACs a second.
+  [[nodiscard]] double matmul(double m, double bytes_per_weight) const;
+};
+
+/// Core clock in GHz, from one chain of `adds` dependent adds.
+double clock_ghz(long adds);
+
+/// A loop of independent multiply-accumulate instructions: as fast as this core can.
+struct PeakLoop {
+  std::string instruction;
+  double macs_per_step = 0;       ///< of one instruction
+  int instructions = 0;           ///< of one iteration
+  double least_macs_per_cycle = 0;  ///< below this the measurement is wrong, or disturbed
+  void (*run)(long iterations) = nullptr;
+};
+/// Null `run` when there is no loop for this machine.
+PeakLoop peak_loop();
+
+/// One read of `bytes` bytes; the result only keeps the compiler honest.
+struct ReadLoop {
+  const char* name;
+  long (*run)(const std::byte* data, size_t bytes);
+};
+/// Those that this machine can run; ends with a null name.
+const ReadLoop* read_loops();
+
+using CopyLoop = void (*)(std::byte* to, const std::byte* from, size_t bytes);
+/// Copy with non-temporal stores (64-byte aligned `to`), null when there is none.
+CopyLoop stream_copy();
+
+/// Measures all of them. `memory` is at least eight times the last-level cache. Fails (see fail())
+/// when the compute limit contradicts the clock.
+Limits measure_limits(const Memory& memory, bool quick);
+
+/// What was found, for people.
+std::string to_text(const Limits& limits);
+
+}  // namespace tw::bench
