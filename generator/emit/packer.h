@@ -1,0 +1,31 @@
+// Packers: from a Layout, C files that bring an operand into it, one per (layout, source, ISA).
+// The inner loops are Programs (lower/pack.h), so that every ISA gets what its operations allow;
+// around them stands a C skeleton from templates/file/packer_*.c that walks panels and edges.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "model/variant.h"
+
+namespace tw {
+
+struct PackerSource {
+  std::string name;     ///< "rhs_pack_nxk_qsi4cxp8x8_neon_i8mm": also the file's name without ".c"
+  std::string symbol;   ///< C function of type tw_packer_fn: "tw_" + name
+  std::string operand;  ///< "lhs" or "rhs"
+  std::string source;   ///< "f32" (lhs), "nxk" or "kxn" (rhs)
+  Layout layout;
+  const Isa* isa = nullptr;
+  bool vectorized = false;  ///< false: the ISA lacks operations, or has no vectors: plain C
+  std::string text;         ///< the C file, without the file's head (licence, origin)
+};
+
+/// The packers that `variants` need: one per distinct (layout, source, ISA), in the order of first
+/// need, lhs first. `templates` is the templates folder. Throws std::runtime_error for a layout or
+/// a source that no packer handles (fields per block, lhs sources other than f32).
+std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
+                                       const std::string& templates);
+
+}  // namespace tw
