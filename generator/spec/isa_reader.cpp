@@ -1,0 +1,170 @@
+#include "spec/isa_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "spec/register_reader.h"
+#include "spec/row_reader.h"
+#include "spec/rules_reader.h"
+
+namespace tw {
+namespace {
+
+void append_new(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  for (const std::string& text : from) {
+    if (std::find(to.begin(), to.end(), text) == to.end()) to.push_back(text);
+  }
+}
+
+void read_registers(const YamlNode& node, Isa& isa) {
+  for (const YamlNode::Entry& entry : node.entries()) {
+    RegisterFile file = read_register_file(entry.key, entry.value, isa.vector_bytes);
+    const auto same = std::find_if(isa.files.begin(), isa.files.end(),
+                                   [&](const RegisterFile& f) { return f.name == file.name; });
+    if (same != isa.files.end()) {
+      *same = std::move(file);
+    } else {
+      isa.files.push_back(std::move(file));
+    }
+  }
+}
+
+void read_c(const YamlNode& node, Isa& isa) {
+  node.expect_keys({"includes", "target", "types", "casts"});
+  if (const YamlNode* includes = node.find("includes")) {
+    append_new(isa.c_includes, includes->texts());
+  }
+  if (const YamlNode* target = node.find("target")) isa.c_target = target->text();
+  if (const YamlNode* types = node.find("types")) {
+    for (const YamlNode::Entry& entry : types->entries()) {
+      isa.c_types[entry.key] = entry.value.text();
+    }
+  }
+  if (const YamlNode* casts = node.find("casts")) {
+    for (const YamlNode::Entry& entry : casts->entries()) {
+      check_names(entry.value, entry.value.text(), {"x", "from", "to"});
+      isa.c_casts[entry.key] = entry.value.text();
+    }
+  }
+}
+
+/// "vmovups", "vmovups_2", "vmovups_3" ...: the first that no row has yet.
+std::string unique_name(const Isa& isa, const std::string& base) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(isa.rows.begin(), isa.rows.end(),
+                       [&](const Row& row) { return row.name == name; });
+  };
+  std::string name = base;
+  for (int i = 2; taken(name); ++i) name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+void read_rows(const YamlNode& node, Isa& isa) {
+  std::vector<ReadRow> rows;
+  for (const YamlNode& item : node.items(true)) rows.push_back(read_row(item, isa));
+  // Names that were given first, so that no default takes one of them.
+  std::map<std::string, Where> given;
+  for (ReadRow& read : rows) {
+    if (!read.has_own_name) continue;
+    const auto [first, is_new] = given.emplace(read.row.name, read.row.where);
+    if (!is_new) {
+      throw SpecError(read.row.where, fmt::format("row '{}' twice; first at {}:{}", read.row.name,
+                                                  first->second.line, first->second.column));
+    }
+  }
+  std::erase_if(isa.rows, [&](const Row& row) { return given.contains(row.name); });
+  const size_t inherited = isa.rows.size();
+  for (const ReadRow& read : rows) isa.rows.push_back(read.row);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].has_own_name) continue;
+    std::string& name = isa.rows[inherited + i].name;
+    const std::string base = std::exchange(name, "");
+    name = unique_name(isa, base);
+  }
+}
+
+void read_print(const YamlNode& node, Isa& isa) {
+  isa.can_print_c = false;
+  isa.can_print_assembly = false;
+  for (const YamlNode* item : node.one_or_more()) {
+    if (item->text() == "intrinsics") {
+      isa.can_print_c = true;
+    } else if (item->text() == "assembly") {
+      isa.can_print_assembly = true;
+    } else {
+      item->fail(unknown_text("printer", item->text(), {"intrinsics", "assembly"}));
+    }
+  }
+}
+
+std::filesystem::path table_path(const std::filesystem::path& templates_dir,
+                                 const std::string& name) {
+  return templates_dir / "isa" / (name + ".yaml");
+}
+
+Isa read_table(const std::filesystem::path& templates_dir, const std::string& name,
+               std::vector<std::string> extended_by) {
+  const YamlNode root = read_yaml(table_path(templates_dir, name));
+  root.expect_keys({"isa", "extends", "architecture", "features", "vector_bytes", "default_core",
+                    "print", "registers", "c", "assembly", "rows"});
+  if (root.at("isa").text() != name) {
+    root.at("isa").fail(fmt::format("the file is called {}.yaml, so 'isa' must be {}", name, name));
+  }
+  extended_by.push_back(name);
+  Isa isa;
+  if (const YamlNode* extends = root.find("extends")) {
+    const std::vector<std::string> tables = yaml_names(templates_dir / "isa");
+    if (std::find(tables.begin(), tables.end(), extends->text()) == tables.end()) {
+      extends->fail(unknown_text("ISA", extends->text(), tables));
+    }
+    if (std::find(extended_by.begin(), extended_by.end(), extends->text()) != extended_by.end()) {
+      extends->fail(fmt::format("'{}' extends itself", extends->text()));
+    }
+    isa = read_table(templates_dir, extends->text(), extended_by);
+  }
+  isa.name = name;
+  isa.where = root.at("isa").where();
+  if (const YamlNode* node = root.find("architecture")) isa.architecture = node->text();
+  if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
+  if (const YamlNode* node = root.find("vector_bytes")) isa.vector_bytes = node->length();
+  if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
+  if (const YamlNode* node = root.find("print")) read_print(*node, isa);
+  if (const YamlNode* node = root.find("registers")) read_registers(*node, isa);
+  if (const YamlNode* node = root.find("c")) read_c(*node, isa);
+  if (const YamlNode* node = root.find("assembly")) read_assembly_section(*node, isa);
+  if (const YamlNode* node = root.find("rows")) read_rows(*node, isa);
+  return isa;
+}
+
+}  // namespace
+
+std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Isa read_isa(const std::filesystem::path& templates_dir, const std::string& name) {
+  return read_table(templates_dir, name, {});
+}
+
+std::vector<std::string> IsaLibrary::known() const {
+  return yaml_names(dir_ / "isa");
+}
+
+const Isa& IsaLibrary::get(const std::string& name, const Where& asked_at) {
+  const auto found = isas_.find(name);
+  if (found != isas_.end()) return *found->second;
+  const std::vector<std::string> names = known();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw SpecError(asked_at, unknown_text("ISA", name, names));
+  }
+  return *isas_.emplace(name, std::make_unique<const Isa>(read_isa(dir_, name))).first->second;
+}
+
+}  // namespace tw

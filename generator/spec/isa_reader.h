@@ -1,0 +1,37 @@
+// templates/isa/NAME.yaml -> Isa. The format: docs/instruction-tables.md.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/isa.h"
+#include "spec/yaml_reader.h"
+
+namespace tw {
+
+/// Reads and checks a table and those that it extends. Throws SpecError.
+Isa read_isa(const std::filesystem::path& templates_dir, const std::string& name);
+
+/// Reads each ISA once and keeps it: the references stay valid as long as the library.
+class IsaLibrary {
+ public:
+  explicit IsaLibrary(std::filesystem::path templates_dir) : dir_(std::move(templates_dir)) {}
+
+  /// `asked_at`: where the name was written, for the error that an unknown one gives.
+  const Isa& get(const std::string& name, const Where& asked_at = {});
+  /// Names of all tables, those that only others extend included.
+  [[nodiscard]] std::vector<std::string> known() const;
+  [[nodiscard]] const std::filesystem::path& templates_dir() const { return dir_; }
+
+ private:
+  std::filesystem::path dir_;
+  std::map<std::string, std::unique_ptr<const Isa>> isas_;
+};
+
+/// Names of the YAML files of a folder, without their extension, sorted.
+std::vector<std::string> yaml_names(const std::filesystem::path& folder);
+
+}  // namespace tw

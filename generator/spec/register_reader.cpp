@@ -1,0 +1,114 @@
+#include "spec/register_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "spec/number.h"
+
+namespace tw {
+namespace {
+
+Kind read_kind(const YamlNode& node) {
+  if (node.text() == "scalar") return Kind::scalar;
+  if (node.text() == "vector") return Kind::vector;
+  if (node.text() == "predicate") return Kind::predicate;
+  if (node.text() == "tile") return Kind::tile;
+  node.fail(unknown_text("kind", node.text(), {"scalar", "vector", "predicate", "tile"}));
+}
+
+std::vector<std::string> read_names(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const YamlNode* item : node.one_or_more()) {
+    for (std::string& name : expand_range(*item)) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) {
+        item->fail(fmt::format("register '{}' stands twice in '{}'", name, node.key()));
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+Length default_bytes(Kind kind, Length vector_bytes) {
+  switch (kind) {
+    case Kind::scalar:
+      return 8;
+    case Kind::vector:
+      return vector_bytes;
+    case Kind::predicate:
+      return vector_bytes.divisible(8) ? vector_bytes.divided(8) : Length{};
+    case Kind::tile:
+      return {};
+  }
+  return {};
+}
+
+/// The number in a register's name, which is what the hardware counts by; its index if none.
+int hardware_number(const std::string& name, int index) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto begin = std::find_if(name.begin(), name.end(), digit);
+  const auto end = std::find_if_not(begin, name.end(), digit);
+  int64_t value = 0;
+  return parse_integer({begin, end}, value) && value < 1024 ? static_cast<int>(value) : index;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_range(const YamlNode& node) {
+  const std::string& text = node.text();
+  const size_t open = text.find('{');
+  if (open == std::string::npos) return {text};
+  const size_t dots = text.find("..", open);
+  const size_t close = text.find('}', open);
+  int64_t first = 0;
+  int64_t last = 0;
+  constexpr int64_t limit = 1024;
+  if (dots == std::string::npos || close == std::string::npos || dots > close ||
+      !parse_integer({text.data() + open + 1, dots - open - 1}, first) ||
+      !parse_integer({text.data() + dots + 2, close - dots - 2}, last) || first < 0 || last < 0 ||
+      first >= limit || last >= limit) {
+    node.fail(fmt::format("'{}' is not a range of names such as \"v{{0..31}}\"", text));
+  }
+  std::vector<std::string> names;
+  const int64_t step = first <= last ? 1 : -1;
+  for (int64_t i = first; i != last + step; i += step) {
+    names.push_back(fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)));
+  }
+  return names;
+}
+
+RegisterFile read_register_file(const std::string& name, const YamlNode& node,
+                                Length vector_bytes) {
+  node.expect_keys({"kind", "bytes", "views", "callee_saved"});
+  RegisterFile file;
+  file.name = name;
+  file.kind = read_kind(node.at("kind"));
+  const YamlNode* bytes = node.find("bytes");
+  file.bytes = bytes != nullptr ? bytes->length() : default_bytes(file.kind, vector_bytes);
+  const YamlNode& views = node.at("views");
+  for (const YamlNode::Entry& view : views.entries()) {
+    file.views.emplace_back(view.key, read_names(view.value));
+    const size_t count = file.views.back().second.size();
+    if (count != file.views.front().second.size()) {
+      view.value.fail(fmt::format("view '{}' has {} registers, view '{}' has {}", view.key, count,
+                                  file.views.front().first, file.views.front().second.size()));
+    }
+  }
+  if (file.views.empty()) views.fail("'views' names no registers");
+  const std::vector<std::string>& names = file.views.front().second;
+  for (size_t i = 0; i < names.size(); ++i) {
+    file.consecutive.push_back(hardware_number(names[i], static_cast<int>(i)));
+  }
+  if (const YamlNode* saved = node.find("callee_saved")) {
+    for (const std::string& saved_name : read_names(*saved)) {
+      const auto found = std::find(names.begin(), names.end(), saved_name);
+      if (found == names.end()) saved->fail(unknown_text("register", saved_name, names));
+      file.callee_saved.push_back(static_cast<int>(found - names.begin()));
+    }
+  }
+  return file;
+}
+
+}  // namespace tw

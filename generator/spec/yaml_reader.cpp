@@ -1,0 +1,251 @@
+#include "spec/yaml_reader.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+
+#include "spec/number.h"
+
+namespace tw {
+
+SpecError::SpecError(Where w, const std::string& message)
+    : std::runtime_error(to_string(w) + ": " + message), where(std::move(w)) {}
+
+/// Builds the tree from yaml-cpp's events, which (unlike its nodes) know keys, aliases and
+/// quotes apart.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+
+  YamlNode root;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
+    YamlNode node = make(YamlNode::Type::scalar, mark);
+    node.is_null_ = true;
+    // The mark of an absent value is wherever the next token is; the key says it better.
+    if (wants_value()) node.where_ = key_where_.back();
+    add(std::move(node));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    throw SpecError(at(mark), "aliases (*name) are not supported; write the value again");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string& value) override {
+    YamlNode node = make(YamlNode::Type::scalar, mark);
+    node.text_ = value;
+    add(std::move(node));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    open(make(YamlNode::Type::list, mark));
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    open(make(YamlNode::Type::map, mark));
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  [[nodiscard]] Where at(const YAML::Mark& mark) const {
+    return {file_, mark.line + 1, mark.column + 1};
+  }
+  /// True between a map's key and its value.
+  [[nodiscard]] bool wants_value() const {
+    return !open_.empty() && open_.back().is_map() && has_key_.back();
+  }
+  [[nodiscard]] YamlNode make(YamlNode::Type type, const YAML::Mark& mark) const {
+    YamlNode node;
+    node.type_ = type;
+    node.where_ = at(mark);
+    if (!open_.empty()) node.key_ = wants_value() ? key_.back() : open_.back().key_;
+    return node;
+  }
+  void open(YamlNode node) {
+    if (!open_.empty() && open_.back().is_map() && !has_key_.back()) {
+      throw SpecError(node.where_, "a key must be a text");
+    }
+    open_.push_back(std::move(node));
+    has_key_.push_back(false);
+    key_.emplace_back();
+    key_where_.emplace_back();
+  }
+  void close() {
+    YamlNode node = std::move(open_.back());
+    open_.pop_back();
+    has_key_.pop_back();
+    key_.pop_back();
+    key_where_.pop_back();
+    add(std::move(node));
+  }
+  void add(YamlNode node) {
+    if (open_.empty()) {
+      root = std::move(node);
+    } else if (open_.back().is_list()) {
+      open_.back().items_.push_back(std::move(node));
+    } else if (!has_key_.back()) {
+      for (const YamlNode::Entry& entry : open_.back().entries_) {
+        if (entry.key == node.text_) {
+          throw SpecError(node.where_, fmt::format("duplicate key '{}'; first at {}:{}", entry.key,
+                                                   entry.where.line, entry.where.column));
+        }
+      }
+      key_.back() = node.text_;
+      key_where_.back() = node.where_;
+      has_key_.back() = true;
+    } else {
+      open_.back().entries_.push_back({key_.back(), key_where_.back(), std::move(node)});
+      has_key_.back() = false;
+    }
+  }
+
+  std::string file_;
+  // One entry per open list or map.
+  std::vector<YamlNode> open_;
+  std::vector<bool> has_key_;
+  std::vector<std::string> key_;
+  std::vector<Where> key_where_;
+};
+
+void YamlNode::fail(const std::string& message) const {
+  throw SpecError(where_, message);
+}
+
+void YamlNode::wrong_type(std::string_view wanted) const {
+  const std::string subject = key_.empty() ? "the file" : fmt::format("'{}'", key_);
+  const std::string found = is_map()    ? "a map"
+                            : is_list() ? "a list"
+                            : is_null_  ? "nothing"
+                                        : fmt::format("'{}'", text_);
+  fail(fmt::format("{} must be {}, found {}", subject, wanted, found));
+}
+
+const std::string& YamlNode::text() const {
+  if (type_ != Type::scalar || is_null_) wrong_type("a text");
+  return text_;
+}
+
+int64_t YamlNode::integer() const {
+  int64_t value = 0;
+  if (type_ != Type::scalar || !parse_integer(text_, value)) wrong_type("a whole number");
+  return value;
+}
+
+int64_t YamlNode::positive() const {
+  int64_t value = 0;
+  if (type_ != Type::scalar || !parse_integer(text_, value) || value <= 0) {
+    wrong_type("a whole number above 0");
+  }
+  return value;
+}
+
+double YamlNode::number() const {
+  double value = 0;
+  const char* end = text_.data() + text_.size();
+  const auto [rest, error] = std::from_chars(text_.data(), end, value);
+  if (type_ != Type::scalar || text_.empty() || error != std::errc{} || rest != end ||
+      !std::isfinite(value)) {
+    wrong_type("a number");
+  }
+  return value;
+}
+
+bool YamlNode::boolean() const {
+  if (type_ != Type::scalar || (text_ != "true" && text_ != "false")) wrong_type("true or false");
+  return text_ == "true";
+}
+
+Length YamlNode::length() const {
+  constexpr std::string_view wanted = "a length such as 8, 4vl or 16+4vl";
+  if (type_ != Type::scalar) wrong_type(wanted);
+  try {
+    return parse_length(text_);
+  } catch (const std::invalid_argument&) {
+    wrong_type(wanted);
+  }
+}
+
+const std::vector<YamlNode>& YamlNode::items(bool may_be_empty) const {
+  if (type_ != Type::list) wrong_type("a list");
+  if (items_.empty() && !may_be_empty) fail(fmt::format("'{}' is an empty list", key_));
+  return items_;
+}
+
+std::vector<const YamlNode*> YamlNode::one_or_more() const {
+  if (type_ != Type::list) return {this};
+  std::vector<const YamlNode*> result;
+  for (const YamlNode& item : items()) result.push_back(&item);
+  return result;
+}
+
+std::vector<std::string> YamlNode::texts() const {
+  if (type_ == Type::scalar) return {text()};
+  std::vector<std::string> result;
+  for (const YamlNode& item : items(true)) result.push_back(item.text());
+  return result;
+}
+
+const std::vector<YamlNode::Entry>& YamlNode::entries() const {
+  if (type_ != Type::map) wrong_type("a map");
+  return entries_;
+}
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const Entry& entry : entries()) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+const YamlNode& YamlNode::at(std::string_view key) const {
+  const YamlNode* value = find(key);
+  if (value == nullptr) {
+    fail(key_.empty() ? fmt::format("key '{}' is missing", key)
+                      : fmt::format("key '{}' is missing in '{}'", key, key_));
+  }
+  return *value;
+}
+
+void YamlNode::expect_keys(std::initializer_list<std::string_view> known) const {
+  for (const Entry& entry : entries()) {
+    if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
+      throw SpecError(
+          entry.where,
+          unknown_text("key", entry.key, std::vector<std::string>(known.begin(), known.end())));
+    }
+  }
+}
+
+YamlNode read_yaml(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream || std::filesystem::is_directory(file)) {
+    throw SpecError({file.string(), 1, 1}, "the file cannot be read");
+  }
+  TreeBuilder builder(file.string());
+  try {
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(builder)) {
+      throw SpecError({file.string(), 1, 1}, "the file is empty");
+    }
+    TreeBuilder second(file.string());
+    if (parser.HandleNextDocument(second)) {
+      second.root.fail("the file has a second document; one is legal");
+    }
+  } catch (const YAML::Exception& error) {
+    throw SpecError({file.string(), error.mark.line + 1, error.mark.column + 1},
+                    "not valid YAML: " + error.msg);
+  }
+  (void)builder.root.entries();
+  return std::move(builder.root);
+}
+
+}  // namespace tw
