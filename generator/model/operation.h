@@ -47,6 +47,7 @@ enum class Kind { scalar, vector, predicate, tile };
   X(load_pred, "ps", "v", "bo")      /* active lanes of b bits; the others are 0, not touched */   \
   X(store, "sv", "-", "o")                                                                         \
   X(store_stream, "sv", "-", "o")    /* store, not to be kept in caches; p 64-byte aligned */      \
+  X(store_fence, "", "-", "")        /* earlier store_streams are seen before later stores */      \
   X(store_pred, "psv", "-", "bo")                                                                  \
   X(store_lane, "sv", "-", "bio")    /* element #i of b bits */                                    \
   X(prefetch, "ss", "-", "o")        /* line at a + b + offset into L2; no effect on values */     \
