@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "spec/register_reader.h"
 #include "spec/row_reader.h"

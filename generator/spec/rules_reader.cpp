@@ -75,7 +75,7 @@ void read_rules(const YamlNode& node, const Isa& isa, AssemblyRules& rules) {
                     "head",
                     "foot"});
   read_lines(node, "skip_if_zero", {"n", "label"}, rules.skip_if_zero);
-  read_lines(node, "loop_end", {"n", "label"}, rules.loop_end);
+  read_lines(node, "loop_end", {"n", "step", "label"}, rules.loop_end);
   read_lines(node, "jump", {"label"}, rules.jump);
   if (const YamlNode* branch = node.find("branch")) read_branch(*branch, rules);
   if (const YamlNode* name = node.find("args_register")) read_args_register(*name, isa, rules);

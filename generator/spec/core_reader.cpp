@@ -1,0 +1,107 @@
+#include "spec/core_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "spec/isa_reader.h"
+#include "spec/number.h"
+#include "spec/yaml_reader.h"
+
+namespace tw {
+namespace {
+
+/// "v0 v1" or "2 * v0 v1".
+PortUse read_use(const YamlNode& node, const CoreModel& core) {
+  std::istringstream words(node.text());
+  PortUse use;
+  std::string word;
+  while (words >> word) {
+    const auto port = std::find(core.ports.begin(), core.ports.end(), word);
+    int64_t count = 0;
+    if (port != core.ports.end()) {
+      use.ports.push_back(static_cast<int>(port - core.ports.begin()));
+    } else if (std::string times; use.ports.empty() && parse_integer(word, count) && count > 0 &&
+                                  count <= 64 && words >> times && times == "*") {
+      use.count = static_cast<int>(count);
+    } else {
+      node.fail(unknown_text("port", word, core.ports));
+    }
+  }
+  if (use.ports.empty()) node.fail("a use names the ports that can take it: \"v0 v1\"");
+  return use;
+}
+
+IssueClass read_class(const YamlNode& node, const CoreModel& core) {
+  node.expect_keys({"latency", "uses"});
+  IssueClass result;
+  const YamlNode& latency = node.at("latency");
+  if (latency.integer() < 0 || latency.integer() > 100) {
+    latency.fail("'latency' must be from 0 to 100 cycles");
+  }
+  result.latency = static_cast<int>(latency.integer());
+  for (const YamlNode& use : node.at("uses").items(true)) {
+    result.uses.push_back(read_use(use, core));
+  }
+  return result;
+}
+
+CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
+                     std::vector<std::string> extended_by);
+
+CoreModel read_extended(const std::filesystem::path& folder, const YamlNode& extends,
+                        const std::vector<std::string>& extended_by) {
+  const std::vector<std::string> cores = yaml_names(folder);
+  if (std::find(cores.begin(), cores.end(), extends.text()) == cores.end()) {
+    extends.fail(unknown_text("core", extends.text(), cores));
+  }
+  if (std::find(extended_by.begin(), extended_by.end(), extends.text()) != extended_by.end()) {
+    extends.fail(fmt::format("'{}' extends itself", extends.text()));
+  }
+  return read_model(folder, extends.text(), extended_by);
+}
+
+int read_width(const YamlNode& node) {
+  if (node.positive() > 64) node.fail("'width' must be at most 64");
+  return static_cast<int>(node.positive());
+}
+
+CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
+                     std::vector<std::string> extended_by) {
+  const YamlNode root = read_yaml(folder / (name + ".yaml"));
+  root.expect_keys({"core", "extends", "width", "in_order", "ports", "ghz", "classes"});
+  const YamlNode& core_node = root.at("core");
+  if (core_node.text() != name) {
+    core_node.fail(fmt::format("the file is called {}.yaml, so 'core' must be {}", name, name));
+  }
+  extended_by.push_back(name);
+  CoreModel core;
+  if (const YamlNode* extends = root.find("extends")) {
+    if (const YamlNode* ports = root.find("ports")) {
+      ports->fail("a core that extends another one has that one's ports");
+    }
+    core = read_extended(folder, *extends, extended_by);
+    if (const YamlNode* width = root.find("width")) core.width = read_width(*width);
+  } else {
+    core.ports = root.at("ports").texts();
+    core.width = read_width(root.at("width"));
+  }
+  core.name = name;
+  if (const YamlNode* in_order = root.find("in_order")) core.in_order = in_order->boolean();
+  if (const YamlNode* ghz = root.find("ghz")) core.ghz = ghz->number();
+  if (const YamlNode* classes = root.find("classes")) {
+    for (const YamlNode::Entry& entry : classes->entries()) {
+      core.classes[entry.key] = read_class(entry.value, core);
+    }
+  }
+  return core;
+}
+
+}  // namespace
+
+CoreModel read_core(const std::filesystem::path& templates_dir, const std::string& name) {
+  return read_model(templates_dir / "core", name, {});
+}
+
+}  // namespace tw

@@ -1,0 +1,287 @@
+#include "spec/kernel_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace tw {
+namespace {
+
+// Far above what any register file holds; keeps a slip of the keyboard from taking all memory.
+constexpr int64_t most_rows = 256;
+constexpr int64_t most_columns = 4096;
+constexpr int64_t most_k = 4096;
+constexpr int64_t most_accumulators = 64;
+constexpr size_t most_variants = 100000;
+
+int64_t count_up_to(const YamlNode& node, int64_t most) {
+  const int64_t value = node.positive();
+  if (value > most) node.fail(fmt::format("'{}' must be at most {}", node.key(), most));
+  return value;
+}
+
+Length columns(const YamlNode& node) {
+  const Length value = node.length();
+  const auto in_range = [](int64_t n) { return n >= 0 && n <= most_columns; };
+  if (value == Length{} || !in_range(value.fixed) || !in_range(value.vl) || !in_range(value.svl)) {
+    node.fail(fmt::format("'{}' must be from 1 to {}", node.key(), most_columns));
+  }
+  return value;
+}
+
+/// A value, or a list of values without repetitions.
+std::vector<const YamlNode*> alternatives(const YamlNode& node) {
+  std::vector<const YamlNode*> values = node.one_or_more();
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (values[i]->text() == values[j]->text()) {
+        values[i]->fail(fmt::format("'{}' stands twice in the list", values[i]->text()));
+      }
+    }
+  }
+  return values;
+}
+
+/// A tile and the panels asked for, with the values' positions (null: left to us).
+struct Shape {
+  Tile tile;
+  Panels panels;
+  const YamlNode* m = nullptr;
+  const YamlNode* n = nullptr;
+  const YamlNode* lhs = nullptr;
+  const YamlNode* rhs = nullptr;
+  const YamlNode* kr = nullptr;
+};
+
+int read_kr(const YamlNode& node) {
+  return static_cast<int>(count_up_to(node, most_k));
+}
+
+/// tile: {mr, nr, kr}, where the tile is the panel, too.
+std::vector<Shape> read_short_form(const YamlNode& entry, const YamlNode& tile) {
+  tile.expect_keys({"mr", "nr", "kr"});
+  if (const YamlNode* panels = entry.find("panels")) {
+    panels->fail("tile {mr, nr, kr} sets the panels too; write tile {m, n} beside 'panels'");
+  }
+  std::vector<Shape> shapes;
+  for (const YamlNode* m : alternatives(tile.at("mr"))) {
+    for (const YamlNode* n : alternatives(tile.at("nr"))) {
+      Shape shape;
+      shape.tile = {count_up_to(*m, most_rows), columns(*n)};
+      shape.m = shape.lhs = m;
+      shape.n = shape.rhs = n;
+      shape.kr = tile.find("kr");
+      shape.panels = {shape.tile.m, shape.tile.n, shape.kr != nullptr ? read_kr(*shape.kr) : 0};
+      shapes.push_back(shape);
+    }
+  }
+  return shapes;
+}
+
+std::vector<Shape> read_shapes(const YamlNode& entry) {
+  const YamlNode& tile = entry.at("tile");
+  if (tile.find("mr") != nullptr || tile.find("nr") != nullptr || tile.find("kr") != nullptr) {
+    return read_short_form(entry, tile);
+  }
+  tile.expect_keys({"m", "n"});
+  Shape common;
+  if (const YamlNode* panels = entry.find("panels")) {
+    panels->expect_keys({"lhs", "rhs", "kr"});
+    if ((common.lhs = panels->find("lhs")) != nullptr) {
+      common.panels.lhs = count_up_to(*common.lhs, most_rows);
+    }
+    if ((common.rhs = panels->find("rhs")) != nullptr) common.panels.rhs = columns(*common.rhs);
+    if ((common.kr = panels->find("kr")) != nullptr) common.panels.kr = read_kr(*common.kr);
+  }
+  std::vector<Shape> shapes;
+  for (const YamlNode* m : alternatives(tile.at("m"))) {
+    for (const YamlNode* n : alternatives(tile.at("n"))) {
+      Shape shape = common;
+      shape.tile = {count_up_to(*m, most_rows), columns(*n)};
+      shape.m = m;
+      shape.n = n;
+      shapes.push_back(shape);
+    }
+  }
+  return shapes;
+}
+
+/// Knobs with the position of each k unroll (null: the default).
+struct KnobChoice {
+  Knobs knobs;
+  const YamlNode* unroll_k = nullptr;
+};
+
+void check_core(const YamlNode& node, const IsaLibrary& isas) {
+  const std::vector<std::string> cores = yaml_names(isas.templates_dir() / "core");
+  if (std::find(cores.begin(), cores.end(), node.text()) == cores.end()) {
+    node.fail(unknown_text("core", node.text(), cores));
+  }
+}
+
+/// Multiplies `choices` by the values of one knob.
+void multiply(std::vector<KnobChoice>& choices, const YamlNode* knobs, std::string_view key,
+              const std::function<void(KnobChoice&, const YamlNode&)>& set) {
+  const YamlNode* node = knobs != nullptr ? knobs->find(key) : nullptr;
+  if (node == nullptr) return;
+  std::vector<KnobChoice> product;
+  const std::vector<const YamlNode*> values = alternatives(*node);
+  for (const KnobChoice& choice : choices) {
+    for (const YamlNode* value : values) {
+      product.push_back(choice);
+      set(product.back(), *value);
+      if (product.size() > most_variants) node->fail("the lists multiply to too many variants");
+    }
+  }
+  choices = std::move(product);
+}
+
+std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas) {
+  const YamlNode* node = entry.find("knobs");
+  if (node != nullptr) {
+    node->expect_keys({"unroll_k", "accumulators", "prefetch", "paired_loads", "core"});
+  }
+  std::vector<KnobChoice> choices(1);
+  multiply(choices, node, "unroll_k", [](KnobChoice& choice, const YamlNode& value) {
+    choice.knobs.unroll_k = static_cast<int>(count_up_to(value, most_k));
+    choice.unroll_k = &value;
+  });
+  multiply(choices, node, "accumulators", [](KnobChoice& choice, const YamlNode& value) {
+    choice.knobs.accumulators = static_cast<int>(count_up_to(value, most_accumulators));
+  });
+  multiply(choices, node, "prefetch", [](KnobChoice& choice, const YamlNode& value) {
+    choice.knobs.prefetch = value.boolean();
+  });
+  multiply(choices, node, "paired_loads", [](KnobChoice& choice, const YamlNode& value) {
+    choice.knobs.paired_loads = value.boolean();
+  });
+  multiply(choices, node, "core", [&](KnobChoice& choice, const YamlNode& value) {
+    check_core(value, isas);
+    choice.knobs.core = value.text();
+  });
+  return choices;
+}
+
+Technique read_technique(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const Technique known :
+       {Technique::dot, Technique::mmla, Technique::fma, Technique::outer}) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("technique", node.text(), names));
+}
+
+/// Adds what the spec asks for piece by piece, so that a refusal stands where its cause is.
+LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode& technique_node,
+                      const Isa& isa, const Shape& shape) {
+  const auto choose = [&](const Panels& panels, const YamlNode& cause) {
+    try {
+      return choose_layouts(*family.lhs, *family.rhs, technique, isa, panels);
+    } catch (const std::invalid_argument& error) {
+      cause.fail(error.what());
+    }
+  };
+  Panels panels;
+  LayoutPair layouts = choose(panels, technique_node);
+  if (shape.kr != nullptr) {
+    panels.kr = shape.panels.kr;
+    layouts = choose(panels, *shape.kr);
+  }
+  if (shape.lhs != nullptr) {
+    panels.lhs = shape.panels.lhs;
+    layouts = choose(panels, *shape.lhs);
+  }
+  if (shape.rhs != nullptr) {
+    panels.rhs = shape.panels.rhs;
+    layouts = choose(panels, *shape.rhs);
+  }
+  return layouts;
+}
+
+/// "1, 2, 4 or a multiple of 4": lengths that span whole panels or divide one.
+std::string legal_tiles(Length panel) {
+  std::vector<std::string> legal;
+  constexpr int64_t widest = 16;  // more divisors than that help nobody
+  for (int64_t n = widest; n >= 1; --n) {
+    if (panel.divisible(n)) legal.push_back(to_string(panel.divided(n)));
+  }
+  return fmt::format("{} or a multiple of {}", fmt::join(legal, ", "), to_string(panel));
+}
+
+void check_tile(const YamlNode& node, Length tile, Length panel, std::string_view side) {
+  if (ratio(tile, panel) >= 1 || ratio(panel, tile) >= 1) return;
+  node.fail(fmt::format("tile {} {} neither spans whole {} panels of {} nor divides one; {} fit",
+                        side == "lhs" ? "m" : "n", to_string(tile), side, to_string(panel),
+                        legal_tiles(panel)));
+}
+
+void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
+  const int multiple = std::max(layouts.lhs.k_multiple, layouts.rhs.k_multiple);
+  const int rest = choice.knobs.unroll_k % multiple;
+  if (rest == 0) return;
+  if (choice.unroll_k != nullptr) {
+    choice.unroll_k->fail(fmt::format("unroll_k {} is not a multiple of {}, to which k is padded",
+                                      choice.knobs.unroll_k, multiple));
+  }
+  choice.knobs.unroll_k += multiple - rest;
+}
+
+void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
+  variant.print_c = isa.can_print_c;
+  variant.print_assembly = isa.can_print_assembly;
+  const YamlNode* node = entry.find("print");
+  if (node == nullptr) return;
+  variant.print_c = false;
+  variant.print_assembly = false;
+  for (const YamlNode* item : alternatives(*node)) {
+    const bool is_c = item->text() == "intrinsics";
+    if (!is_c && item->text() != "assembly") {
+      item->fail(unknown_text("printer", item->text(), {"intrinsics", "assembly"}));
+    }
+    if (!(is_c ? isa.can_print_c : isa.can_print_assembly)) {
+      item->fail(fmt::format("{} cannot print {}", isa.name, item->text()));
+    }
+    (is_c ? variant.print_c : variant.print_assembly) = true;
+  }
+}
+
+}  // namespace
+
+void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
+                 std::vector<Variant>& variants) {
+  entry.expect_keys({"isa", "technique", "panels", "tile", "knobs", "print"});
+  const YamlNode& technique_node = entry.at("technique");
+  const Technique technique = read_technique(technique_node);
+  const std::vector<Shape> shapes = read_shapes(entry);
+  const std::vector<KnobChoice> choices = read_knobs(entry, isas);
+  for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
+    const Isa& isa = isas.get(isa_node->text(), isa_node->where());
+    for (const Shape& shape : shapes) {
+      const LayoutPair layouts = layouts_of(family, technique, technique_node, isa, shape);
+      check_tile(*shape.m, shape.tile.m, layouts.lhs.panel, "lhs");
+      check_tile(*shape.n, shape.tile.n, layouts.rhs.panel, "rhs");
+      for (KnobChoice choice : choices) {
+        check_unroll(choice, layouts);
+        Variant variant;
+        variant.family = family;
+        variant.lhs = layouts.lhs;
+        variant.rhs = layouts.rhs;
+        variant.tile = shape.tile;
+        variant.knobs = choice.knobs;
+        variant.technique = technique;
+        variant.isa = &isa;
+        read_printers(entry, isa, variant);
+        variant.where = entry.where();
+        variant.tile_where = entry.at("tile").where();
+        variants.push_back(std::move(variant));
+        if (variants.size() > most_variants) {
+          entry.fail("the lists multiply to too many variants");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tw

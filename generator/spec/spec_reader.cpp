@@ -1,0 +1,89 @@
+#include "spec/spec_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "spec/kernel_reader.h"
+
+namespace tw {
+namespace {
+
+const Format* read_format(const YamlNode& node) {
+  const Format* format = find_format(node.text());
+  if (format != nullptr) return format;
+  std::vector<std::string> names;
+  for (const Format& known : formats()) names.emplace_back(known.name);
+  node.fail(unknown_text("format", node.text(), names));
+}
+
+/// `from:`, the packers to generate.
+std::vector<std::string> read_sources(const YamlNode& operand,
+                                      const std::vector<std::string>& known) {
+  std::vector<std::string> sources;
+  for (const YamlNode* item : operand.at("from").one_or_more()) {
+    if (std::find(known.begin(), known.end(), item->text()) == known.end()) {
+      item->fail(unknown_text("source", item->text(), known));
+    }
+    if (std::find(sources.begin(), sources.end(), item->text()) != sources.end()) {
+      item->fail(fmt::format("'{}' stands twice in the list", item->text()));
+    }
+    sources.push_back(item->text());
+  }
+  return sources;
+}
+
+Family read_family(const YamlNode& root) {
+  Family family;
+  const YamlNode& lhs = root.at("lhs");
+  const YamlNode& rhs = root.at("rhs");
+  lhs.expect_keys({"format", "from"});
+  rhs.expect_keys({"format", "from"});
+  family.lhs = read_format(lhs.at("format"));
+  family.rhs = read_format(rhs.at("format"));
+  family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
+  family.rhs_from = read_sources(rhs, {"nxk", "kxn"});
+  if (root.at("dst").text() != "f32") {
+    root.at("dst").fail(unknown_text("dst", root.at("dst").text(), {"f32"}));
+  }
+  family.dst = ElementType::f32;
+
+  const YamlNode& name_node = root.at("family");
+  family.name = name_node.text();
+  const std::string expected =
+      fmt::format("matmul_clamp_{}_{}p_{}p", name(family.dst), family.lhs->name, family.rhs->name);
+  if (family.name != expected) {
+    name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
+                               family.name, expected));
+  }
+  return family;
+}
+
+void check_unique(const std::vector<Variant>& variants) {
+  std::map<std::string, Where> first;
+  for (const Variant& variant : variants) {
+    const auto [entry, is_new] = first.emplace(variant.name(), variant.tile_where);
+    if (!is_new) {
+      throw SpecError(variant.tile_where,
+                      fmt::format("duplicate kernel {}; first at {}:{}", variant.name(),
+                                  entry->second.line, entry->second.column));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& isas) {
+  const YamlNode root = read_yaml(file);
+  root.expect_keys({"family", "lhs", "rhs", "dst", "kernels"});
+  const Family family = read_family(root);
+  std::vector<Variant> variants;
+  for (const YamlNode& entry : root.at("kernels").items()) {
+    read_kernel(entry, family, isas, variants);
+  }
+  check_unique(variants);
+  return variants;
+}
+
+}  // namespace tw
