@@ -29,8 +29,9 @@ class Memory {
   /// True for each byte that was given or has been written.
   [[nodiscard]] const std::vector<bool>& written(uint64_t address) const;
 
-  void read(uint64_t address, void* to, size_t n) const;   ///< throws Fault
+  void read(uint64_t address, void* to, size_t n) const;     ///< throws Fault
   void write(uint64_t address, const void* from, size_t n);  ///< throws Fault
+  void remove_last();  ///< the region that was added last; its address may be given again
 
  private:
   struct Area {
@@ -38,9 +39,12 @@ class Memory {
     uint64_t address;
     std::vector<uint8_t> bytes;
     std::vector<bool> written;
+    size_t missing;  ///< bytes not yet written
     bool writable;
   };
-  [[nodiscard]] const Area& area(uint64_t address, size_t n) const;
+  uint64_t add_area(std::string name, std::vector<uint8_t> bytes, bool given, bool writable,
+                    int misalign);
+  [[nodiscard]] const Area& area(uint64_t address, size_t n, const char* access) const;
   std::vector<Area> areas_;
 };
 

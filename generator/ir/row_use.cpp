@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "ir/text.h"
@@ -105,6 +106,11 @@ RowStep step_of(const Program& program, const Op& op, const MeansNode& node,
       step.use.args.push_back(earlier[static_cast<size_t>(arg.node)].use.results[0]);
     } else {
       int index = operand_index(row, arg.operand);
+      bool made = std::any_of(earlier.begin(), earlier.end(),
+                              [&](const RowStep& before) { return before.result == index; });
+      if (row.operands[static_cast<size_t>(index)].is_result && !made) {
+        wrong("row {} reads its result {} before it makes it", row.name, arg.operand);
+      }
       step.args.push_back({index, -1});
       Value v = operand_value(op, static_cast<size_t>(index));
       step.use.args.push_back(program.type(v));

@@ -156,6 +156,7 @@ class Writer {
     }
     std::string head = fmt::format("{}loop {} count={}", loop->hot ? "hot " : "", loop->label,
                                    use(program_, names_, loop->count));
+    if (loop->step != Length{1}) head += fmt::format(" step={}", to_string(loop->step));
     if (loop->counter != no_value) {
       head += fmt::format(" counter={}", use(program_, names_, loop->counter));
     }

@@ -129,6 +129,10 @@ class Verifier {
   void visit(const std::unique_ptr<Loop>& loop) {
     at(*loop);
     scalar(loop->count, "its count");
+    if (loop->step.at({}) < 1) fail("its step is {}, must be positive", to_string(loop->step));
+    if (loop->hot && loop->step != Length{1}) {
+      fail("its step is {}, must be 1 in a hot loop", to_string(loop->step));
+    }
     size_t n = loop->inits.size();
     if (loop->params.size() != n || loop->yields.size() != n || loop->results.size() != n) {
       fail("it has {} inits, {} params, {} yields and {} results, must be equally many", n,
