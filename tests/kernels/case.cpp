@@ -1,0 +1,102 @@
+#include "kernels/case.h"
+
+#include <sstream>
+
+namespace tw::test {
+namespace {
+
+const char* const values_names[] = {"random",  "extreme",         "equal",      "zeros",
+                                    "outlier", "denormal scales", "huge scales"};
+const char* const bias_names[] = {"no bias", "packed bias", "bias argument"};
+const char* const clamp_names[] = {"no clamp", "lower clamp", "upper clamp", "clamp"};
+
+/// A small generator with the same numbers everywhere.
+struct Random {
+  uint32_t state;
+  uint32_t next() {
+    state = state * 1664525U + 1013904223U;
+    return state >> 8;
+  }
+  int32_t below(int32_t limit) {
+    return static_cast<int32_t>(next() % static_cast<uint32_t>(limit));
+  }
+  float real(float from, float to) {
+    return from + (to - from) * static_cast<float>(next()) / 16777216.0F;
+  }
+};
+
+/// `row` alternates the signs of extreme values: one side's codes are all -128, then all 127.
+float lhs_value(Values values, size_t row, size_t depth, Random& random) {
+  switch (values) {
+    case Values::extreme:
+      return row % 2 == 0 ? -1.0F : 1.0F;
+    case Values::equal:
+      return 1.5F;
+    case Values::zeros:
+      return 0;
+    case Values::outlier:
+      return row == 1 && depth == 0 ? 5000.0F : random.real(-1, 1);
+    default:
+      return random.real(-3, 5);
+  }
+}
+
+int8_t rhs_code(Values values, size_t column, Random& random) {
+  switch (values) {
+    case Values::extreme:
+      return column % 3 == 0 ? 7 : -8;
+    case Values::equal:
+      return 3;
+    case Values::zeros:
+      return 0;
+    default:
+      return static_cast<int8_t>(random.below(16) - 8);
+  }
+}
+
+float rhs_scale(Values values, size_t column, Random& random) {
+  if (values == Values::denormal_scales) return 1e-41F * random.real(1, 9);
+  if (values == Values::huge_scales) return column % 2 == 0 ? 3e38F : 2e36F;
+  return random.real(0.001F, 0.02F);
+}
+
+}  // namespace
+
+std::string to_string(const Case& test) {
+  std::ostringstream text;
+  text << "m=" << test.m << " n=" << test.n << " k=" << test.k << " rows " << test.portion.m0
+       << ".." << test.portion.m1 << " columns " << test.portion.n0 << ".." << test.portion.n1
+       << ", " << values_names[static_cast<int>(test.values)] << ", "
+       << bias_names[static_cast<int>(test.bias)] << ", "
+       << clamp_names[static_cast<int>(test.clamp)] << ", flush "
+       << (test.flush == Flush::end ? "end" : "start") << " misalign " << test.misalign
+       << ", padding dst " << test.dst_padding << " panels " << test.panel_padding << ", prefetch "
+       << test.prefetch << (test.kxn ? ", kxn " : ", nxk ")
+       << (test.unsigned_nibbles ? "unsigned" : "signed");
+  return text.str();
+}
+
+Matmul make_operands(const Case& test) {
+  Random random{static_cast<uint32_t>(test.m * 7919 + test.n * 104729 + test.k * 31)};
+  Matmul problem;
+  problem.m = test.m;
+  problem.n = test.n;
+  problem.k = test.k;
+  for (size_t row = 0; row < test.m; ++row) {
+    for (size_t depth = 0; depth < test.k; ++depth) {
+      problem.lhs.push_back(lhs_value(test.values, row, depth, random));
+    }
+  }
+  for (size_t column = 0; column < test.n; ++column) {
+    for (size_t depth = 0; depth < test.k; ++depth) {
+      problem.rhs.push_back(rhs_code(test.values, column, random));
+    }
+    problem.scales.push_back(rhs_scale(test.values, column, random));
+    problem.bias.push_back(test.bias == Bias::none ? 0 : random.real(-2, 2));
+  }
+  if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;
+  if (test.clamp == Clamp::upper || test.clamp == Clamp::both) problem.max = 0.5F;
+  return problem;
+}
+
+}  // namespace tw::test

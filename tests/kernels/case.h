@@ -1,0 +1,53 @@
+// One call of one kernel: shape, portion of the output, values, bias, clamp, memory placement.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/matmul_reference.h"
+#include "support/guarded_buffer.h"
+#include "tilewright/registry.h"
+
+namespace tw::test {
+
+enum class Values { random, extreme, equal, zeros, outlier, denormal_scales, huge_scales, count };
+enum class Bias { none, packed, argument, count };
+enum class Clamp { none, lower, upper, both, count };
+
+/// Rows [m0, m1) and columns [n0, n1) of the output.
+struct Portion {
+  size_t m0, m1, n0, n1;
+};
+
+struct Case {
+  size_t m = 0, n = 0, k = 0;  ///< of the whole output
+  Portion portion{};
+  Values values = Values::random;
+  Bias bias = Bias::packed;
+  Clamp clamp = Clamp::none;
+  Flush flush = Flush::end;
+  size_t misalign = 0;            ///< bytes, of every operand
+  size_t dst_padding = 0;         ///< bytes between the rows of the output
+  size_t panel_padding = 0;       ///< bytes between packed panels
+  size_t prefetch = 0;            ///< tw_args::rhs_prefetch
+  bool kxn = false;               ///< weights come as k rows of n codes
+  bool unsigned_nibbles = false;  ///< weights come as code + 8
+};
+
+std::string to_string(const Case& test);
+
+/// The unpacked operands and bounds of a case; the same for equal cases.
+Matmul make_operands(const Case& test);
+
+/// Every pair of edges in m and n, each with some depths; options are dealt out in turn.
+std::vector<Case> shape_cases(const tw_kernel& kernel);
+/// Every combination of bias, clamp, values, placement on a few shapes.
+std::vector<Case> option_cases(const tw_kernel& kernel);
+/// Parts of a larger output, cut where panels end.
+std::vector<Case> portion_cases(const tw_kernel& kernel);
+/// Depths at which 32-bit accumulators come closest to their limits.
+std::vector<Case> deep_cases(const tw_kernel& kernel);
+
+}  // namespace tw::test

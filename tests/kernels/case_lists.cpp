@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "kernels/case.h"
+
+namespace tw::test {
+namespace {
+
+const size_t depths[] = {0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 97, 256};
+constexpr size_t depth_count = sizeof depths / sizeof depths[0];
+
+/// The edges of a dimension whose tile (or panel) is `tile`, and a prime past several of them.
+std::vector<size_t> edges(size_t tile, size_t prime) {
+  std::vector<size_t> list = {0, 1, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1, prime};
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+Case whole(size_t m, size_t n, size_t k) {
+  Case test;
+  test.m = m;
+  test.n = n;
+  test.k = k;
+  test.portion = {0, m, 0, n};
+  return test;
+}
+
+/// The `turn`-th mixture of options. The moduli have no common factors, so that all pairs meet.
+void deal_options(Case& test, size_t turn) {
+  test.bias = static_cast<Bias>(turn % 3);
+  test.clamp = static_cast<Clamp>(turn / 3 % 4);
+  test.flush = turn % 2 == 0 ? Flush::end : Flush::start;
+  test.misalign = turn % 5 == 0 ? 1 : 0;
+  test.dst_padding = turn % 7 == 0 ? 4 : turn % 7 == 1 ? 61 : 0;
+  test.panel_padding = turn % 11 == 0 ? 64 : 0;
+  test.prefetch = turn % 13 * 512;
+  test.kxn = turn / 2 % 2 == 1;
+  test.unsigned_nibbles = turn / 4 % 2 == 1;
+}
+
+}  // namespace
+
+std::vector<Case> shape_cases(const tw_kernel& kernel) {
+  std::vector<Case> cases;
+  size_t turn = 0;
+  for (size_t m : edges(kernel.tile_m, 13)) {
+    for (size_t n : edges(kernel.tile_n, 37)) {
+      const size_t some = m == 0 || n == 0 ? 1 : 4;
+      for (size_t i = 0; i < some; ++i) {
+        Case test = whole(m, n, depths[turn * 5 % depth_count]);
+        deal_options(test, turn++);
+        cases.push_back(test);
+      }
+    }
+  }
+  for (size_t k : depths) {
+    for (size_t m : {size_t{1}, kernel.tile_m}) {
+      Case test = whole(m, kernel.tile_n + 1, k);
+      deal_options(test, turn++);
+      cases.push_back(test);
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> option_cases(const tw_kernel& kernel) {
+  std::vector<Case> cases;
+  size_t turn = 0;
+  for (int values = 0; values < static_cast<int>(Values::count); ++values) {
+    for (int bias = 0; bias < static_cast<int>(Bias::count); ++bias) {
+      for (int clamp = 0; clamp < static_cast<int>(Clamp::count); ++clamp) {
+        for (Flush flush : {Flush::start, Flush::end}) {
+          Case test = whole(kernel.tile_m + 1, kernel.tile_n + 3, turn % 3 == 0 ? 40 : 65);
+          deal_options(test, turn++);
+          test.values = static_cast<Values>(values);
+          test.bias = static_cast<Bias>(bias);
+          test.clamp = static_cast<Clamp>(clamp);
+          test.flush = flush;
+          cases.push_back(test);
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> portion_cases(const tw_kernel& kernel) {
+  const size_t mp = kernel.lhs->panel;
+  const size_t np = kernel.rhs->panel;
+  const size_t m = 3 * std::max(mp, kernel.tile_m) + 1;
+  const size_t n = 3 * std::max(np, kernel.tile_n) + 5;
+  const Portion portions[] = {
+      {0, mp, 0, np},                    // the first panel
+      {mp, 2 * mp, np, 2 * np},          // one in the middle
+      {mp, m, 0, n},                     // rows to the end
+      {0, m, np, n},                     // columns to the end
+      {m / mp * mp, m, n / np * np, n},  // the partial panels in the corner
+      {mp, mp + 1, np, np + 1},          // one value
+      {mp, mp, 0, n},                    // nothing
+      {0, m, 2 * np, 3 * np - 1},        // a column short of a panel
+  };
+  std::vector<Case> cases;
+  size_t turn = 1;
+  for (const Portion& portion : portions) {
+    for (Flush flush : {Flush::start, Flush::end}) {
+      Case test = whole(m, n, 70);
+      deal_options(test, turn++);
+      test.portion = portion;
+      test.flush = flush;
+      cases.push_back(test);
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> deep_cases(const tw_kernel& kernel) {
+  std::vector<Case> cases;
+  for (Values values : {Values::extreme, Values::random}) {
+    Case test =
+        whole(std::max<size_t>(2, kernel.tile_m), std::min<size_t>(4, kernel.tile_n), 16384);
+    test.values = values;
+    cases.push_back(test);
+  }
+  return cases;
+}
+
+}  // namespace tw::test

@@ -1,0 +1,250 @@
+#include "kernels/harness.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+#include "support/call_checked.h"
+
+namespace tw::test {
+namespace {
+
+constexpr uint8_t poison = 0xD1;
+
+using Buffer = std::unique_ptr<GuardedBuffer>;
+
+Buffer make_buffer(const char* name, size_t bytes, const Case& test) {
+  return std::make_unique<GuardedBuffer>(name, bytes, test.flush, test.misalign);
+}
+
+template <typename T>
+Buffer make_buffer(const char* name, const std::vector<T>& values, const Case& test) {
+  Buffer buffer = make_buffer(name, values.size() * sizeof(T), test);
+  if (!values.empty()) std::memcpy(buffer->data(), values.data(), buffer->size());
+  return buffer;
+}
+
+/// What a packed operand is made of.
+struct Packed {
+  Buffer buffer;
+  size_t stride = 0;  ///< from panel to panel
+  std::vector<uint8_t> before;
+
+  [[nodiscard]] const uint8_t* panel_at(size_t row, const tw_layout& layout) const {
+    return buffer->data() + row / layout.panel * stride;
+  }
+  [[nodiscard]] bool changed() const {
+    return std::memcmp(before.data(), buffer->data(), before.size()) != 0;
+  }
+};
+
+size_t panel_bytes(const tw_layout& layout, size_t k) {
+  const size_t padded = (k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
+  const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;
+  return layout.panel * (padded * layout.data_bits / 8 + layout.per_row_bytes +
+                         blocks * layout.per_row_block_bytes);
+}
+
+/// Codes as 4-bit sources, low nibble first. [rows][columns] of `at(row, column)`.
+template <typename At>
+std::vector<uint8_t> nibbles(size_t rows, size_t columns, bool is_unsigned, At at) {
+  const size_t stride = (columns + 1) / 2;
+  std::vector<uint8_t> bytes(rows * stride, 0);
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t column = 0; column < columns; ++column) {
+      const int code = at(row, column) + (is_unsigned ? 8 : 0);
+      bytes[row * stride + column / 2] |=
+          static_cast<uint8_t>((code & 15) << (column % 2 == 0 ? 0 : 4));
+    }
+  }
+  return bytes;
+}
+
+std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test) {
+  if (test.kxn) {
+    return nibbles(problem.k, problem.n, test.unsigned_nibbles, [&](size_t depth, size_t column) {
+      return problem.rhs[column * problem.k + depth];
+    });
+  }
+  return nibbles(problem.n, problem.k, test.unsigned_nibbles, [&](size_t column, size_t depth) {
+    return problem.rhs[column * problem.k + depth];
+  });
+}
+
+std::string report_text(const CallReport& report, const std::vector<const GuardedBuffer*>& buffers,
+                        uint64_t allowed) {
+  if (report.signal != 0) {
+    for (const GuardedBuffer* buffer : buffers) {
+      const std::string place = buffer->describe(report.address);
+      if (!place.empty()) return "it touched memory " + place;
+    }
+    std::ostringstream text;
+    text << "signal " << report.signal << " (" << strsignal(report.signal) << ") at "
+         << report.address;
+    return text.str();
+  }
+  const uint64_t clobbered = report.clobbered & ~allowed;
+  if (clobbered != 0) return "it clobbered " + register_names(clobbered);
+  for (const GuardedBuffer* buffer : buffers) {
+    const std::string damage = buffer->slack_damage();
+    if (!damage.empty()) return damage;
+  }
+  return {};
+}
+
+std::string call(void (*function)(const tw_args*), const tw_args& args,
+                 const std::vector<const GuardedBuffer*>& buffers, uint64_t allowed) {
+  return report_text(call_checked(reinterpret_cast<Function>(function), &args), buffers, allowed);
+}
+
+/// Packs `rows` rows with everything between guard pages.
+std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
+                 const std::vector<const GuardedBuffer*>& sources, Packed& packed) {
+  const size_t panels = (args.rows + packer.layout->panel - 1) / packer.layout->panel;
+  const size_t bytes = panel_bytes(*packer.layout, args.k);
+  packed.stride = bytes + test.panel_padding;
+  packed.buffer =
+      make_buffer(packer.operand, panels == 0 ? 0 : (panels - 1) * packed.stride + bytes, test);
+  packed.buffer->fill(poison);
+  args.size = sizeof args;
+  args.row_end = args.rows;
+  args.packed = packed.buffer->data();
+  args.packed_stride = packed.stride;
+  std::vector<const GuardedBuffer*> buffers = sources;
+  buffers.push_back(packed.buffer.get());
+  const std::string wrong = report_text(call_checked(reinterpret_cast<Function>(packer.run), &args),
+                                        buffers, platform_register());
+  packed.before.assign(packed.buffer->data(), packed.buffer->data() + packed.buffer->size());
+  return wrong.empty() ? wrong : std::string(packer.name) + ": " + wrong;
+}
+
+std::string pack_lhs(const tw_packer& packer, const Case& test, const Matmul& problem,
+                     Packed& packed) {
+  const Buffer source = make_buffer("lhs source", problem.lhs, test);
+  tw_pack_args args{};
+  args.rows = problem.m;
+  args.k = problem.k;
+  args.source = source->data();
+  args.source_stride = problem.k * sizeof(float);
+  return pack(packer, test, args, {source.get()}, packed);
+}
+
+std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& problem,
+                     Packed& packed) {
+  const Buffer source = make_buffer("rhs source", rhs_source(problem, test), test);
+  const Buffer scales = make_buffer("scales", problem.scales, test);
+  // A bias argument replaces the packed bias, so that one is made wrong.
+  std::vector<float> values = problem.bias;
+  if (test.bias == Bias::argument) {
+    for (float& value : values) value = 1000;
+  }
+  const Buffer bias = make_buffer("bias source", values, test);
+  tw_pack_args args{};
+  args.rows = problem.n;
+  args.k = problem.k;
+  args.source = source->data();
+  args.source_stride = ((test.kxn ? problem.n : problem.k) + 1) / 2;
+  args.scales = reinterpret_cast<const float*>(scales->data());
+  args.bias = test.bias == Bias::none ? nullptr : reinterpret_cast<const float*>(bias->data());
+  args.flags = test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  return pack(packer, test, args, {source.get(), scales.get(), bias.get()}, packed);
+}
+
+bool same(float a, float b) {
+  return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+}
+
+/// Compares the portion with the reference and everything else with the poison.
+std::string compare(const Case& test, const Matmul& problem, const GuardedBuffer& dst,
+                    size_t stride) {
+  const std::vector<float> expected = multiply(problem);
+  const Portion& portion = test.portion;
+  std::vector<bool> ours(dst.size(), false);
+  for (size_t row = portion.m0; row < portion.m1; ++row) {
+    for (size_t column = portion.n0; column < portion.n1; ++column) {
+      const size_t offset = row * stride + column * sizeof(float);
+      float value = 0;
+      std::memcpy(&value, dst.data() + offset, sizeof value);
+      const float right = expected[row * problem.n + column];
+      if (!same(value, right)) {
+        std::ostringstream text;
+        text << std::hexfloat << "dst[" << row << "][" << column << "] is " << value
+             << ", should be " << right;
+        return text.str();
+      }
+      for (size_t i = 0; i < sizeof(float); ++i) ours[offset + i] = true;
+    }
+  }
+  for (size_t i = 0; i < dst.size(); ++i) {
+    if (!ours[i] && dst.data()[i] != poison) {
+      return "it wrote byte " + std::to_string(i % stride) + " of row " +
+             std::to_string(i / stride) + ", outside of the portion";
+    }
+  }
+  return {};
+}
+
+std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
+                  std::vector<uint8_t>* bytes) {
+  const tw_packer* rhs_packer = test.kxn ? packers.kxn : packers.nxk;
+  if (packers.lhs == nullptr) return "no packer for its lhs layout";
+  if (rhs_packer == nullptr) return "no packer for its rhs layout";
+  if (kernel.lhs->panel_scalable != 0 || kernel.rhs->panel_scalable != 0) {
+    return "its panels depend on a vector length, which this harness does not know";
+  }
+  const Matmul problem = make_operands(test);
+  Packed lhs;
+  Packed rhs;
+  std::string wrong = pack_lhs(*packers.lhs, test, problem, lhs);
+  if (wrong.empty()) wrong = pack_rhs(*rhs_packer, test, problem, rhs);
+  if (!wrong.empty()) return wrong;
+
+  const Portion& portion = test.portion;
+  const size_t stride = test.n * sizeof(float) + test.dst_padding;
+  const bool empty = test.m == 0 || test.n == 0;
+  const Buffer dst =
+      make_buffer("dst", empty ? 0 : (test.m - 1) * stride + test.n * sizeof(float), test);
+  dst->fill(poison);
+  const Buffer bias =
+      make_buffer("bias",
+                  std::vector<float>(problem.bias.begin() + static_cast<ptrdiff_t>(portion.n0),
+                                     problem.bias.begin() + static_cast<ptrdiff_t>(portion.n1)),
+                  test);
+
+  tw_args args{};
+  args.size = sizeof args;
+  args.m = portion.m1 - portion.m0;
+  args.n = portion.n1 - portion.n0;
+  args.k = test.k;
+  args.lhs = lhs.panel_at(portion.m0, *kernel.lhs);
+  args.lhs_stride = lhs.stride;
+  args.rhs = rhs.panel_at(portion.n0, *kernel.rhs);
+  args.rhs_stride = rhs.stride;
+  args.dst = dst->data() + portion.m0 * stride + portion.n0 * sizeof(float);
+  args.dst_stride = stride;
+  args.bias = test.bias == Bias::argument ? bias->data() : nullptr;
+  args.min = problem.min;
+  args.max = problem.max;
+  args.rhs_prefetch = test.prefetch;
+
+  const bool is_assembly = std::strcmp(kernel.printer, "assembly") == 0;
+  wrong = call(kernel.run, args, {lhs.buffer.get(), rhs.buffer.get(), dst.get(), bias.get()},
+               is_assembly ? 0 : platform_register());
+  if (!wrong.empty()) return wrong;
+  if (lhs.changed()) return "it changed its lhs";
+  if (rhs.changed()) return "it changed its rhs";
+  if (bytes != nullptr) bytes->assign(dst->data(), dst->data() + dst->size());
+  return compare(test, problem, *dst, stride);
+}
+
+}  // namespace
+
+std::string run_case(const tw_kernel& kernel, const Packers& packers, const Case& test,
+                     std::vector<uint8_t>* bytes) {
+  const std::string wrong = check(kernel, packers, test, bytes);
+  return wrong.empty() ? wrong : wrong + " (" + to_string(test) + ")";
+}
+
+}  // namespace tw::test

@@ -1,0 +1,101 @@
+#include "kernels/rows.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "tilewright/tilewright.h"
+
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace tw::test {
+namespace {
+
+const tw_device& device() {
+  static const tw_device detected = [] {
+    tw_device value;
+    tw_device_detect(&value);
+    return value;
+  }();
+  return detected;
+}
+
+bool listed(const std::string& list, const std::string& word) {
+  std::istringstream words(list);
+  for (std::string item; std::getline(words, item, ',');) {
+    if (item == word) return true;
+  }
+  return false;
+}
+
+struct Feature {
+  tw_features bit;
+  bool present;
+};
+
+#if defined(__x86_64__)
+const std::vector<Feature>& known_features() {
+  static const std::vector<Feature> list = {
+      {TW_FEATURE_AVX2, __builtin_cpu_supports("avx2") != 0},
+      {TW_FEATURE_FMA, __builtin_cpu_supports("fma") != 0},
+      {TW_FEATURE_AVX512F, __builtin_cpu_supports("avx512f") != 0},
+      {TW_FEATURE_AVX512BW, __builtin_cpu_supports("avx512bw") != 0},
+      {TW_FEATURE_AVX512DQ, __builtin_cpu_supports("avx512dq") != 0},
+      {TW_FEATURE_AVX512VL, __builtin_cpu_supports("avx512vl") != 0},
+      {TW_FEATURE_AVX512VNNI, __builtin_cpu_supports("avx512vnni") != 0},
+      {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0}};
+  return list;
+}
+#elif defined(__aarch64__)
+const std::vector<Feature>& known_features() {
+  const unsigned long first = getauxval(AT_HWCAP);
+  const unsigned long second = getauxval(AT_HWCAP2);
+  static const std::vector<Feature> list = {{TW_FEATURE_NEON, (first & HWCAP_ASIMD) != 0},
+                                            {TW_FEATURE_DOTPROD, (first & HWCAP_ASIMDDP) != 0},
+                                            {TW_FEATURE_FP16, (first & HWCAP_ASIMDHP) != 0},
+                                            {TW_FEATURE_I8MM, (second & HWCAP2_I8MM) != 0},
+                                            {TW_FEATURE_BF16, (second & HWCAP2_BF16) != 0},
+                                            {TW_FEATURE_SVE, (first & HWCAP_SVE) != 0},
+                                            {TW_FEATURE_SVE2, (second & HWCAP2_SVE2) != 0}};
+  return list;
+}
+#endif
+
+}  // namespace
+
+std::vector<const tw_kernel*> running_kernels() {
+  std::vector<const tw_kernel*> rows(tw_list_kernels(&device(), nullptr, 0));
+  tw_list_kernels(&device(), rows.data(), rows.size());
+  return rows;
+}
+
+Packers find_packers(const tw_kernel& kernel) {
+  Packers found;
+  const auto take = [&](const tw_packer*& place, const tw_packer& row) {
+    const bool own = std::strcmp(row.isa, kernel.isa) == 0;
+    if (place == nullptr || own) place = &row;
+  };
+  for (size_t i = 0; i < tw_generated_packer_count; ++i) {
+    const tw_packer& row = tw_generated_packers[i];
+    if (tw_packer_supported(&row, &device()) == 0) continue;
+    if (row.layout->id == kernel.lhs->id) take(found.lhs, row);
+    if (row.layout->id != kernel.rhs->id) continue;
+    if (std::strcmp(row.source, "nxk") == 0) take(found.nxk, row);
+    if (std::strcmp(row.source, "kxn") == 0) take(found.kxn, row);
+  }
+  return found;
+}
+
+bool should_run(const char* isa, tw_features features) {
+  const char* list = std::getenv("TILEWRIGHT_EXPECT_ISAS");
+  if (list != nullptr) return listed(list, isa);
+  for (const Feature& feature : known_features()) {
+    if (feature.present) features &= ~feature.bit;
+  }
+  return features == 0;
+}
+
+}  // namespace tw::test

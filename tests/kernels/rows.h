@@ -1,0 +1,23 @@
+// Which registry rows this machine should run, decided without the runtime's own detection.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/harness.h"
+
+namespace tw::test {
+
+/// Rows that are built and that the runtime allows on this machine.
+std::vector<const tw_kernel*> running_kernels();
+
+/// The generated packers for the kernel's layouts that this machine can run, those of the kernel's
+/// own ISA first. What is missing stays null.
+Packers find_packers(const tw_kernel& kernel);
+
+/// The environment variable TILEWRIGHT_EXPECT_ISAS ("scalar,neon_i8mm"; set where the machine is
+/// known, as under an emulator) decides; without it the compiler's or the C library's view of the
+/// processor does.
+bool should_run(const char* isa, tw_features features);
+
+}  // namespace tw::test
