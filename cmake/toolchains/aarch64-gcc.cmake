@@ -1,0 +1,6 @@
+include(${CMAKE_CURRENT_LIST_DIR}/aarch64.cmake)
+find_program(arm_gcc NAMES aarch64-linux-gnu-gcc-12 aarch64-linux-gnu-gcc REQUIRED)
+find_program(arm_gxx NAMES aarch64-linux-gnu-g++-12 aarch64-linux-gnu-g++ REQUIRED)
+set(CMAKE_C_COMPILER ${arm_gcc})
+set(CMAKE_CXX_COMPILER ${arm_gxx})
+set(CMAKE_ASM_COMPILER ${arm_gcc})
