@@ -14,27 +14,27 @@ constexpr unsigned long hwcap2_i8mm = 1UL << 13;
 constexpr int accumulators = 24;
 
 // One loop of 24 independent instructions `op`; .arch_extension so that no flags are needed.
-#define TW_PEAK_LOOP(function, extension, op)                                                  \
-  void function(long iterations) {                                                             \
-    asm volatile(                                                                              \
-        ".arch armv8.2-a\n"                                                                    \
-        ".arch_extension " extension                                                           \
-        "\n"                                                                                   \
-        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"        \
-        "movi v\\i\\().4s, #0\n"                                                               \
-        ".endr\n"                                                                              \
-        ".p2align 6\n"                                                                         \
-        "1:\n"                                                                                 \
-        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n" op           \
-        " v\\i\\().4s, v30.16b, v31.16b\n"                                                     \
-        ".endr\n"                                                                              \
-        "subs %0, %0, #1\n"                                                                    \
-        "b.ne 1b\n"                                                                            \
-        : "+r"(iterations)                                                                     \
-        :                                                                                      \
+#define TW_PEAK_LOOP(function, extension, op)                                                    \
+  void function(long iterations) {                                                               \
+    asm volatile(                                                                                \
+        ".arch armv8.2-a\n"                                                                      \
+        ".arch_extension " extension                                                             \
+        "\n"                                                                                     \
+        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"          \
+        "movi v\\i\\().4s, #0\n"                                                                 \
+        ".endr\n"                                                                                \
+        ".p2align 6\n"                                                                           \
+        "1:\n"                                                                                   \
+        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n" op             \
+        " v\\i\\().4s, v30.16b, v31.16b\n"                                                       \
+        ".endr\n"                                                                                \
+        "subs %0, %0, #1\n"                                                                      \
+        "b.ne 1b\n"                                                                              \
+        : "+r"(iterations)                                                                       \
+        :                                                                                        \
         : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", \
-          "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v30",  \
-          "v31");                                                                              \
+          "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v30",    \
+          "v31");                                                                                \
   }
 TW_PEAK_LOOP(run_smmla, "i8mm", "smmla")
 TW_PEAK_LOOP(run_sdot, "dotprod", "sdot")
@@ -81,10 +81,10 @@ double clock_ghz(long adds) {
 PeakLoop peak_loop() {
   // Little cores start one such instruction every other cycle (A510: a shared unit).
   if ((getauxval(AT_HWCAP2) & hwcap2_i8mm) != 0) {
-    return {"smmla", 32, accumulators, 15, run_smmla};
+    return {"smmla", TW_FEATURE_I8MM, 32, accumulators, 15, run_smmla};
   }
   if ((getauxval(AT_HWCAP) & hwcap_dotprod) != 0) {
-    return {"sdot", 16, accumulators, 7.5, run_sdot};
+    return {"sdot", TW_FEATURE_DOTPROD, 16, accumulators, 7.5, run_sdot};
   }
   return {};
 }
@@ -99,6 +99,8 @@ const ReadLoop* read_loops() {
   return loops;
 }
 
-CopyLoop stream_copy() { return nullptr; }
+CopyLoop stream_copy() {
+  return nullptr;
+}
 
 }  // namespace tw::bench

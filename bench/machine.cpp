@@ -80,7 +80,9 @@ Memory::Memory(size_t bytes) : bytes_((bytes + huge_page - 1) / huge_page * huge
   for (size_t i = 0; i < bytes_; i += page) data_[i] = std::byte{1};
 }
 
-Memory::~Memory() { munmap(data_, bytes_); }
+Memory::~Memory() {
+  munmap(data_, bytes_);
+}
 
 size_t available_memory() {
   std::ifstream in("/proc/meminfo");

@@ -40,7 +40,7 @@ size_t available_memory();
 /// Seconds since some fixed moment.
 double now();
 
-double best(const std::vector<double>& seconds);   ///< the least
+double best(const std::vector<double>& seconds);  ///< the least
 double median(std::vector<double> values);
 
 /// Says which value was wanted and which came; the program ends with status 1.

@@ -41,10 +41,11 @@ Peak measure_checked_peak(const PeakLoop& loop, int rounds) {
     peak = measure_peak(loop, rounds);
     if (peak.macs_per_cycle >= loop.least_macs_per_cycle) return peak;
   }
-  fail(fmt::format("the limit loop of {} reached {:.1f} MACs per cycle against the chain of "
-                   "dependent adds ({:.2f} GHz), at least {:.0f} were expected: the machine is "
-                   "disturbed, or the clock is wrong; no share can be stated",
-                   loop.instruction, peak.macs_per_cycle, peak.ghz, loop.least_macs_per_cycle));
+  fail(
+      fmt::format("the limit loop of {} reached {:.1f} MACs per cycle against the chain of "
+                  "dependent adds ({:.2f} GHz), at least {:.0f} were expected: the machine is "
+                  "disturbed, or the clock is wrong; no share can be stated",
+                  loop.instruction, peak.macs_per_cycle, peak.ghz, loop.least_macs_per_cycle));
 }
 
 template <typename F>
@@ -61,9 +62,12 @@ double best_gbs(size_t bytes, int rounds, F&& f) {
 
 }  // namespace
 
-double Limits::matmul(double m, double bytes_per_weight) const {
-  const double stream = m * read_gbs / bytes_per_weight;
-  return gmacs > 0 ? std::min(gmacs, stream) : stream;
+double Limits::compute(const tw_kernel& kernel) const {
+  return (kernel.features & multiply_feature) != 0 ? gmacs : 0;
+}
+
+double Limits::streamed(const tw_kernel& kernel, double m, double bytes_per_weight) const {
+  return std::min(compute(kernel), m * read_gbs / bytes_per_weight);
 }
 
 Limits measure_limits(const Memory& memory, bool quick) {
@@ -74,6 +78,7 @@ Limits measure_limits(const Memory& memory, bool quick) {
     const Peak peak = measure_checked_peak(loop, 2 * rounds + 1);
     limits.ghz = peak.ghz;
     limits.multiply = loop.instruction;
+    limits.multiply_feature = loop.feature;
     limits.gmacs = peak.gmacs;
     limits.macs_per_cycle = peak.macs_per_cycle;
   } else {
@@ -102,20 +107,20 @@ Limits measure_limits(const Memory& memory, bool quick) {
 }
 
 std::string to_text(const Limits& limits) {
-  std::string text = fmt::format("  core clock        {:8.2f} GHz     chain of dependent adds\n",
-                                 limits.ghz);
+  std::string text =
+      fmt::format("  core clock        {:8.2f} GHz     chain of dependent adds\n", limits.ghz);
   if (limits.gmacs > 0) {
     text += fmt::format("  compute           {:8.1f} GMAC/s  {}, {:.1f} MACs per cycle\n",
                         limits.gmacs, limits.multiply, limits.macs_per_cycle);
   } else {
     text += "  compute                  -         no limit loop for this machine's ISA\n";
   }
-  text += fmt::format("  streaming read    {:8.1f} GB/s    {}\n", limits.read_gbs,
-                      limits.read_loop);
+  text +=
+      fmt::format("  streaming read    {:8.1f} GB/s    {}\n", limits.read_gbs, limits.read_loop);
   text += fmt::format("  memcpy            {:8.1f} GB/s    bytes copied\n", limits.memcpy_gbs);
   if (limits.stream_copy_gbs > 0) {
-    text += fmt::format("  non-temporal copy {:8.1f} GB/s    bytes copied\n",
-                        limits.stream_copy_gbs);
+    text +=
+        fmt::format("  non-temporal copy {:8.1f} GB/s    bytes copied\n", limits.stream_copy_gbs);
   }
   return text;
 }

@@ -1,0 +1,44 @@
+// The three kinds of benchmark. Each registers with Google Benchmark; main.cpp runs them and prints
+// their results in the columns given here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine_limits.h"
+#include "measure.h"
+#include "model/workload.h"
+#include "table.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::bench {
+
+/// What every benchmark needs.
+struct Session {
+  tw_device device{};
+  Limits limits;
+  Effort effort;
+  size_t rotate_bytes = 0;  ///< packed weights fill that much memory: more than the caches hold
+  bool quick = false;
+};
+
+/// Layers of a model through the run-time API, the plan's choice of kernels.
+void register_workload(const Session& session, const Workload& workload);
+Table workload_table();
+
+/// Kernels by registry row, streamed and hot; those printed twice side by side.
+struct KernelRequest {
+  std::string kernel;  ///< name of a registry row; empty: all rows that this CPU runs
+  std::string isa;     ///< only rows of this ISA; empty: all
+  size_t m = 0;        ///< 0: the tile's for streamed weights, 128 for hot ones
+  size_t n = 2048, k = 2048;
+  size_t rhs_prefetch = 0;  ///< 0: the plan's choice
+};
+void register_kernels(const Session& session, const KernelRequest& request);
+Table kernel_table();
+
+/// Packers by registry row, against memcpy on the same buffers.
+void register_packers(const Session& session);
+Table packer_table();
+
+}  // namespace tw::bench

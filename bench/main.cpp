@@ -1,0 +1,107 @@
+// tilewright_bench: how fast the kernels are on this machine, as shares of what the machine can do.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "benches.h"
+#include "spec/workload_reader.h"
+
+namespace tw::bench {
+namespace {
+
+struct Options {
+  std::string workload;
+  KernelRequest kernel;
+  bool all_kernels = false, packers = false, quick = false;
+  std::string filter = ".", json;
+};
+
+constexpr const char* examples = R"(
+Examples:
+  tilewright_bench                                       the layers of gemma2b, then the packers
+  tilewright_bench --quick --workload my_model.yaml
+  tilewright_bench --all-kernels --isa avx512_vnni       every row, assembly against intrinsics
+  tilewright_bench --kernel NAME --m 4 --n 16384 --prefetch 8192
+)";
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--workload", o.workload, "YAML file with a model's layers")
+      ->default_val(TILEWRIGHT_SOURCE_DIR "/specs/workloads/gemma2b.yaml");
+  auto* one = app.add_option("--kernel", o.kernel.kernel, "only this registry row, by name");
+  auto* all = app.add_flag("--all-kernels", o.all_kernels, "every registry row of this CPU");
+  one->excludes(all);
+  app.add_option("--isa", o.kernel.isa, "with --all-kernels: only rows of this ISA");
+  app.add_option("--m", o.kernel.m, "with kernels: rows (default: the tile's; 128 when hot)");
+  app.add_option("--n", o.kernel.n, "with kernels: columns")->default_val(o.kernel.n);
+  app.add_option("--k", o.kernel.k, "with kernels: depth, even")->default_val(o.kernel.k);
+  app.add_option("--prefetch", o.kernel.rhs_prefetch,
+                 "with kernels: prefetch distance in bytes (default: the plan's)");
+  app.add_flag("--packers", o.packers, "only the packers");
+  app.add_flag("--quick", o.quick, "fewer and shorter rounds");
+  app.add_option("--filter", o.filter, "only benchmarks whose name matches (regular expression)");
+  app.add_option("--json", o.json, "also write Google Benchmark's JSON to this file");
+  app.footer(examples);
+}
+
+Session make_session(const Options& options) {
+  Session session;
+  const Conditions conditions = settle();
+  if (tw_device_detect(&session.device) != TW_OK) fail(tw_error_message());
+  session.quick = options.quick;
+  session.effort = options.quick ? Effort{5, 0.01} : Effort{15, 0.03};
+  session.rotate_bytes = 8 * conditions.cache_bytes;
+  fmt::print("{}: {}\n", session.device.name, conditions.text);
+  std::fflush(stdout);
+  const Memory memory(4 * session.rotate_bytes);
+  session.limits = measure_limits(memory, options.quick);
+  fmt::print("\nLimits of one core, measured in this run\n{}", to_text(session.limits));
+  return session;
+}
+
+void run_registered(const Options& options) {
+  std::vector<std::string> arguments = {"tilewright_bench", "--benchmark_filter=" + options.filter};
+  if (!options.json.empty()) {
+    arguments.push_back("--benchmark_out=" + options.json);
+    arguments.emplace_back("--benchmark_out_format=json");
+  }
+  std::vector<char*> argv;
+  for (std::string& a : arguments) argv.push_back(a.data());
+  int argc = static_cast<int>(argv.size());
+  benchmark::Initialize(&argc, argv.data());
+  TableReporter reporter({workload_table(), kernel_table(), packer_table()});
+  const size_t count = benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::Shutdown();
+  if (count == 0) fail(fmt::format("no benchmark's name matches '{}'", options.filter));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("How fast the kernels are on one core of this machine.", "tilewright_bench");
+  Options options;
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  const bool kernels = options.all_kernels || !options.kernel.kernel.empty();
+  // Everything that can be refused is refused before the measuring starts.
+  const Workload workload = read_workload(options.workload);
+  const Session session = make_session(options);
+  if (kernels) {
+    register_kernels(session, options.kernel);
+  } else {
+    if (!options.packers) register_workload(session, workload);
+    register_packers(session);
+  }
+  run_registered(options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tw::bench
+
+int main(int argc, char** argv) {
+  try {
+    return tw::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    tw::bench::fail(error.what());
+  }
+}

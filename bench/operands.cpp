@@ -1,0 +1,50 @@
+#include "operands.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+namespace tw::bench {
+
+float Weights::value(size_t column, size_t depth) const {
+  const uint8_t byte = codes[column * (k / 2) + depth / 2];
+  const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
+  return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scales[column];
+}
+
+Weights random_weights(size_t n, size_t k) {
+  Weights w{n, k, std::vector<uint8_t>(n * (k / 2)), std::vector<float>(n), std::vector<float>(n)};
+  std::mt19937_64 random(1);
+  for (size_t i = 0; i < w.codes.size(); i += sizeof(uint64_t)) {
+    const uint64_t word = random();
+    std::memcpy(&w.codes[i], &word, std::min(sizeof word, w.codes.size() - i));
+  }
+  std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
+  for (float& s : w.scales) s = scale(random);
+  for (float& b : w.bias) b = bias(random);
+  return w;
+}
+
+std::vector<float> random_values(size_t count) {
+  std::vector<float> values(count);
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (float& v : values) v = uniform(random);
+  return values;
+}
+
+Copies::Copies(size_t bytes, size_t least)
+    : stride_((bytes + 63) / 64 * 64),
+      count_(std::max<size_t>(1, (least + stride_ - 1) / stride_)),
+      memory_(stride_ * count_) {}
+
+void Copies::spread() {
+  for (size_t i = 1; i < count_; ++i) std::memcpy(first() + i * stride_, first(), stride_);
+}
+
+const std::byte* Copies::next() {
+  at_ = at_ + 1 == count_ ? 0 : at_ + 1;
+  return first() + at_ * stride_;
+}
+
+}  // namespace tw::bench

@@ -1,0 +1,41 @@
+// Operands of a benchmark: random values, and packed weights that rotate through more memory than
+// the last-level cache holds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "machine.h"
+
+namespace tw::bench {
+
+/// A weight matrix in 4 bits: two codes to a byte, a scale and a bias per output column. The bytes
+/// serve as n x k and as k x n alike: random codes have no order.
+struct Weights {
+  size_t n = 0, k = 0;
+  std::vector<uint8_t> codes;  ///< n rows of k two's complement nibbles, k even
+  std::vector<float> scales, bias;
+  [[nodiscard]] float value(size_t column, size_t depth) const;
+};
+Weights random_weights(size_t n, size_t k);
+std::vector<float> random_values(size_t count);
+
+/// Equal copies of a packed operand, one after the other: at least `least` bytes together.
+class Copies {
+ public:
+  Copies(size_t bytes, size_t least);
+  [[nodiscard]] std::byte* first() const { return memory_.data(); }
+  /// Makes all copies equal to the first.
+  void spread();
+  /// The next copy in turn.
+  const std::byte* next();
+  [[nodiscard]] size_t count() const { return count_; }
+  [[nodiscard]] size_t total() const { return count_ * stride_; }
+
+ private:
+  size_t stride_, count_, at_ = 0;
+  Memory memory_;
+};
+
+}  // namespace tw::bench

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "benches.h"
+#include "internal.h"
+#include "operands.h"
+#include "planned_matmul.h"
+
+namespace tw::bench {
+namespace {
+
+constexpr size_t depth = 2048;
+constexpr size_t hot_rows = 64;
+
+/// RHS: 4-bit codes that fill four times the last-level cache. LHS: f32 rows as a layer's input
+/// finds them, in cache.
+void run_packer(benchmark::State& state, const Session& session, const tw_packer& packer) {
+  const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
+  const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / (depth / 2) / 64 * 64;
+  const size_t source_bytes = lhs ? rows * depth * sizeof(float) : rows * depth / 2;
+  const bool rows_outside = std::strcmp(packer.source, "kxn") != 0;
+
+  tw_pack_args args{};
+  args.size = sizeof args;
+  args.rows = rows;
+  args.k = depth;
+  args.row_end = rows;
+  args.source_stride = rows_outside ? source_bytes / rows : source_bytes / depth;
+  if (!tw_panel_bytes(packer.layout, session.device.vector_bytes, depth, &args.packed_stride)) {
+    fail(fmt::format("{}: no size for its layout", packer.name));
+  }
+  const size_t panel = tw_panel_rows(packer.layout, session.device.vector_bytes);
+  const size_t packed_bytes = tw_divide_up(rows, panel) * args.packed_stride;
+
+  const Memory source(source_bytes), packed(std::max(packed_bytes, source_bytes));
+  const std::vector<float> values = random_values(lhs ? rows * depth : rows);
+  if (lhs) {
+    std::memcpy(source.data(), values.data(), source_bytes);
+  } else {
+    const Weights weights = random_weights(rows, depth);
+    std::memcpy(source.data(), weights.codes.data(), source_bytes);
+    args.scales = values.data();
+    args.bias = values.data();
+  }
+  args.source = source.data();
+  args.packed = packed.data();
+
+  Race race({{[&] { packer.run(&args); }, static_cast<double>(source_bytes)},
+             {[&] { std::memcpy(packed.data(), source.data(), source_bytes); },
+              static_cast<double>(source_bytes)}},
+            session.effort);
+  for (auto _ : state) state.SetIterationTime(race.round());
+  state.counters["best"] = race.samples()[0].best_rate();
+  state.counters["median"] = race.samples()[0].median_rate();
+  state.counters["memcpy"] = race.samples()[1].best_rate();
+  state.counters["share"] = 100 * race.ratio(0, 1);
+  state.SetLabel(fmt::format("{}|{:.0f}", packer.name, static_cast<double>(source_bytes) / 1e6));
+}
+
+}  // namespace
+
+void register_packers(const Session& session) {
+  std::vector<const tw_packer*> packers(tw_list_packers(&session.device, nullptr, 0));
+  tw_list_packers(&session.device, packers.data(), packers.size());
+  for (const tw_packer* packer : packers) {
+    benchmark::RegisterBenchmark(
+        fmt::format("packer/{}", packer->name).c_str(),
+        [&session, packer](benchmark::State& state) { run_packer(state, session, *packer); })
+        ->UseManualTime()
+        ->Iterations(session.effort.rounds);
+  }
+}
+
+Table packer_table() {
+  return {"packer",
+          "Packers, GB/s of source bytes. memcpy: of the source to the same memory; share: median "
+          "of the rounds' ratios.",
+          {{"packer", "", 58},
+           {"MB", "", 5},
+           {"GB/s", "best"},
+           {"median", "median"},
+           {"memcpy", "memcpy"},
+           {"share", "share", 6, 1, "%"}}};
+}
+
+}  // namespace tw::bench

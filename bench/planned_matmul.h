@@ -1,0 +1,64 @@
+// One weight matrix with its plan and packed copies, driven through the public run-time API on one
+// thread, and what proves that the named kernels ran and computed the product.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operands.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::bench {
+
+extern const char* const family;
+
+struct MatmulOptions {
+  const char* kernel = nullptr;  ///< only this kernel; null: the plan chooses
+  size_t rhs_prefetch = 0;       ///< 0: the plan chooses
+  size_t rotate_bytes = 0;       ///< packed copies fill at least that; 0: one copy, hot
+};
+
+class PlannedMatmul {
+ public:
+  PlannedMatmul(const tw_device& device, const Weights& weights, const MatmulOptions& options);
+
+  /// Packs m rows of activations and reserves the output. Call before pack_lhs() and run().
+  void prepare(size_t m);
+  void pack_lhs();
+  /// dst = lhs x the next copy of the weights.
+  void run();
+  /// Fails unless sampled outputs of the last run() are the product, within what quantizing the
+  /// activations to 8 bits costs.
+  void check() const;
+
+  [[nodiscard]] std::vector<tw_segment> segments(size_t m) const;
+  [[nodiscard]] double macs() const {
+    return static_cast<double>(m_) * static_cast<double>(weights_.n) *
+           static_cast<double>(weights_.k);
+  }
+  [[nodiscard]] double planned_cycles(size_t m) const { return tw_plan_cycles(plan_.get(), m); }
+  [[nodiscard]] size_t copies() const { return rhs_->count(); }
+
+ private:
+  struct Destroy {
+    void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
+  };
+  const Weights& weights_;
+  std::unique_ptr<tw_plan, Destroy> plan_;
+  size_t rhs_bytes_ = 0;
+  std::unique_ptr<Copies> rhs_;
+  size_t m_ = 0;
+  std::vector<float> values_;
+  size_t lhs_bytes_ = 0, dst_bytes_ = 0;
+  std::unique_ptr<Memory> lhs_, dst_;
+};
+
+/// "avx512_vnni 8x32 assembly"; several joined by " + ".
+std::string short_names(const std::vector<tw_segment>& segments);
+std::string short_name(const tw_kernel& kernel);
+
+/// Ends the program with what the call said when a run-time call failed.
+void require(tw_status status, const std::string& what);
+
+}  // namespace tw::bench

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "benches.h"
+#include "planned_matmul.h"
+
+namespace tw::bench {
+namespace {
+
+constexpr double bytes_per_weight = 0.5;
+constexpr size_t reduced_m = 4, reduced_n = 256;
+
+/// One weight shape of the workload, under the names of all layers that have it.
+struct Layer {
+  std::string names;
+  size_t n, k;
+};
+
+std::vector<Layer> distinct_layers(const Workload& workload) {
+  std::vector<Layer> layers;
+  for (const Matmul& m : workload.matmuls) {
+    const auto n = static_cast<size_t>(m.n), k = static_cast<size_t>(m.k);
+    const auto same = std::find_if(layers.begin(), layers.end(),
+                                   [&](const Layer& l) { return l.n == n && l.k == k; });
+    if (same == layers.end()) {
+      layers.push_back({m.name, n, k});
+    } else {
+      same->names += "," + m.name;
+    }
+  }
+  return layers;
+}
+
+/// The scalar kernel on a small part of the problem, hot: GMAC/s. Measured once for each m and k.
+double scalar_rate(const Session& session, size_t m, size_t k) {
+  static std::map<std::pair<size_t, size_t>, double> known;
+  const auto [entry, is_new] = known.try_emplace({m, k});
+  if (!is_new) return entry->second;
+  tw_device device = session.device;
+  require(tw_device_limit(&device, "scalar"), "scalar device");
+  const Weights weights = random_weights(reduced_n, k);
+  PlannedMatmul matmul(device, weights, {});
+  matmul.prepare(m);
+  Race race({{[&] { matmul.run(); }, matmul.macs()}}, session.effort);
+  for (int i = 0; i < 3; ++i) race.round();
+  matmul.check();
+  return entry->second = race.samples()[0].best_rate();
+}
+
+/// Weights and plan of the layer at hand; layers are measured one after the other.
+struct Loaded {
+  const Layer* layer = nullptr;
+  Weights weights;
+  std::unique_ptr<PlannedMatmul> matmul;
+};
+
+PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer) {
+  if (loaded.layer != &layer) {
+    loaded.matmul.reset();
+    loaded.weights = random_weights(layer.n, layer.k);
+    loaded.matmul = std::make_unique<PlannedMatmul>(
+        session.device, loaded.weights, MatmulOptions{.rotate_bytes = session.rotate_bytes});
+    loaded.layer = &layer;
+  }
+  return *loaded.matmul;
+}
+
+void run_layer(benchmark::State& state, const Session& session, const Layer& layer, size_t m) {
+  static Loaded loaded;
+  PlannedMatmul& matmul = load(loaded, session, layer);
+  matmul.prepare(m);
+  Race race({{[&] { matmul.run(); }, matmul.macs()},
+             {[&] {
+                matmul.pack_lhs();
+                matmul.run();
+              },
+              matmul.macs()}},
+            session.effort);
+  for (auto _ : state) state.SetIterationTime(race.round());
+  matmul.check();
+
+  const auto segments = matmul.segments(m);
+  const double best = race.samples()[0].best_rate();
+  const double limit =
+      session.limits.streamed(*segments[0].kernel, static_cast<double>(m), bytes_per_weight);
+  state.SetLabel(
+      fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, short_names(segments)));
+  state.counters["best"] = best;
+  state.counters["median"] = race.samples()[0].median_rate();
+  state.counters["packing"] = race.samples()[1].best_rate();
+  if (limit > 0) {
+    state.counters["limit"] = limit;
+    state.counters["share"] = 100 * best / limit;
+  }
+  state.counters["scalar"] = best / scalar_rate(session, std::min(m, reduced_m), layer.k);
+}
+
+}  // namespace
+
+void register_workload(const Session& session, const Workload& workload) {
+  static std::vector<Layer> layers;
+  layers = distinct_layers(workload);
+  std::vector<int64_t> rows = workload.m;
+  if (std::find(rows.begin(), rows.end(), 128) == rows.end()) rows.push_back(128);
+  std::sort(rows.begin(), rows.end());
+  for (const Layer& layer : layers) {
+    for (const int64_t m : rows) {
+      benchmark::RegisterBenchmark(
+          fmt::format("workload/{}/{}/m:{}", workload.name, layer.names, m).c_str(),
+          [&session, &layer, m](benchmark::State& state) {
+            run_layer(state, session, layer, static_cast<size_t>(m));
+          })
+          ->UseManualTime()
+          ->Iterations(session.effort.rounds);
+    }
+  }
+}
+
+Table workload_table() {
+  return {"workload",
+          "Layers, weights streamed from memory. GMAC/s: best and median round; +packing: with the "
+          "activations\nquantized and packed each time; limit: the smaller of compute and M x "
+          "streaming read / 0.5 bytes a weight;\nx scalar: against the scalar kernel on at most 4 "
+          "rows x 256 columns, in cache.",
+          {{"layers", "", 9},
+           {"N", "", 6},
+           {"K", "", 5},
+           {"M", "", 3},
+           {"kernels", "", 40},
+           {"GMAC/s", "best"},
+           {"median", "median"},
+           {"+packing", "packing"},
+           {"limit", "limit"},
+           {"share", "share", 6, 1, "%"},
+           {"x scalar", "scalar", 8, 0}}};
+}
+
+}  // namespace tw::bench
