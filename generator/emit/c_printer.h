@@ -1,0 +1,15 @@
+// Prints a lowered or ordered Program as a C11 function of the ISA's intrinsics.
+#pragma once
+
+#include <string>
+
+#include "ir/program.h"
+
+namespace tw {
+
+/// The function's definition, without includes or guards; its only parameter is
+/// `const tw_args* args`. The text ends with a newline and needs `kernel.h` and Isa::c_includes.
+/// Throws std::runtime_error when the ISA's table lacks C text or a cast that is needed.
+std::string print_c_function(const Program& program, const std::string& symbol, bool is_static);
+
+}  // namespace tw

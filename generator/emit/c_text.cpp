@@ -1,0 +1,138 @@
+#include "emit/c_text.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <set>
+#include <stdexcept>
+
+#include "model/row_text.h"
+
+namespace tw {
+namespace {
+
+constexpr char kOpen = '\1';
+constexpr char kClose = '\2';
+constexpr size_t kLine = 100;
+
+const std::set<std::string>& reserved_words() {
+  static const std::set<std::string> words = {
+      "alignas", "alignof",  "and",      "asm",    "auto",     "bool",     "break",   "case",
+      "char",    "class",    "const",    "continue", "default", "delete",  "do",      "double",
+      "else",    "enum",     "extern",   "false",  "float",    "for",      "goto",    "if",
+      "inline",  "int",      "long",     "new",    "not",      "or",       "private", "public",
+      "register", "restrict", "return",  "short",  "signed",   "sizeof",   "static",  "struct",
+      "switch",  "template", "this",     "true",   "typedef",  "typename", "union",   "unsigned",
+      "using",   "void",     "volatile", "while",  "xor",      "args",     "size_t",  "memcpy"};
+  return words;
+}
+
+}  // namespace
+
+std::string c_identifier(const std::string& hint) {
+  std::string text;
+  for (char c : hint) {
+    text += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) text = "v" + text;
+  if (reserved_words().count(text) > 0) text += "_";
+  return text;
+}
+
+std::string c_scalar_type(CScalar type) {
+  switch (type) {
+    case CScalar::size: return "size_t";
+    case CScalar::bits64: return "uint64_t";
+    case CScalar::const_pointer: return "const uint8_t*";
+    case CScalar::pointer: return "uint8_t*";
+  }
+  return "size_t";
+}
+
+std::string compound_assignment(const std::string& name, const std::string& expression) {
+  const std::string start = name + " ";
+  const bool same = expression.compare(0, start.size(), start) == 0 &&
+                    expression.size() > start.size() + 2 &&
+                    (expression[start.size()] == '+' || expression[start.size()] == '-') &&
+                    expression[start.size() + 1] == ' ';
+  // The rest must be one operand: a - b - c is not a -= b - c.
+  const std::string rest = same ? expression.substr(start.size() + 2) : "";
+  if (!same || rest.find_first_of("+-?<>&") != std::string::npos) {
+    return name + " = " + expression;
+  }
+  return fmt::format("{} {}= {}", name, expression[start.size()], rest);
+}
+
+std::string wrap_c_line(const std::string& content, int depth) {
+  std::string indent(static_cast<size_t>(2 * depth), ' ');
+  std::string rest = content;
+  std::string text;
+  while (indent.size() + rest.size() > kLine) {
+    size_t cut = std::string::npos;
+    for (size_t i = 1; i < rest.size() && indent.size() + i <= kLine; ++i) {
+      if (rest[i] == ' ' && (rest[i - 1] == ',' || rest[i - 1] == '=' || rest[i - 1] == ';')) {
+        cut = i;
+      }
+    }
+    if (cut == std::string::npos) cut = rest.rfind(' ', kLine - indent.size());
+    if (cut == std::string::npos || cut == 0) break;
+    text += indent + rest.substr(0, cut) + "\n";
+    rest = rest.substr(cut + 1);
+    indent = std::string(static_cast<size_t>(2 * depth + 4), ' ');
+  }
+  return text + indent + rest + "\n";
+}
+
+std::string c_cast(const Isa& isa, const std::string& text, const std::string& from,
+                   const std::string& to) {
+  if (from == to || from.empty() || to.empty()) return text;
+  const auto from_type = isa.c_types.find(from);
+  const auto to_type = isa.c_types.find(to);
+  if (from_type != isa.c_types.end() && to_type != isa.c_types.end() &&
+      from_type->second == to_type->second) {
+    return text;
+  }
+  auto pattern = isa.c_casts.find(from + ">" + to);
+  if (pattern == isa.c_casts.end()) pattern = isa.c_casts.find("*");
+  if (pattern == isa.c_casts.end()) {
+    throw std::runtime_error(
+        fmt::format("{}: c: casts: needs \"{}>{}\"", to_string(isa.where), from, to));
+  }
+  return format_row_text(pattern->second, {{"x", [&](std::string_view) { return text; }},
+                                           {"from", [&](std::string_view) { return from; }},
+                                           {"to", [&](std::string_view) { return to; }}});
+}
+
+std::string loose(const Expression& expression) {
+  if (expression.binding == Binding::primary) return expression.text;
+  return kOpen + expression.text + kClose;
+}
+
+std::string settle_loose(const std::string& text) {
+  std::string settled;
+  std::string kept;  // for each open one: whether its parentheses stay
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == kOpen) {
+      size_t end = i;
+      for (int open = 0; end < text.size(); ++end) {
+        if (text[end] == kOpen) ++open;
+        if (text[end] == kClose && --open == 0) break;
+      }
+      const size_t before = settled.find_last_not_of(' ');
+      const bool starts = before == std::string::npos || settled[before] == ',' ||
+                          (settled[before] == '(' && !(before > 0 && settled[before - 1] == ')'));
+      const bool ends = end + 1 >= text.size() || text[end + 1] == ',' || text[end + 1] == ')' ||
+                        text[end + 1] == ';';
+      kept += starts && ends ? 'n' : 'y';
+      if (kept.back() == 'y') settled += '(';
+    } else if (text[i] == kClose) {
+      if (kept.back() == 'y') settled += ')';
+      kept.pop_back();
+    } else {
+      settled += text[i];
+    }
+  }
+  return settled;
+}
+
+}  // namespace tw
