@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/hash.h"
+
 namespace tw {
 namespace {
 
@@ -63,11 +65,7 @@ std::string canonical(const Layout& layout) {
 }
 
 uint64_t id(const Layout& layout) {
-  uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : canonical(layout)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  return hash;
+  return fnv1a(canonical(layout));
 }
 
 int64_t padded_k(const Layout& layout, int64_t k) {

@@ -1,0 +1,50 @@
+#include "emit/c_file.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "spec/yaml_reader.h"
+
+namespace tw {
+
+CFileRules read_c_file_rules(const std::filesystem::path& templates_dir) {
+  const YamlNode file = read_yaml(templates_dir / "file" / "c.yaml");
+  file.expect_keys({"guards", "no_contraction"});
+  CFileRules rules;
+  for (const YamlNode::Entry& entry : file.at("guards").entries()) {
+    rules.guards[entry.key] = entry.value.text();
+  }
+  rules.no_contraction = file.at("no_contraction").texts();
+  return rules;
+}
+
+const std::string& c_guard(const CFileRules& rules, const Isa& isa) {
+  const auto guard = rules.guards.find(isa.architecture);
+  if (guard != rules.guards.end()) return guard->second;
+  throw std::runtime_error(fmt::format("{}: file/c.yaml has no guard for architecture '{}'",
+                                       to_string(isa.where), isa.architecture));
+}
+
+std::string c_file(const CFileRules& rules, const Isa& isa, const std::string& functions,
+                   const std::string& symbol, const std::string& args_type) {
+  const std::string& guard = c_guard(rules, isa);
+  std::string text = "#include \"tilewright/kernel.h\"\n\n";
+  if (!guard.empty()) text += fmt::format("#if {}\n", guard);
+  for (const std::string& include : isa.c_includes) text += fmt::format("#include <{}>\n", include);
+  if (!isa.c_includes.empty()) text += "\n";
+  for (const std::string& line : rules.no_contraction) text += line + "\n";
+  text += fmt::format(
+      "\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+      "void {}(const {}* args);\n\n{}\n"
+      "#ifdef __cplusplus\n}}  // extern \"C\"\n#endif\n",
+      symbol, args_type, functions);
+  if (!guard.empty()) {
+    text += fmt::format(
+        "\n#else\n// Not for this architecture.\ntypedef int {}_is_for_{};\n#endif\n", symbol,
+        isa.architecture);
+  }
+  return text;
+}
+
+}  // namespace tw
