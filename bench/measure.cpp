@@ -40,7 +40,7 @@ double Race::round() {
     const size_t contender = (first_ + i) % n;
     samples_[contender].seconds.push_back(time(contender));
   }
-  first_ = (first_ + 1) % n;
+  first_ = first_ + 1 < n ? first_ + 1 : 0;
   return samples_[0].seconds.back();
 }
 
