@@ -1,0 +1,247 @@
+/* The run-time API: detect the device, plan a matrix multiplication, pack its operands, run it.
+ *
+ *   tw_device device;      tw_device_detect(&device);
+ *   tw_matmul matmul = {.family = "matmul_clamp_f32_qai8dxp_qsi4cxp", .n = n, .k = k};
+ *   tw_plan *plan;         tw_plan_create(&device, &matmul, &plan);
+ *   tw_pack_rhs(...)       once per weight matrix, slice by slice
+ *   tw_pack_lhs(...)       per call, slice by slice; then the caller's barrier
+ *   tw_run(...)            slice by slice
+ *   tw_plan_destroy(plan);
+ *
+ * Threads are the caller's: any thread takes any slice, each slice exactly once, in any order; a
+ * shared atomic counter is all that is needed (examples/matmul.c). A slice beyond the count does
+ * nothing and is TW_OK, so more threads than slices is legal. A plan never changes after creation
+ * and may be used by many threads at once. Only tw_plan_create allocates.
+ *
+ * Errors: every function that can fail returns a status; tw_error_message() says which argument
+ * was wrong and what would be legal. Nothing is written to an output when a check fails.
+ * Sizes are in bytes where a name says bytes or stride, else in values. */
+#ifndef TILEWRIGHT_TILEWRIGHT_H
+#define TILEWRIGHT_TILEWRIGHT_H
+
+#include "tilewright/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors ---- */
+
+typedef enum tw_status {
+  TW_OK = 0,
+  TW_INVALID,     /* an argument is null, zero, contradictory or names nothing that exists */
+  TW_TOO_SMALL,   /* a buffer, count or stride is too small */
+  TW_TOO_LARGE,   /* a size overflows, or exceeds what the arithmetic is exact for */
+  TW_UNSUPPORTED, /* nothing in this build does that on this device */
+  TW_MISMATCH,    /* a packed container is foreign or damaged */
+  TW_NO_MEMORY
+} tw_status;
+
+/* The message of the calling thread's last failure; "" before any. Valid until the thread's next
+ * failure. */
+const char* tw_error_message(void);
+/* "invalid argument", "too small" ... never null. */
+const char* tw_status_text(tw_status status);
+
+/* ---- device ---- */
+
+#define TW_MAX_CLUSTERS 8
+
+/* Cores of one kind. Unknown numbers are 0. */
+typedef struct tw_cluster {
+  char name[32]; /* "Neoverse-N1"; x86: the vendor */
+  uint64_t midr; /* AArch64: MIDR_EL1 */
+  size_t count;  /* cores */
+  size_t max_mhz;
+  size_t capacity; /* Linux's: 1024 is the fastest core of the machine */
+} tw_cluster;
+
+/* A machine, as far as choosing kernels needs it. Fill it by hand to see what would be chosen on a
+ * machine that is not at hand; running a plan needs a device that does not claim too much. */
+typedef struct tw_device {
+  char name[64];
+  tw_features features;
+  size_t family, model, stepping;      /* x86 */
+  size_t vector_bytes;                 /* SVE vector length; 0: none */
+  size_t streaming_vector_bytes;       /* SME streaming vector length; 0: none */
+  size_t l1_bytes, l2_bytes, l3_bytes; /* data caches that the fastest core sees; 0: unknown */
+  size_t cluster_count;
+  tw_cluster clusters[TW_MAX_CLUSTERS];
+  char isa[32]; /* only this ISA and what every device runs (scalar); "": no limit */
+} tw_device;
+
+/* Fills `device` for this machine. The environment variable TILEWRIGHT_ISA limits it (see
+ * tw_device_limit); a value that this machine or build cannot run is TW_INVALID or TW_UNSUPPORTED,
+ * and `device` is then filled without a limit. */
+tw_status tw_device_detect(tw_device* device);
+/* Limits the device to `isa` and the ISAs that need no feature. */
+tw_status tw_device_limit(tw_device* device, const char* isa);
+size_t tw_device_cores(const tw_device* device); /* at least 1 */
+
+/* One feature's name ("avx512vnni", "i8mm") from its bit; null if the bit has no name. */
+const char* tw_feature_name(tw_features bit);
+/* The bit of a name; TW_FEATURE_UNKNOWN if there is none. */
+tw_features tw_feature_from_name(const char* name);
+/* Writes the names, separated by blanks, always terminated; returns the length that the whole
+ * text has. */
+size_t tw_feature_names(tw_features features, char* text, size_t bytes);
+
+/* ---- registry ---- */
+
+/* Built: row->run is not null. Supported: the device has the row's features and is not limited to
+ * another ISA. A plan uses rows that are both. */
+int tw_kernel_supported(const tw_kernel* kernel, const tw_device* device);
+int tw_packer_supported(const tw_packer* packer, const tw_device* device);
+/* Writes up to `capacity` rows, returns how many there are: all rows when `device` is null, else
+ * those built and supported. `rows` may be null when capacity is 0. */
+size_t tw_list_kernels(const tw_device* device, const tw_kernel** rows, size_t capacity);
+size_t tw_list_packers(const tw_device* device, const tw_packer** rows, size_t capacity);
+const tw_kernel* tw_find_kernel(const char* name); /* null: none */
+const tw_packer* tw_find_packer(const char* name); /* null: none */
+const tw_layout* tw_find_layout(uint64_t id);      /* null: none */
+
+/* ---- plan ---- */
+
+typedef struct tw_plan tw_plan;
+
+/* How often the matrix meets a number of rows. */
+typedef struct tw_mix {
+  size_t m;     /* rows */
+  double calls; /* relative number of calls */
+} tw_mix;
+
+/* What a plan would otherwise choose. All zero: the plan chooses. */
+typedef struct tw_tuning {
+  size_t n_block;      /* columns of a slice; rounded up to whole tiles */
+  size_t m_block;      /* rows of a slice; rounded down to whole tiles, at least one */
+  size_t rhs_prefetch; /* distance in bytes; TW_PREFETCH_OFF: none */
+} tw_tuning;
+#define TW_PREFETCH_OFF SIZE_MAX
+
+typedef struct tw_matmul {
+  const char* family;
+  size_t n, k;       /* output columns and depth; at least 1 */
+  const tw_mix* mix; /* null: 128 calls with m = 1 and one with m = 128 */
+  size_t mix_count;
+  uint64_t rhs_layout; /* only kernels that read this layout; 0: choose */
+  const char* kernel;  /* only this kernel, whatever it costs; null: choose */
+  tw_tuning tuning;
+} tw_matmul;
+
+/* The environment variable TILEWRIGHT_LOG=1 makes this print the chosen kernels on stderr. */
+tw_status tw_plan_create(const tw_device* device, const tw_matmul* matmul, tw_plan** plan);
+void tw_plan_destroy(tw_plan* plan); /* null is legal */
+
+const tw_layout* tw_plan_rhs_layout(const tw_plan* plan);
+
+#define TW_MAX_SEGMENTS 8
+
+/* Rows [row_begin, row_begin + rows) of the output and the kernel that computes them. */
+typedef struct tw_segment {
+  size_t row_begin, rows;
+  const tw_kernel* kernel;
+  const tw_packer* lhs_packer;
+  size_t lhs_offset; /* bytes from the start of the packed LHS to the segment's first panel */
+  size_t lhs_stride; /* from panel to panel */
+} tw_segment;
+
+/* How the plan splits m rows: at most TW_MAX_SEGMENTS, written to `segments`; returns how many. */
+tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments, size_t* count);
+/* The cost model's estimate for m rows on one core. */
+double tw_plan_cycles(const tw_plan* plan, size_t m);
+/* Prefetch distance and blocks in effect for m rows. */
+tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
+
+/* ---- pack the weights (rhs) ---- */
+
+typedef enum tw_rhs_order {
+  TW_NXK, /* a source row holds the k values of one output column */
+  TW_KXN  /* a source row holds one value of each of the n output columns */
+} tw_rhs_order;
+
+/* Codes as bytes of two 4-bit values, the first in the low nibble (rows start at whole bytes). */
+typedef struct tw_rhs_source {
+  tw_rhs_order order;
+  const void* data;
+  size_t data_bytes;
+  size_t stride;        /* from source row to source row */
+  int unsigned_nibbles; /* 1: nibbles hold code + 8; 0: two's complement */
+  const float* scales;  /* one per output column */
+  size_t scale_count;
+  const float* bias; /* one per output column; null: zeros */
+  size_t bias_count;
+} tw_rhs_source;
+
+size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
+size_t tw_rhs_slices(const tw_plan* plan);
+tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
+                      size_t packed_bytes, size_t slice);
+
+/* ---- pack the activations (lhs) ---- */
+
+typedef struct tw_lhs_source {
+  const float* data; /* m rows of k values */
+  size_t data_bytes;
+  size_t stride; /* bytes from row to row */
+} tw_lhs_source;
+
+tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes);
+size_t tw_lhs_slices(const tw_plan* plan, size_t m);
+tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source, void* packed,
+                      size_t packed_bytes, size_t slice);
+/* Plans with the same id for m share one packed LHS of m rows (q, k and v of an attention). */
+uint64_t tw_lhs_id(const tw_plan* plan, size_t m);
+
+/* ---- run ---- */
+
+typedef struct tw_run_args {
+  size_t m;        /* rows; 0 is legal and does nothing */
+  const void* lhs; /* packed for the same m */
+  size_t lhs_bytes;
+  const void* rhs;
+  size_t rhs_bytes;
+  float* dst; /* m rows of n values */
+  size_t dst_bytes;
+  size_t dst_stride; /* bytes from row to row */
+  const float* bias; /* n values that replace the packed bias; null: the packed one */
+  size_t bias_count;
+  int clamp; /* 1: to [min, max]; 0: min and max are not read */
+  float min, max;
+} tw_run_args;
+
+size_t tw_run_slices(const tw_plan* plan, size_t m);
+tw_status tw_run(const tw_plan* plan, const tw_run_args* args, size_t slice);
+
+/* ---- container: packed weights in files ---- */
+
+/* An optional header for those who store packed weights. 64 bytes, little endian:
+ *    0 magic "TWPK"       4 version (1), u32     8 layout id, u64       16 n, u64
+ *   24 k, u64            32 block, u32          36 vector bytes, u32    40 payload bytes, u64
+ *   48 checksum of the payload, u64             56 checksum of bytes 0..55, u64
+ * Vector bytes is 0 for layouts that do not depend on the vector length.
+ * Checksum: h = 0xcbf29ce484222325; per 8 bytes, little endian, the last padded with zeros:
+ * h = (h ^ word) * 0x100000001b3; h ^= h >> 32. */
+#define TW_CONTAINER_BYTES 64
+
+typedef struct tw_container {
+  uint64_t layout;
+  uint64_t n, k;
+  uint32_t block, vector_bytes;
+  uint64_t bytes;
+  uint64_t checksum;
+} tw_container;
+
+/* Writes the header for `rhs`, packed by this plan, to `header`. */
+tw_status tw_container_write(const tw_plan* plan, const void* rhs, size_t rhs_bytes, void* header,
+                             size_t header_bytes);
+/* Reads a header, checks its magic, version and own checksum. Use `layout` as
+ * tw_matmul.rhs_layout to plan for these weights. */
+tw_status tw_container_read(const void* header, size_t header_bytes, tw_container* container);
+/* Checks that the header and `rhs` are what this plan reads. Reads all of `rhs`. */
+tw_status tw_container_check(const tw_plan* plan, const void* header, size_t header_bytes,
+                             const void* rhs, size_t rhs_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

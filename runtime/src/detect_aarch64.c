@@ -1,0 +1,84 @@
+/* AArch64: features by hwcaps (own bit names: system headers are often older than the CPU), names
+ * of cores by MIDR_EL1. Outside Linux only what every AArch64 CPU has is found. */
+#include "internal.h"
+
+enum { HWCAP_ASIMD = 1, HWCAP_ASIMDHP = 10, HWCAP_ASIMDDP = 20, HWCAP_SVE = 22 };
+enum { HWCAP2_SVE2 = 1, HWCAP2_I8MM = 13, HWCAP2_BF16 = 14, HWCAP2_SME = 23, HWCAP2_SME2 = 37 };
+
+tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
+  const struct {
+    uint64_t caps;
+    int bit;
+    tw_features feature;
+  } table[] = {
+      {hwcap, HWCAP_ASIMD, TW_FEATURE_NEON},      {hwcap, HWCAP_ASIMDHP, TW_FEATURE_FP16},
+      {hwcap, HWCAP_ASIMDDP, TW_FEATURE_DOTPROD}, {hwcap, HWCAP_SVE, TW_FEATURE_SVE},
+      {hwcap2, HWCAP2_SVE2, TW_FEATURE_SVE2},     {hwcap2, HWCAP2_I8MM, TW_FEATURE_I8MM},
+      {hwcap2, HWCAP2_BF16, TW_FEATURE_BF16},     {hwcap2, HWCAP2_SME, TW_FEATURE_SME},
+      {hwcap2, HWCAP2_SME2, TW_FEATURE_SME2},
+  };
+  tw_features features = 0;
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
+    if ((table[i].caps >> table[i].bit & 1) != 0) features |= table[i].feature;
+  }
+  return features;
+}
+
+const char* tw_core_name(uint64_t midr) {
+  static const struct {
+    unsigned implementer, part;
+    const char* name;
+  } table[] = {
+      {0x41, 0xd03, "Cortex-A53"},  {0x41, 0xd04, "Cortex-A35"},  {0x41, 0xd05, "Cortex-A55"},
+      {0x41, 0xd07, "Cortex-A57"},  {0x41, 0xd08, "Cortex-A72"},  {0x41, 0xd09, "Cortex-A73"},
+      {0x41, 0xd0a, "Cortex-A75"},  {0x41, 0xd0b, "Cortex-A76"},  {0x41, 0xd0c, "Neoverse-N1"},
+      {0x41, 0xd0d, "Cortex-A77"},  {0x41, 0xd40, "Neoverse-V1"}, {0x41, 0xd41, "Cortex-A78"},
+      {0x41, 0xd44, "Cortex-X1"},   {0x41, 0xd46, "Cortex-A510"}, {0x41, 0xd47, "Cortex-A710"},
+      {0x41, 0xd48, "Cortex-X2"},   {0x41, 0xd49, "Neoverse-N2"}, {0x41, 0xd4d, "Cortex-A715"},
+      {0x41, 0xd4e, "Cortex-X3"},   {0x41, 0xd4f, "Neoverse-V2"}, {0x41, 0xd80, "Cortex-A520"},
+      {0x41, 0xd81, "Cortex-A720"}, {0x41, 0xd82, "Cortex-X4"},   {0x41, 0xd84, "Neoverse-V3"},
+      {0x41, 0xd85, "Cortex-X925"}, {0x41, 0xd87, "Cortex-A725"}, {0x41, 0xd8e, "Neoverse-N3"},
+  };
+  const unsigned implementer = midr >> 24 & 0xff, part = midr >> 4 & 0xfff;
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
+    if (table[i].implementer == implementer && table[i].part == part) return table[i].name;
+  }
+  return NULL;
+}
+
+#if defined(__aarch64__)
+#include <stdio.h>
+
+#if defined(__linux__)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+enum { AUXV_HWCAP = 16, AUXV_HWCAP2 = 26, PRCTL_SVE_LENGTH = 51, PRCTL_SME_LENGTH = 64 };
+
+static size_t vector_length(int question) {
+  const int answer = prctl(question, 0, 0, 0, 0);
+  return answer < 0 ? 0 : (size_t)(answer & 0xffff);
+}
+
+void tw_detect_aarch64(tw_device* device) {
+  const uint64_t hwcap = getauxval(AUXV_HWCAP);
+  device->features = tw_aarch64_features(hwcap, getauxval(AUXV_HWCAP2));
+  if ((device->features & TW_FEATURE_SVE) != 0) {
+    device->vector_bytes = vector_length(PRCTL_SVE_LENGTH);
+  }
+  if ((device->features & TW_FEATURE_SME) != 0) {
+    device->streaming_vector_bytes = vector_length(PRCTL_SME_LENGTH);
+  }
+  snprintf(device->name, sizeof device->name, "AArch64");
+}
+#else
+void tw_detect_aarch64(tw_device* device) {
+  device->features = TW_FEATURE_NEON;
+  snprintf(device->name, sizeof device->name, "AArch64");
+}
+#endif
+#else
+void tw_detect_aarch64(tw_device* device) {
+  (void)device;
+}
+#endif

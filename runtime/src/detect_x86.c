@@ -1,0 +1,105 @@
+/* x86: features by cpuid and XCR0, caches by cpuid leaf 4 (Intel) or 0x8000001D (AMD). */
+#include "internal.h"
+
+static bool bit(uint64_t value, int index) {
+  return (value >> index & 1) != 0;
+}
+
+tw_features tw_x86_features(const tw_x86_registers* r) {
+  tw_features features = 0;
+  /* The operating system must save ymm (bits 1, 2) and zmm and masks (5, 6, 7). */
+  const bool os = bit(r->leaf1_ecx, 27);
+  const bool ymm = os && (r->xcr0 & 0x6) == 0x6 && bit(r->leaf1_ecx, 28);
+  const bool zmm = ymm && (r->xcr0 & 0xe0) == 0xe0 && bit(r->leaf7_ebx, 16);
+  if (bit(r->leaf7_ebx, 8)) features |= TW_FEATURE_BMI2;
+  if (!ymm) return features;
+  if (bit(r->leaf1_ecx, 12)) features |= TW_FEATURE_FMA;
+  if (bit(r->leaf1_ecx, 29)) features |= TW_FEATURE_F16C;
+  if (bit(r->leaf7_ebx, 5)) features |= TW_FEATURE_AVX2;
+  if (bit(r->leaf7_1_eax, 4)) features |= TW_FEATURE_AVXVNNI;
+  if (!zmm) return features;
+  features |= TW_FEATURE_AVX512F;
+  if (bit(r->leaf7_ebx, 17)) features |= TW_FEATURE_AVX512DQ;
+  if (bit(r->leaf7_ebx, 30)) features |= TW_FEATURE_AVX512BW;
+  if (bit(r->leaf7_ebx, 31)) features |= TW_FEATURE_AVX512VL;
+  if (bit(r->leaf7_ecx, 11)) features |= TW_FEATURE_AVX512VNNI;
+  if (bit(r->leaf7_1_eax, 5)) features |= TW_FEATURE_AVX512BF16;
+  return features;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#include <stdio.h>
+
+typedef struct cpuid_result {
+  uint32_t eax, ebx, ecx, edx;
+} cpuid_result;
+
+static cpuid_result cpuid(uint32_t leaf, uint32_t subleaf) {
+  cpuid_result r = {0, 0, 0, 0};
+  if (leaf <= __get_cpuid_max(leaf & 0x80000000u, NULL)) {
+    __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+  }
+  return r;
+}
+
+static uint64_t read_xcr0(void) {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (uint64_t)high << 32 | low;
+}
+
+static void read_features(tw_device* device) {
+  const cpuid_result one = cpuid(1, 0), seven = cpuid(7, 0);
+  tw_x86_registers r = {one.ecx, seven.ebx, seven.ecx, 0, 0};
+  if (seven.eax >= 1) r.leaf7_1_eax = cpuid(7, 1).eax;
+  if (bit(one.ecx, 27)) r.xcr0 = read_xcr0();
+  device->features = tw_x86_features(&r);
+
+  device->stepping = one.eax & 0xf;
+  device->model = one.eax >> 4 & 0xf;
+  device->family = one.eax >> 8 & 0xf;
+  if (device->family == 6 || device->family == 15) device->model |= (one.eax >> 16 & 0xf) << 4;
+  if (device->family == 15) device->family += one.eax >> 20 & 0xff;
+}
+
+static void read_names(tw_device* device) {
+  const cpuid_result zero = cpuid(0, 0);
+  char vendor[13] = {0};
+  memcpy(vendor, &zero.ebx, 4);
+  memcpy(vendor + 4, &zero.edx, 4);
+  memcpy(vendor + 8, &zero.ecx, 4);
+  snprintf(device->clusters[0].name, sizeof device->clusters[0].name, "%s", vendor);
+  char brand[49] = {0};
+  for (uint32_t i = 0; i < 3; ++i) {
+    const cpuid_result r = cpuid(0x80000002u + i, 0);
+    memcpy(brand + 16 * i, &r, 16);
+  }
+  snprintf(device->name, sizeof device->name, "%s", brand[0] != '\0' ? brand : vendor);
+}
+
+static void read_caches(tw_device* device) {
+  const bool amd = (cpuid(0x80000001u, 0).ecx >> 22 & 1) != 0; /* topology extensions */
+  for (uint32_t index = 0; index < 16; ++index) {
+    const cpuid_result r = cpuid(amd ? 0x8000001Du : 4u, index);
+    const uint32_t type = r.eax & 0x1f, level = r.eax >> 5 & 7;
+    if (type == 0) return;
+    if (type == 2) continue; /* instructions */
+    const size_t bytes = ((size_t)(r.ebx >> 22) + 1) * ((r.ebx >> 12 & 0x3ff) + 1) *
+                         ((r.ebx & 0xfff) + 1) * ((size_t)r.ecx + 1);
+    if (level == 1) device->l1_bytes = bytes;
+    if (level == 2) device->l2_bytes = bytes;
+    if (level == 3) device->l3_bytes = bytes;
+  }
+}
+
+void tw_detect_x86(tw_device* device) {
+  read_features(device);
+  read_names(device);
+  read_caches(device);
+}
+#else
+void tw_detect_x86(tw_device* device) {
+  (void)device;
+}
+#endif

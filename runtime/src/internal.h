@@ -1,0 +1,157 @@
+/* What the runtime's files share. Functions that choose take the registry as a parameter, so that
+ * tests can plan with rows of their own; the public ones pass the generated registry. */
+#ifndef TILEWRIGHT_INTERNAL_H
+#define TILEWRIGHT_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "tilewright/tilewright.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- error.c ---- */
+
+#if defined(__GNUC__)
+#define TW_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define TW_PRINTF(text, first)
+#endif
+/* Keeps the message for tw_error_message() and returns `status`. */
+tw_status tw_fail(tw_status status, const char* format, ...) TW_PRINTF(2, 3);
+bool tw_log_enabled(void);
+
+/* Text that is cut, never overrun. */
+typedef struct tw_text {
+  char text[384];
+  size_t length;
+} tw_text;
+void tw_append(tw_text* text, const char* format, ...) TW_PRINTF(2, 3);
+/* Appends ", word" unless the list already has that word. */
+void tw_append_word(tw_text* list, const char* word);
+
+/* ---- checked sizes (layout.c) ---- */
+
+/* False when the result does not fit in half of the address space. */
+bool tw_multiply(size_t a, size_t b, size_t* result);
+bool tw_add(size_t a, size_t b, size_t* result);
+bool tw_round_up(size_t value, size_t multiple, size_t* result);
+size_t tw_divide_up(size_t a, size_t b);
+/* Rows (or columns) of a panel; 0 if the layout needs vectors and there are none. */
+size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes);
+bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes);
+
+/* ---- device ---- */
+
+/* Registers that cpuid and xgetbv return, for tests. */
+typedef struct tw_x86_registers {
+  uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx, leaf7_1_eax;
+  uint64_t xcr0;
+} tw_x86_registers;
+tw_features tw_x86_features(const tw_x86_registers* registers);
+tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2);
+const char* tw_core_name(uint64_t midr); /* null: unknown */
+/* Architecture part of detection; does nothing on other architectures. */
+void tw_detect_x86(tw_device* device);
+void tw_detect_aarch64(tw_device* device);
+/* Clusters and caches from sysfs below `root` ("/sys/devices/system/cpu"). Keeps what it cannot
+ * find. */
+void tw_detect_sysfs(tw_device* device, const char* root);
+
+/* What the simple cost model takes one core to get from memory, bytes a cycle. */
+#define TW_STREAM_BYTES 8
+size_t tw_l2_bytes(const tw_device* device); /* a small cache's when unknown */
+
+/* ---- registry (rows.c) ---- */
+
+typedef struct tw_registry {
+  const tw_kernel* kernels;
+  size_t kernel_count;
+  const tw_packer* packers;
+  size_t packer_count;
+} tw_registry;
+
+tw_registry tw_generated_registry(void);
+bool tw_runnable_kernel(const tw_kernel* kernel, const tw_device* device);
+/* The runnable packer for this layout and source that needs most features; null: none. */
+const tw_packer* tw_choose_packer(const tw_registry* registry, const tw_device* device,
+                                  uint64_t layout, const char* source);
+tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, const char* isa);
+
+/* ---- split.c: rows to kernels ---- */
+
+#define TW_MAX_TILE_M 64
+
+/* The best kernel of one tile height. */
+typedef struct tw_choice {
+  const tw_kernel* kernel;
+  const tw_packer* lhs_packer;
+  size_t lhs_panel;   /* rows */
+  size_t lhs_stride;  /* bytes */
+  double tile_cycles; /* all tiles of one tile row */
+} tw_choice;
+
+/* How rows below 2 * tallest tile are covered best: the last segment, before it the rest. */
+typedef struct tw_tail {
+  double cycles;
+  unsigned char choice, rows, segments;
+} tw_tail;
+
+typedef struct tw_split {
+  size_t count;
+  tw_choice choices[TW_MAX_TILE_M];
+  size_t tallest; /* tile rows */
+  size_t main;    /* choice with fewest cycles per row */
+  tw_tail tail[2 * TW_MAX_TILE_M];
+} tw_split;
+
+/* `choices` and `count` are set; `segment_cycles` is what one more segment costs. */
+void tw_split_build(tw_split* split, double segment_cycles);
+double tw_split_cycles(const tw_split* split, size_t m);
+/* Sets everything but lhs_offset. Returns the number of segments. */
+size_t tw_split_rows(const tw_split* split, size_t m, tw_segment* segments);
+
+/* ---- plan.c ---- */
+
+struct tw_plan {
+  tw_registry registry;
+  tw_device device;
+  size_t n, k;
+  const tw_layout* rhs;
+  size_t rhs_panel, rhs_stride, rhs_bytes;
+  tw_split split;
+  tw_tuning tuning; /* as the caller gave it */
+  size_t n_block;   /* columns, whole panels and tiles */
+};
+
+tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* device,
+                              const tw_matmul* matmul, tw_plan** plan);
+
+/* ---- slices.c ---- */
+
+/* The rows of one run and where their packed LHS lies. */
+typedef struct tw_rows {
+  size_t m, count;
+  tw_segment segments[TW_MAX_SEGMENTS];
+  size_t lhs_bytes;
+} tw_rows;
+/* `who` begins the message: the public function. */
+tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* rows);
+
+/* The part of the output that one slice computes; empty for a slice that does not exist. */
+typedef struct tw_part {
+  size_t row_begin, row_end, column_begin, column_end;
+} tw_part;
+tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice);
+/* Distance for tw_args.rhs_prefetch. */
+size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows);
+
+/* ---- container.c ---- */
+
+uint64_t tw_checksum(const void* data, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

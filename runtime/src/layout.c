@@ -1,0 +1,43 @@
+/* Sizes of packed operands, from their layouts; every product and sum is checked. */
+#include "internal.h"
+
+/* Offsets stay below half of the address space, so that pointer differences are defined. */
+#define LARGEST (SIZE_MAX / 2)
+
+bool tw_multiply(size_t a, size_t b, size_t* result) {
+  if (a != 0 && b > LARGEST / a) return false;
+  *result = a * b;
+  return true;
+}
+
+bool tw_add(size_t a, size_t b, size_t* result) {
+  if (a > LARGEST || b > LARGEST - a) return false;
+  *result = a + b;
+  return true;
+}
+
+size_t tw_divide_up(size_t a, size_t b) {
+  return a / b + (a % b != 0);
+}
+
+bool tw_round_up(size_t value, size_t multiple, size_t* result) {
+  return tw_multiply(tw_divide_up(value, multiple), multiple, result);
+}
+
+size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes) {
+  if (layout->panel_scalable != 0 && vector_bytes < 16) return 0;
+  return layout->panel + layout->panel_scalable * (vector_bytes / 16);
+}
+
+bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes) {
+  size_t padded, data, blocks = 0, row;
+  if (!tw_round_up(k, layout->k_multiple, &padded)) return false;
+  if (layout->block != 0) {
+    if (!tw_round_up(padded, layout->block, &padded)) return false;
+    blocks = padded / layout->block;
+  }
+  if (!tw_multiply(padded, layout->data_bits, &data)) return false;
+  if (!tw_multiply(blocks, layout->per_row_block_bytes, &row)) return false;
+  if (!tw_add(row, data / 8, &row) || !tw_add(row, layout->per_row_bytes, &row)) return false;
+  return tw_multiply(row, tw_panel_rows(layout, vector_bytes), bytes);
+}

@@ -1,0 +1,194 @@
+/* Packing: checks the source against its stated sizes, then hands a slice to the packer. */
+#include "internal.h"
+
+enum { LHS_SLICE_ROWS = 16 };
+
+/* ---- rhs ---- */
+
+size_t tw_rhs_bytes(const tw_plan* plan) {
+  return plan == NULL ? 0 : plan->rhs_bytes;
+}
+
+size_t tw_rhs_slices(const tw_plan* plan) {
+  return plan == NULL ? 0 : tw_divide_up(plan->n, plan->n_block);
+}
+
+/* `rows` rows of `row_bytes`, `stride` apart: the last one needs no padding behind it. */
+static tw_status check_matrix(const char* who, size_t rows, size_t row_bytes, size_t stride,
+                              size_t bytes) {
+  if (stride < row_bytes) {
+    return tw_fail(TW_TOO_SMALL, "%s.stride is %zu; a row has %zu bytes", who, stride, row_bytes);
+  }
+  size_t needed;
+  if (!tw_multiply(rows - 1, stride, &needed) || !tw_add(needed, row_bytes, &needed)) {
+    return tw_fail(TW_TOO_LARGE, "%s.stride is %zu; %zu rows overflow the address space", who,
+                   stride, rows);
+  }
+  if (bytes < needed) {
+    return tw_fail(TW_TOO_SMALL, "%s.data_bytes is %zu; %zu rows with stride %zu need %zu", who,
+                   bytes, rows, stride, needed);
+  }
+  return TW_OK;
+}
+
+static tw_status check_packed(const char* who, const void* packed, size_t bytes, size_t needed) {
+  if (packed == NULL) return tw_fail(TW_INVALID, "%s is null", who);
+  if (bytes < needed) {
+    return tw_fail(TW_TOO_SMALL, "%s_bytes is %zu; this plan needs %zu", who, bytes, needed);
+  }
+  return TW_OK;
+}
+
+static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source) {
+  if (source->scales == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
+  if (source->scale_count < plan->n) {
+    return tw_fail(TW_TOO_SMALL,
+                   "tw_pack_rhs: source.scale_count is %zu; one of each of n = %zu "
+                   "columns is needed",
+                   source->scale_count, plan->n);
+  }
+  if (source->bias != NULL && source->bias_count < plan->n) {
+    return tw_fail(TW_TOO_SMALL,
+                   "tw_pack_rhs: source.bias_count is %zu; one of each of n = %zu "
+                   "columns is needed",
+                   source->bias_count, plan->n);
+  }
+  return TW_OK;
+}
+
+static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: plan is null");
+  if (source == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source is null");
+  if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.data is null");
+  if (source->order != TW_NXK && source->order != TW_KXN) {
+    return tw_fail(TW_INVALID,
+                   "tw_pack_rhs: source.order is %d; TW_NXK (%d) and TW_KXN (%d) are "
+                   "legal",
+                   (int)source->order, TW_NXK, TW_KXN);
+  }
+  const bool nxk = source->order == TW_NXK;
+  const size_t values = nxk ? plan->k : plan->n, bits = plan->rhs->data_bits;
+  const size_t row_bytes = bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
+  const tw_status status = check_matrix("tw_pack_rhs: source", nxk ? plan->n : plan->k, row_bytes,
+                                        source->stride, source->data_bytes);
+  return status != TW_OK ? status : check_vectors(plan, source);
+}
+
+tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
+                      size_t packed_bytes, size_t slice) {
+  tw_status status = check_rhs(plan, source);
+  if (status != TW_OK) return status;
+  status = check_packed("tw_pack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
+  if (status != TW_OK) return status;
+  const char* order = source->order == TW_NXK ? "nxk" : "kxn";
+  const tw_packer* packer = tw_choose_packer(&plan->registry, &plan->device, plan->rhs->id, order);
+  if (packer == NULL) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_pack_rhs: no packer from source.order %s to layout %s runs "
+                   "on this device",
+                   order, plan->rhs->text);
+  }
+  if (slice >= tw_rhs_slices(plan)) return TW_OK;
+
+  const size_t begin = slice * plan->n_block;
+  tw_pack_args args = {.size = sizeof args};
+  args.rows = plan->n;
+  args.k = plan->k;
+  args.row_begin = begin;
+  args.row_end = plan->n - begin > plan->n_block ? begin + plan->n_block : plan->n;
+  args.block = plan->rhs->block;
+  args.source = source->data;
+  args.source_stride = source->stride;
+  args.scales = source->scales;
+  args.bias = source->bias;
+  args.packed = packed;
+  args.packed_stride = plan->rhs_stride;
+  args.flags = source->unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  packer->run(&args);
+  return TW_OK;
+}
+
+/* ---- lhs ---- */
+
+tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_lhs_bytes: plan is null");
+  if (bytes == NULL) return tw_fail(TW_INVALID, "tw_lhs_bytes: bytes is null");
+  tw_rows rows;
+  const tw_status status = tw_rows_of(plan, m, "tw_lhs_bytes", &rows);
+  if (status == TW_OK) *bytes = rows.lhs_bytes;
+  return status;
+}
+
+/* Rows of one slice: whole panels. */
+static size_t slice_rows(const tw_plan* plan, const tw_segment* segment) {
+  const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+  return tw_divide_up(LHS_SLICE_ROWS, panel) * panel;
+}
+
+size_t tw_lhs_slices(const tw_plan* plan, size_t m) {
+  tw_rows rows;
+  size_t slices = 0;
+  if (plan == NULL || tw_rows_of(plan, m, "tw_lhs_slices", &rows) != TW_OK) return 0;
+  for (size_t i = 0; i < rows.count; ++i) {
+    slices += tw_divide_up(rows.segments[i].rows, slice_rows(plan, &rows.segments[i]));
+  }
+  return slices;
+}
+
+static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_lhs_source* source,
+                      void* packed, size_t begin, size_t end) {
+  tw_pack_args args = {.size = sizeof args};
+  args.rows = segment->rows;
+  args.k = plan->k;
+  args.row_begin = begin;
+  args.row_end = end;
+  args.block = segment->kernel->lhs->block;
+  args.source = (const char*)source->data + segment->row_begin * source->stride;
+  args.source_stride = source->stride;
+  args.packed = (char*)packed + segment->lhs_offset;
+  args.packed_stride = segment->lhs_stride;
+  segment->lhs_packer->run(&args);
+}
+
+tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source, void* packed,
+                      size_t packed_bytes, size_t slice) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: plan is null");
+  if (m == 0) return TW_OK;
+  if (source == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source is null");
+  if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source.data is null");
+  tw_rows rows;
+  tw_status status = tw_rows_of(plan, m, "tw_pack_lhs", &rows);
+  if (status != TW_OK) return status;
+  status = check_matrix("tw_pack_lhs: source", m, plan->k * sizeof(float), source->stride,
+                        source->data_bytes);
+  if (status != TW_OK) return status;
+  status = check_packed("tw_pack_lhs: packed", packed, packed_bytes, rows.lhs_bytes);
+  if (status != TW_OK) return status;
+
+  for (size_t i = 0; i < rows.count; ++i) {
+    const tw_segment* segment = &rows.segments[i];
+    const size_t step = slice_rows(plan, segment), slices = tw_divide_up(segment->rows, step);
+    if (slice >= slices) {
+      slice -= slices;
+      continue;
+    }
+    const size_t begin = slice * step, rest = segment->rows - begin;
+    pack_rows(plan, segment, source, packed, begin, begin + (rest < step ? rest : step));
+    return TW_OK;
+  }
+  return TW_OK;
+}
+
+/* FNV-1a over what decides every byte of the packed LHS. */
+uint64_t tw_lhs_id(const tw_plan* plan, size_t m) {
+  tw_rows rows;
+  uint64_t hash = 0xcbf29ce484222325u;
+  if (plan == NULL || tw_rows_of(plan, m, "tw_lhs_id", &rows) != TW_OK) return 0;
+  for (size_t i = 0; i < rows.count; ++i) {
+    const uint64_t parts[] = {plan->k, rows.segments[i].rows, rows.segments[i].kernel->lhs->id,
+                              rows.segments[i].lhs_stride};
+    hash ^= tw_checksum(parts, sizeof parts);
+    hash *= 0x100000001b3u;
+  }
+  return hash;
+}

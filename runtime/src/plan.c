@@ -1,0 +1,323 @@
+/* A plan: for one weight matrix, its layout and the kernel for every number of rows.
+ *
+ * Every RHS layout that some runnable kernel of the family reads is tried; the one with the lowest
+ *   sum over the mix of calls * max(cycles of the split for m, rhs bytes / TW_STREAM_BYTES)
+ * is taken, the first in the registry when equal. split.c has the cycles of a split. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+enum {
+  MAX_INTEGER_K = 131071, /* 128 * 128 * k < 2^31: sums of 8-bit codes are exact in i32 */
+  CALL_CYCLES = 100,      /* to enter a kernel, set up its pointers and fill its pipeline */
+  SLICES_PER_CORE = 4     /* so that cores of unlike speed finish together */
+};
+
+static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
+
+static tw_status check_mix(const tw_matmul* matmul) {
+  if (matmul->mix == NULL) return TW_OK;
+  if (matmul->mix_count == 0) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.mix_count is 0; a mix has entries, or is "
+                   "null for the default");
+  }
+  for (size_t i = 0; i < matmul->mix_count; ++i) {
+    const tw_mix* mix = &matmul->mix[i];
+    if (mix->m == 0 || mix->m > SIZE_MAX / 4 || !(mix->calls > 0)) {
+      return tw_fail(TW_INVALID,
+                     "tw_plan_create: matmul.mix[%zu] is %zu rows, %g calls; both are "
+                     "above 0",
+                     i, mix->m, mix->calls);
+    }
+  }
+  return TW_OK;
+}
+
+static tw_status check_device(const tw_device* device) {
+  if (device == NULL) return tw_fail(TW_INVALID, "tw_plan_create: device is null");
+  if (device->vector_bytes % 16 != 0 || device->vector_bytes > 256) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: device.vector_bytes is %zu; multiples of 16 up to "
+                   "256 are legal, 0 for none",
+                   device->vector_bytes);
+  }
+  if (memchr(device->isa, '\0', sizeof device->isa) == NULL) {
+    return tw_fail(TW_INVALID, "tw_plan_create: device.isa is not terminated");
+  }
+  return TW_OK;
+}
+
+static tw_status check_matmul(const tw_matmul* matmul) {
+  if (matmul == NULL) return tw_fail(TW_INVALID, "tw_plan_create: matmul is null");
+  if (matmul->family == NULL) return tw_fail(TW_INVALID, "tw_plan_create: matmul.family is null");
+  if (matmul->n == 0) {
+    return tw_fail(TW_INVALID, "tw_plan_create: matmul.n is 0; at least 1 output column is legal");
+  }
+  if (matmul->k == 0) {
+    return tw_fail(TW_INVALID, "tw_plan_create: matmul.k is 0; a depth of at least 1 is legal");
+  }
+  return check_mix(matmul);
+}
+
+static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
+  return strcmp(kernel->family, matmul->family) == 0 && kernel->lhs != NULL &&
+         kernel->rhs != NULL && kernel->tile_m >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
+         (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
+         (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id);
+}
+
+/* Why no kernel is left: walks the conditions from the weakest to the strongest. */
+static tw_status nothing_runs(const tw_registry* registry, const tw_device* device,
+                              const tw_matmul* matmul) {
+  tw_text families = {.length = 0}, layouts = {.length = 0}, isas = {.length = 0};
+  const tw_kernel *named = NULL, *blocked = NULL;
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    tw_append_word(&families, kernel->family);
+    if (strcmp(kernel->family, matmul->family) != 0) continue;
+    if (matmul->kernel != NULL && strcmp(matmul->kernel, kernel->name) == 0) named = kernel;
+    char id[24];
+    snprintf(id, sizeof id, "0x%016llx", (unsigned long long)kernel->rhs->id);
+    tw_append_word(&layouts, id);
+    if (!wanted(kernel, matmul)) continue;
+    blocked = kernel;
+    tw_append_word(&isas, kernel->isa);
+  }
+  if (layouts.length == 0) {
+    return tw_fail(TW_INVALID, "tw_plan_create: matmul.family \"%.80s\" is unknown; legal: %s",
+                   matmul->family, families.text);
+  }
+  if (matmul->kernel != NULL && named == NULL) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.kernel \"%.120s\" names no kernel of %s; "
+                   "tw_list_kernels has the legal names",
+                   matmul->kernel, matmul->family);
+  }
+  if (blocked == NULL) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.rhs_layout 0x%016llx is read by no such "
+                   "kernel; legal: %s",
+                   (unsigned long long)matmul->rhs_layout,
+                   named == NULL ? layouts.text : "that kernel's own");
+  }
+  if (named != NULL && named->run == NULL) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_plan_create: matmul.kernel %s is not built for this "
+                   "architecture",
+                   named->name);
+  }
+  const tw_features missing = blocked->features & ~device->features;
+  if (named != NULL && missing != 0) {
+    char names[128];
+    tw_feature_names(missing, names, sizeof names);
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_plan_create: matmul.kernel %s needs %s, which the device "
+                   "lacks",
+                   named->name, names);
+  }
+  return tw_fail(TW_UNSUPPORTED,
+                 "tw_plan_create: device \"%.40s\"%s%.31s runs no kernel of %s with "
+                 "its LHS packer; this build has them for: %s",
+                 device->name, device->isa[0] != '\0' ? " limited to " : "", device->isa,
+                 matmul->family, isas.text);
+}
+
+/* ---- one RHS layout ---- */
+
+static size_t tile_columns(const tw_kernel* kernel, const tw_device* device) {
+  const size_t n = kernel->tile_n + kernel->tile_n_scalable * (device->vector_bytes / 16);
+  return n > 0 ? n : 1;
+}
+
+static double tile_cycles(const tw_kernel* kernel, const tw_plan* plan) {
+  const size_t tile_n = tile_columns(kernel, &plan->device);
+  const double columns = (double)tw_divide_up(plan->n, tile_n) * (double)tile_n;
+  const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
+  return (double)kernel->tile_m * columns * (double)plan->k / rate;
+}
+
+/* Keeps the cheapest kernel of each tile height; the first when equal. */
+static void add_choice(tw_plan* plan, const tw_kernel* kernel) {
+  tw_choice choice = {.kernel = kernel, .tile_cycles = tile_cycles(kernel, plan)};
+  const size_t vector_bytes = plan->device.vector_bytes;
+  choice.lhs_panel = tw_panel_rows(kernel->lhs, vector_bytes);
+  choice.lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
+  if (choice.lhs_packer == NULL || choice.lhs_panel == 0) return;
+  if (!tw_panel_bytes(kernel->lhs, vector_bytes, plan->k, &choice.lhs_stride)) return;
+  tw_split* split = &plan->split;
+  for (size_t i = 0; i < split->count; ++i) {
+    if (split->choices[i].kernel->tile_m != kernel->tile_m) continue;
+    if (choice.tile_cycles < split->choices[i].tile_cycles) split->choices[i] = choice;
+    return;
+  }
+  split->choices[split->count++] = choice;
+}
+
+static size_t common_multiple(size_t a, size_t b) {
+  size_t x = a, y = b;
+  while (y != 0) {
+    const size_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return a / x * b;
+}
+
+/* Columns of a slice: whole panels and tiles, a quarter of the L2 cache at most (the packed LHS
+ * has half of it), and few enough that all cores get several slices. */
+static size_t choose_n_block(const tw_plan* plan) {
+  size_t unit = plan->rhs_panel, block;
+  for (size_t i = 0; i < plan->split.count; ++i) {
+    unit = common_multiple(unit, tile_columns(plan->split.choices[i].kernel, &plan->device));
+  }
+  if (plan->tuning.n_block != 0) {
+    if (!tw_round_up(plan->tuning.n_block, unit, &block))
+      block = tw_divide_up(plan->n, unit) * unit;
+    return block;
+  }
+  const size_t units = tw_divide_up(plan->n, unit);
+  const size_t fit = tw_l2_bytes(&plan->device) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
+  const size_t fair = units / (SLICES_PER_CORE * tw_device_cores(&plan->device));
+  const size_t smaller = fit < fair ? fit : fair;
+  return (smaller > 0 ? smaller : 1) * unit;
+}
+
+/* Sets all that depends on the layout. False when nothing runs or sizes overflow. */
+static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* matmul) {
+  plan->rhs = layout;
+  plan->split.count = 0;
+  plan->rhs_panel = tw_panel_rows(layout, plan->device.vector_bytes);
+  if (plan->rhs_panel == 0) return false;
+  if (!tw_panel_bytes(layout, plan->device.vector_bytes, plan->k, &plan->rhs_stride) ||
+      !tw_multiply(tw_divide_up(plan->n, plan->rhs_panel), plan->rhs_stride, &plan->rhs_bytes)) {
+    return false;
+  }
+  for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
+    const tw_kernel* kernel = &plan->registry.kernels[i];
+    if (wanted(kernel, matmul) && kernel->rhs->id == layout->id &&
+        tw_runnable_kernel(kernel, &plan->device)) {
+      add_choice(plan, kernel);
+    }
+  }
+  if (plan->split.count == 0) return false;
+  plan->n_block = choose_n_block(plan);
+  const size_t blocks = tw_divide_up(plan->n, plan->n_block);
+  tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES));
+  return true;
+}
+
+double tw_plan_cycles(const tw_plan* plan, size_t m) {
+  if (plan == NULL || m == 0) return 0;
+  const double compute = tw_split_cycles(&plan->split, m);
+  const double stream = (double)plan->rhs_bytes / TW_STREAM_BYTES;
+  return compute > stream ? compute : stream;
+}
+
+static double mix_cycles(const tw_plan* plan, const tw_matmul* matmul) {
+  const tw_mix* mix = matmul->mix != NULL ? matmul->mix : default_mix;
+  const size_t count = matmul->mix != NULL ? matmul->mix_count : 2;
+  double cycles = 0;
+  for (size_t i = 0; i < count; ++i) cycles += mix[i].calls * tw_plan_cycles(plan, mix[i].m);
+  return cycles;
+}
+
+/* ---- all layouts ---- */
+
+/* Sizes that overflow for every layout: even one bit a value would not fit. */
+static tw_status check_sizes(const tw_registry* registry, const tw_device* device,
+                             const tw_matmul* matmul) {
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (!wanted(kernel, matmul)) continue;
+    if (kernel->rhs->data_bits <= 8 && matmul->k > MAX_INTEGER_K) {
+      return tw_fail(TW_TOO_LARGE,
+                     "tw_plan_create: matmul.k is %zu; integer sums are exact up to "
+                     "%d",
+                     matmul->k, MAX_INTEGER_K);
+    }
+    const size_t panel = tw_panel_rows(kernel->rhs, device->vector_bytes);
+    size_t stride, bytes;
+    if (panel != 0 && (!tw_panel_bytes(kernel->rhs, device->vector_bytes, matmul->k, &stride) ||
+                       !tw_multiply(tw_divide_up(matmul->n, panel), stride, &bytes))) {
+      return tw_fail(TW_TOO_LARGE,
+                     "tw_plan_create: matmul.n = %zu times matmul.k = %zu overflows "
+                     "the address space",
+                     matmul->n, matmul->k);
+    }
+  }
+  return TW_OK;
+}
+
+static void log_plan(const tw_plan* plan, const tw_matmul* matmul) {
+  const tw_mix* mix = matmul->mix != NULL ? matmul->mix : default_mix;
+  const size_t count = matmul->mix != NULL ? matmul->mix_count : 2;
+  fprintf(stderr, "tilewright: %s n=%zu k=%zu: rhs layout %016llx, %zu columns a slice\n",
+          matmul->family, plan->n, plan->k, (unsigned long long)plan->rhs->id, plan->n_block);
+  for (size_t i = 0; i < count; ++i) {
+    tw_segment segments[TW_MAX_SEGMENTS];
+    const size_t used = tw_split_rows(&plan->split, mix[i].m, segments);
+    for (size_t s = 0; s < used; ++s) {
+      fprintf(stderr, "tilewright:   m=%zu rows %zu..%zu: %s\n", mix[i].m, segments[s].row_begin,
+              segments[s].row_begin + segments[s].rows - 1, segments[s].kernel->name);
+    }
+  }
+}
+
+static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) {
+  const tw_layout* best = NULL;
+  double best_cycles = 0;
+  for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
+    const tw_kernel* kernel = &plan->registry.kernels[i];
+    if (!wanted(kernel, matmul) || !tw_runnable_kernel(kernel, &plan->device)) continue;
+    if (plan->rhs != NULL && plan->rhs->id == kernel->rhs->id) continue; /* rows stand together */
+    if (!use_layout(plan, kernel->rhs, matmul)) continue;
+    const double cycles = mix_cycles(plan, matmul);
+    if (best == NULL || cycles < best_cycles) {
+      best = kernel->rhs;
+      best_cycles = cycles;
+    }
+  }
+  return best;
+}
+
+tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* device,
+                              const tw_matmul* matmul, tw_plan** plan) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_plan_create: plan is null");
+  *plan = NULL;
+  tw_status status = check_device(device);
+  if (status == TW_OK) status = check_matmul(matmul);
+  if (status == TW_OK) status = check_sizes(registry, device, matmul);
+  if (status != TW_OK) return status;
+
+  tw_plan* made = calloc(1, sizeof *made);
+  if (made == NULL) return tw_fail(TW_NO_MEMORY, "tw_plan_create: out of memory");
+  made->registry = *registry;
+  made->device = *device;
+  made->n = matmul->n;
+  made->k = matmul->k;
+  made->tuning = matmul->tuning;
+  const tw_layout* layout = cheapest_layout(made, matmul);
+  if (layout == NULL) {
+    free(made);
+    return nothing_runs(registry, device, matmul);
+  }
+  use_layout(made, layout, matmul);
+  if (tw_log_enabled()) log_plan(made, matmul);
+  *plan = made;
+  return TW_OK;
+}
+
+tw_status tw_plan_create(const tw_device* device, const tw_matmul* matmul, tw_plan** plan) {
+  const tw_registry registry = tw_generated_registry();
+  return tw_plan_create_from(&registry, device, matmul, plan);
+}
+
+void tw_plan_destroy(tw_plan* plan) {
+  free(plan);
+}
+
+const tw_layout* tw_plan_rhs_layout(const tw_plan* plan) {
+  return plan == NULL ? NULL : plan->rhs;
+}

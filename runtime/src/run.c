@@ -1,0 +1,97 @@
+/* Running a slice: all row segments of its block of rows, for its block of columns. */
+#include <math.h>
+
+#include "internal.h"
+
+static tw_status check_dst(const tw_plan* plan, const tw_run_args* args) {
+  if (args->dst == NULL) return tw_fail(TW_INVALID, "tw_run: args.dst is null");
+  size_t row, needed;
+  if (!tw_multiply(plan->n, sizeof(float), &row)) {
+    return tw_fail(TW_TOO_LARGE, "tw_run: n = %zu values overflow the address space", plan->n);
+  }
+  if (args->dst_stride < row) {
+    return tw_fail(TW_TOO_SMALL,
+                   "tw_run: args.dst_stride is %zu; a row of n = %zu values has %zu "
+                   "bytes",
+                   args->dst_stride, plan->n, row);
+  }
+  if (!tw_multiply(args->m - 1, args->dst_stride, &needed) || !tw_add(needed, row, &needed)) {
+    return tw_fail(TW_TOO_LARGE,
+                   "tw_run: args.dst_stride is %zu; m = %zu rows overflow the "
+                   "address space",
+                   args->dst_stride, args->m);
+  }
+  if (args->dst_bytes < needed) {
+    return tw_fail(TW_TOO_SMALL, "tw_run: args.dst_bytes is %zu; m = %zu rows need %zu",
+                   args->dst_bytes, args->m, needed);
+  }
+  return TW_OK;
+}
+
+static tw_status check_args(const tw_plan* plan, const tw_run_args* args, const tw_rows* rows) {
+  if (args->lhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.lhs is null");
+  if (args->lhs_bytes < rows->lhs_bytes) {
+    return tw_fail(TW_TOO_SMALL, "tw_run: args.lhs_bytes is %zu; m = %zu rows need %zu",
+                   args->lhs_bytes, args->m, rows->lhs_bytes);
+  }
+  if (args->rhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.rhs is null");
+  if (args->rhs_bytes < plan->rhs_bytes) {
+    return tw_fail(TW_TOO_SMALL, "tw_run: args.rhs_bytes is %zu; this plan needs %zu",
+                   args->rhs_bytes, plan->rhs_bytes);
+  }
+  if (args->bias != NULL && args->bias_count < plan->n) {
+    return tw_fail(TW_TOO_SMALL,
+                   "tw_run: args.bias_count is %zu; one of each of n = %zu columns "
+                   "is needed",
+                   args->bias_count, plan->n);
+  }
+  if (args->clamp && !(args->min <= args->max)) {
+    return tw_fail(TW_INVALID, "tw_run: args.min is %g, args.max is %g; min must not be above max",
+                   (double)args->min, (double)args->max);
+  }
+  return check_dst(plan, args);
+}
+
+static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_segment* segment,
+                        const tw_part* part, size_t prefetch) {
+  const size_t end = segment->row_begin + segment->rows;
+  const size_t first = part->row_begin > segment->row_begin ? part->row_begin : segment->row_begin;
+  const size_t last = part->row_end < end ? part->row_end : end;
+  if (first >= last) return;
+  const size_t lhs_panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+  const size_t lhs_at = (first - segment->row_begin) / lhs_panel * segment->lhs_stride;
+  const size_t rhs_at = part->column_begin / plan->rhs_panel * plan->rhs_stride;
+
+  tw_args args = {.size = sizeof args};
+  args.m = last - first;
+  args.n = part->column_end - part->column_begin;
+  args.k = plan->k;
+  args.block = plan->rhs->block;
+  args.lhs = (const char*)run->lhs + segment->lhs_offset + lhs_at;
+  args.lhs_stride = segment->lhs_stride;
+  args.rhs = (const char*)run->rhs + rhs_at;
+  args.rhs_stride = plan->rhs_stride;
+  args.dst = (char*)run->dst + first * run->dst_stride + part->column_begin * sizeof(float);
+  args.dst_stride = run->dst_stride;
+  args.bias = run->bias != NULL ? run->bias + part->column_begin : NULL;
+  args.min = run->clamp ? run->min : -INFINITY;
+  args.max = run->clamp ? run->max : INFINITY;
+  args.rhs_prefetch = prefetch;
+  segment->kernel->run(&args);
+}
+
+tw_status tw_run(const tw_plan* plan, const tw_run_args* args, size_t slice) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_run: plan is null");
+  if (args == NULL) return tw_fail(TW_INVALID, "tw_run: args is null");
+  if (args->m == 0) return TW_OK;
+  tw_rows rows;
+  tw_status status = tw_rows_of(plan, args->m, "tw_run", &rows);
+  if (status == TW_OK) status = check_args(plan, args, &rows);
+  if (status != TW_OK) return status;
+  const tw_part part = tw_slice_part(plan, &rows, slice);
+  const size_t prefetch = tw_rhs_prefetch(plan, &rows);
+  for (size_t i = 0; i < rows.count; ++i) {
+    run_segment(plan, args, &rows.segments[i], &part, prefetch);
+  }
+  return TW_OK;
+}

@@ -1,0 +1,138 @@
+/* Slices of a run: blocks of columns times blocks of rows. Columns are fastest, so that slices
+ * taken one after the other share a block of the packed LHS, and the RHS passes by once for each
+ * block of rows. */
+#include "internal.h"
+
+enum {
+  ALIGNMENT = 64,
+  SINGLE_PASS_PREFETCH = 16384 /* closer than 8 KiB disturbs the hardware's own prefetching */
+};
+
+tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* rows) {
+  rows->m = m;
+  rows->count = 0;
+  rows->lhs_bytes = 0;
+  const size_t largest = SIZE_MAX / 4;
+  if (m > largest) return tw_fail(TW_TOO_LARGE, "%s: m is %zu; at most %zu", who, m, largest);
+  rows->count = tw_split_rows(&plan->split, m, rows->segments);
+  for (size_t i = 0; i < rows->count; ++i) {
+    tw_segment* segment = &rows->segments[i];
+    const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+    size_t bytes;
+    segment->lhs_offset = rows->lhs_bytes;
+    if (!tw_multiply(tw_divide_up(segment->rows, panel), segment->lhs_stride, &bytes) ||
+        !tw_round_up(bytes, ALIGNMENT, &bytes) ||
+        !tw_add(rows->lhs_bytes, bytes, &rows->lhs_bytes)) {
+      return tw_fail(TW_TOO_LARGE, "%s: m = %zu rows of k = %zu overflow the address space", who, m,
+                     plan->k);
+    }
+  }
+  return TW_OK;
+}
+
+tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments, size_t* count) {
+  if (plan == NULL || segments == NULL || count == NULL) {
+    return tw_fail(TW_INVALID, "tw_plan_segments: %s is null",
+                   plan == NULL       ? "plan"
+                   : segments == NULL ? "segments"
+                                      : "count");
+  }
+  tw_rows rows;
+  const tw_status status = tw_rows_of(plan, m, "tw_plan_segments", &rows);
+  if (status != TW_OK) return status;
+  memcpy(segments, rows.segments, rows.count * sizeof *segments);
+  *count = rows.count;
+  return TW_OK;
+}
+
+/* ---- blocks of rows ---- */
+
+/* Rows between which a segment may be cut: whole panels and tiles. */
+static size_t cut_unit(const tw_plan* plan, const tw_segment* segment) {
+  const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+  return panel > segment->kernel->tile_m ? panel : segment->kernel->tile_m;
+}
+
+/* The last row up to `row` where the rows may be cut. */
+static size_t cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
+  for (size_t i = 0; i < rows->count; ++i) {
+    const tw_segment* segment = &rows->segments[i];
+    const size_t inside = row - segment->row_begin;
+    if (inside >= segment->rows) continue;
+    const size_t unit = cut_unit(plan, segment);
+    return segment->row_begin + inside / unit * unit;
+  }
+  return rows->m;
+}
+
+/* Half of the L2 cache is for the packed LHS. */
+static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
+  if (rows->m == 0) return 0;
+  size_t block = plan->tuning.m_block;
+  if (block == 0) {
+    const size_t row_bytes = tw_divide_up(rows->lhs_bytes, rows->m);
+    block = tw_l2_bytes(&plan->device) / 2 / row_bytes;
+  }
+  const size_t unit = cut_unit(plan, &rows->segments[0]);
+  return tw_divide_up(rows->m, block > unit ? block : unit);
+}
+
+/* Row `index` of `count` equal parts of m, without overflow. */
+static size_t share(size_t m, size_t index, size_t count) {
+  const size_t rest = m % count;
+  return m / count * index + (index < rest ? index : rest);
+}
+
+static size_t column_blocks(const tw_plan* plan) {
+  return tw_divide_up(plan->n, plan->n_block);
+}
+
+size_t tw_run_slices(const tw_plan* plan, size_t m) {
+  tw_rows rows;
+  if (plan == NULL || tw_rows_of(plan, m, "tw_run_slices", &rows) != TW_OK) return 0;
+  return row_blocks(plan, &rows) * column_blocks(plan);
+}
+
+tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
+  const size_t down = row_blocks(plan, rows), across = column_blocks(plan);
+  tw_part part = {0, 0, 0, 0};
+  if (slice / across >= down) return part;
+  const size_t row = slice / across, column = slice % across;
+  part.row_begin = cut(plan, rows, share(rows->m, row, down));
+  part.row_end = cut(plan, rows, share(rows->m, row + 1, down));
+  part.column_begin = column * plan->n_block;
+  part.column_end =
+      plan->n - part.column_begin > plan->n_block ? part.column_begin + plan->n_block : plan->n;
+  return part;
+}
+
+/* ---- prefetch ---- */
+
+/* Memory bound: the kernel eats weights faster than they come, and a prefetch only competes with
+ * the loads. Else one pass over the weights prefetches far ahead, and several tile rows prefetch
+ * the next panel while they use this one. */
+size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
+  if (plan->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->m == 0) return 0;
+  if (plan->tuning.rhs_prefetch != 0) return plan->tuning.rhs_prefetch;
+  const tw_kernel* kernel = rows->segments[0].kernel;
+  const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
+  const double macs_per_byte = (double)rows->m * 8 / (double)plan->rhs->data_bits;
+  if (rate / macs_per_byte > TW_STREAM_BYTES) return 0;
+  const bool single_pass = rows->m <= kernel->tile_m;
+  if (single_pass && plan->rhs_stride < SINGLE_PASS_PREFETCH) return SINGLE_PASS_PREFETCH;
+  return plan->rhs_stride;
+}
+
+tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning) {
+  if (plan == NULL || tuning == NULL) {
+    return tw_fail(TW_INVALID, "tw_plan_tuning: %s is null", plan == NULL ? "plan" : "tuning");
+  }
+  tw_rows rows;
+  const tw_status status = tw_rows_of(plan, m, "tw_plan_tuning", &rows);
+  if (status != TW_OK) return status;
+  const size_t blocks = row_blocks(plan, &rows);
+  tuning->n_block = plan->n_block;
+  tuning->m_block = blocks == 0 ? 0 : tw_divide_up(m, blocks);
+  tuning->rhs_prefetch = tw_rhs_prefetch(plan, &rows);
+  return TW_OK;
+}

@@ -1,0 +1,96 @@
+/* Rows to kernels: 12 rows are 8 + 4.
+ *
+ * Cost model, in cycles of one core:
+ *   segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
+ *   tile_cycles = tile_m * ceil(n / tile_n) * tile_n * k / macs_per_cycle     (the registry row's)
+ *   segment_cycles = what it costs to enter a kernel once per block of columns (plan.c)
+ * Fewer rows than 2 * the tallest tile are covered by dynamic programming over the last segment;
+ * what is above is whole tiles of the kernel with the fewest cycles per row. */
+#include "internal.h"
+
+static double segment_cost(const tw_choice* choice, size_t rows, double segment_cycles) {
+  const size_t tiles = tw_divide_up(rows, choice->kernel->tile_m);
+  return (double)tiles * choice->tile_cycles + segment_cycles;
+}
+
+static tw_tail best_tail(const tw_split* split, size_t rows, double segment_cycles) {
+  tw_tail best = {0, 0, 0, 0};
+  for (size_t c = 0; c < split->count; ++c) {
+    /* Last segments of whole tiles, or all rows: others cost the same as one of these. */
+    const size_t tile = split->choices[c].kernel->tile_m;
+    for (size_t last = tile < rows ? tile : rows; last <= rows; last += tile) {
+      const tw_tail* rest = &split->tail[rows - last];
+      const double cycles = rest->cycles + segment_cost(&split->choices[c], last, segment_cycles);
+      if (rest->segments + 1 < TW_MAX_SEGMENTS && (best.rows == 0 || cycles < best.cycles)) {
+        best = (tw_tail){cycles, (unsigned char)c, (unsigned char)last,
+                         (unsigned char)(rest->segments + 1)};
+      }
+      if (last < rows && last + tile > rows) last = rows - tile;
+    }
+  }
+  return best;
+}
+
+void tw_split_build(tw_split* split, double segment_cycles) {
+  split->tallest = 1;
+  split->main = 0;
+  for (size_t c = 0; c < split->count; ++c) {
+    const tw_choice *choice = &split->choices[c], *main = &split->choices[split->main];
+    if (choice->kernel->tile_m > split->tallest) split->tallest = choice->kernel->tile_m;
+    if (choice->tile_cycles / (double)choice->kernel->tile_m <
+        main->tile_cycles / (double)main->kernel->tile_m) {
+      split->main = c;
+    }
+  }
+  split->tail[0] = (tw_tail){0, 0, 0, 0};
+  for (size_t rows = 1; rows < 2 * split->tallest; ++rows) {
+    split->tail[rows] = best_tail(split, rows, segment_cycles);
+  }
+}
+
+/* Rows of the main kernel before the tail, whole tiles. */
+static size_t main_rows(const tw_split* split, size_t m) {
+  if (m < 2 * split->tallest) return 0;
+  const size_t tile = split->choices[split->main].kernel->tile_m;
+  return (m - split->tallest) / tile * tile;
+}
+
+double tw_split_cycles(const tw_split* split, size_t m) {
+  const size_t rows = main_rows(split, m);
+  const tw_choice* main = &split->choices[split->main];
+  const double tiles = (double)(rows / main->kernel->tile_m);
+  return tiles * main->tile_cycles + split->tail[m - rows].cycles;
+}
+
+static size_t add_rows(tw_segment* segments, size_t count, const tw_choice* choice, size_t rows) {
+  for (size_t i = 0; i < count; ++i) {
+    if (segments[i].kernel == choice->kernel) {
+      segments[i].rows += rows;
+      return count;
+    }
+  }
+  segments[count] =
+      (tw_segment){0, rows, choice->kernel, choice->lhs_packer, 0, choice->lhs_stride};
+  return count + 1;
+}
+
+size_t tw_split_rows(const tw_split* split, size_t m, tw_segment* segments) {
+  const size_t rows = main_rows(split, m);
+  size_t count = 0;
+  if (rows > 0) count = add_rows(segments, count, &split->choices[split->main], rows);
+  for (size_t rest = m - rows; rest > 0; rest -= split->tail[rest].rows) {
+    const tw_tail* tail = &split->tail[rest];
+    count = add_rows(segments, count, &split->choices[tail->choice], tail->rows);
+  }
+  for (size_t i = 1; i < count; ++i) { /* tallest tiles first */
+    for (size_t j = i; j > 0 && segments[j].kernel->tile_m > segments[j - 1].kernel->tile_m; --j) {
+      const tw_segment swap = segments[j];
+      segments[j] = segments[j - 1];
+      segments[j - 1] = swap;
+    }
+  }
+  for (size_t i = 1; i < count; ++i) {
+    segments[i].row_begin = segments[i - 1].row_begin + segments[i - 1].rows;
+  }
+  return count;
+}
