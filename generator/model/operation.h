@@ -50,7 +50,7 @@ enum class Kind { scalar, vector, predicate, tile };
   X(store_fence, "", "-", "")        /* earlier store_streams are seen before later stores */      \
   X(store_pred, "psv", "-", "bo")                                                                  \
   X(store_lane, "sv", "-", "bio")    /* element #i of b bits */                                    \
-  X(prefetch, "ss", "-", "o")        /* line at a + b + offset into L2; no effect on values */     \
+  X(prefetch, "s", "-", "o")         /* line at a + offset into L2; no effect on values */         \
   /* making vectors */                                                                             \
   X(zero, "", "v", "")                                                                             \
   X(splat, "", "v", "bi")            /* #i in every lane of b bits */                              \

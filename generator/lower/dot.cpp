@@ -1,0 +1,207 @@
+// Technique `dot`: every 32-bit lane is one output column and takes four neighbours in k.
+#include <fmt/format.h>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+/// Loads one vector of packed codes.
+Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
+                 int64_t vectors_in_panel) {
+  const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
+  const Length offset = code_offset(*t.rhs.layout, 0, k) +
+                        t.b.isa().vector_bytes * (vector % vectors_in_panel);
+  return t.b.op(OpCode::load, {cursor}, {.offset = offset}, fmt::format("raw_{}", vector),
+                Role::operand);
+}
+
+/// `bits` bits of an lhs row, from k on, repeated over a vector.
+Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
+                      int bits) {
+  const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
+  return t.b.op(OpCode::load_dup, {cursor},
+                {.bits = bits, .offset = code_offset(*t.lhs.layout, row % t.lhs.rows, k)},
+                fmt::format("a_{}", row), Role::operand);
+}
+
+Value start_at(const Tile1& t, const Place& sum, const std::string& name) {
+  return t.b.op(OpCode::load_dup, {sum.pointer}, {.bits = 32, .offset = sum.offset}, name,
+                Role::accumulator);
+}
+
+/// Adds up the independent sets: accumulators are [set][one].
+std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets) {
+  for (size_t half = sets / 2; half >= 1; half /= 2) {
+    const size_t count = all.size() / 2;
+    std::vector<Value> sum;
+    for (size_t i = 0; i < count; ++i) {
+      sum.push_back(t.b.op(OpCode::add, {all[i], all[i + count]}, {.bits = 32},
+                           fmt::format("sum_{}", i), Role::accumulator));
+    }
+    all = std::move(sum);
+  }
+  return all;
+}
+
+/// Codes stored as code + 8 in the unsigned operand, low nibble k, high nibble k + 4.
+class DepthDot : public Multiplier {
+ public:
+  explicit DepthDot(const Variant& v)
+      : rows_(v.tile.m),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        sets_(v.knobs.accumulators) {}
+
+  [[nodiscard]] int64_t group() const override { return 8; }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+    mask_ = splat_byte(t.b, 15);
+    std::vector<Value> all;
+    for (int64_t set = 0; set < sets_; ++set) {
+      for (int64_t r = 0; r < rows_; ++r) {
+        for (int64_t j = 0; j < vectors_; ++j) {
+          const std::string name =
+              sets_ > 1 ? fmt::format("acc{}_{}_{}", set, r, j) : fmt::format("acc_{}_{}", r, j);
+          all.push_back(set == 0 ? start_at(t, sums[static_cast<size_t>(r)], name)
+                                 : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+        }
+      }
+    }
+    return all;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+            int64_t g, std::vector<Value>& acc) override {
+    const int64_t k = g * group();
+    std::vector<Value> low;
+    std::vector<Value> high;
+    for (int64_t j = 0; j < vectors_; ++j) {
+      const Value raw = load_codes(t, rhs, j, k, t.rhs.rows);
+      low.push_back(t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand));
+      high.push_back(high_nibbles(t, raw, j));
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
+      multiply(t, load_activation(t, lhs, r, k, 32), low, r, 2 * g, acc);
+      multiply(t, load_activation(t, lhs, r, k + 4, 32), high, r, 2 * g + 1, acc);
+    }
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
+    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
+    Rows rows(static_cast<size_t>(rows_));
+    for (size_t i = 0; i < sum.size(); ++i) {
+      rows[i / static_cast<size_t>(vectors_)].push_back(sum[i]);
+    }
+    return rows;
+  }
+
+ private:
+  Value high_nibbles(const Tile1& t, Value raw, int64_t j) {
+    const std::string name = fmt::format("hi_{}", j);
+    if (t.b.isa().has(OpCode::shr, 8)) {
+      return t.b.op(OpCode::shr, {raw}, {.bits = 8, .imm = 4}, name, Role::operand);
+    }
+    const int bits = t.b.isa().has(OpCode::shr, 16) ? 16 : 32;
+    const Value shifted = t.b.op(OpCode::shr, {raw}, {.bits = bits, .imm = 4}, name, Role::operand);
+    return t.b.op(OpCode::and_, {shifted, mask_}, {}, name, Role::operand);
+  }
+
+  void multiply(const Tile1& t, Value a, const std::vector<Value>& codes, int64_t r, int64_t turn,
+                std::vector<Value>& acc) {
+    for (int64_t j = 0; j < vectors_; ++j) {
+      Value& sum = acc[static_cast<size_t>((turn % sets_ * rows_ + r) * vectors_ + j)];
+      sum = t.b.op(OpCode::dot4_u8s8, {sum, codes[static_cast<size_t>(j)], a}, {},
+                   fmt::format("acc_{}_{}", r, j), Role::accumulator);
+    }
+  }
+
+  int64_t rows_, vectors_, sets_;
+  Value mask_ = no_value;
+};
+
+/// The raw byte as a signed operand: 16 * high + (low + 8), and the low nibble alone.
+class ColumnDot : public Multiplier {
+ public:
+  explicit ColumnDot(const Variant& v)
+      : rows_(v.tile.m),
+        kr_(v.rhs.order.kr),
+        vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(v.rhs.order.kr))),
+        sets_(v.knobs.accumulators) {}
+
+  [[nodiscard]] int64_t group() const override { return kr_; }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+    mask_ = splat_byte(t.b, 15);
+    std::vector<Value> all;
+    for (int64_t i = 0; i < sets_ * rows_ * vectors_ * 2; ++i) {
+      const int64_t r = i / (vectors_ * 2) % rows_;
+      const std::string name = fmt::format("acc_{}_{}{}", r, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
+      // High and low start alike, so that the start cancels in high - low.
+      all.push_back(i < rows_ * vectors_ * 2
+                        ? start_at(t, sums[static_cast<size_t>(r)], name)
+                        : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+    }
+    return all;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+            int64_t g, std::vector<Value>& acc) override {
+    const int64_t k = g * kr_;
+    std::vector<Value> a;
+    for (int64_t r = 0; r < rows_; ++r) {
+      a.push_back(load_activation(t, lhs, r, k, static_cast<int>(kr_) * 8));
+    }
+    for (int64_t j = 0; j < vectors_; ++j) {
+      const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
+      const Value low =
+          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
+      for (int64_t r = 0; r < rows_; ++r) {
+        const int64_t at = ((g % sets_ * rows_ + r) * vectors_ + j) * 2;
+        dot(t, acc[static_cast<size_t>(at)], raw, a[static_cast<size_t>(r)]);
+        dot(t, acc[static_cast<size_t>(at + 1)], low, a[static_cast<size_t>(r)]);
+      }
+    }
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
+    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
+    Rows rows(static_cast<size_t>(rows_));
+    for (size_t i = 0; i < sum.size(); i += 2) {
+      const Value high = sixteenth(t, sum[i], sum[i + 1]);
+      std::vector<Value>& row = rows[i / static_cast<size_t>(vectors_ * 2)];
+      if (kr_ == 4) {
+        row.push_back(high);
+        row.push_back(sum[i + 1]);
+      } else {
+        row.push_back(t.b.op(OpCode::pair_add, {high, sum[i + 1]}, {.bits = 32}, "out",
+                             Role::accumulator));
+      }
+    }
+    return rows;
+  }
+
+ private:
+  static void dot(const Tile1& t, Value& sum, Value codes, Value a) {
+    sum = t.b.op(OpCode::dot4_s8s8, {sum, codes, a}, {}, "acc", Role::accumulator);
+  }
+
+  static Value sixteenth(const Tile1& t, Value high, Value low) {
+    const Value times16 =
+        t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
+    return t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
+  }
+
+  int64_t rows_, kr_, vectors_, sets_;
+  Value mask_ = no_value;
+};
+
+}  // namespace
+
+std::unique_ptr<Multiplier> make_depth_dot(const Variant& v) {
+  return std::make_unique<DepthDot>(v);
+}
+std::unique_ptr<Multiplier> make_column_dot(const Variant& v) {
+  return std::make_unique<ColumnDot>(v);
+}
+
+}  // namespace tw

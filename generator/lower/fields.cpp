@@ -1,0 +1,115 @@
+// Addresses inside packed panels, all derived from the Layouts.
+#include <fmt/format.h>
+
+#include <bit>
+#include <stdexcept>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+const Field& field_of(const Layout& layout, FieldKind kind) {
+  const int index = field_index(layout, kind);
+  if (index < 0) throw std::invalid_argument("layout lacks a field: " + canonical(layout));
+  return layout.fields[static_cast<size_t>(index)];
+}
+
+int64_t row_bytes(const Layout& layout, FieldKind kind) {
+  const Field& field = field_of(layout, kind);
+  return bits(field.type) / 8 * field.repeat;
+}
+
+/// Bytes from one row's codes to the next one's, within a group of kr.
+int64_t code_pitch(const Layout& layout) {
+  return layout.order.pair == NibblePair::column ? layout.order.kr / 2 : layout.order.kr;
+}
+
+Value times(Builder& b, Value value, Length factor) {
+  return b.op(OpCode::imul, {value, b.op(OpCode::length, {}, {.offset = factor})});
+}
+
+/// Bytes of all codes (with blocks: of all blocks) of a panel.
+Value all_codes(const Tile1& t, const Layout& layout) {
+  if (layout.block == 0) {
+    return times(t.b, t.padded, (layout.panel * bits(layout.element)).divided(8));
+  }
+  const int shift = std::countr_zero(static_cast<unsigned>(layout.block));
+  const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift});
+  return times(t.b, blocks, block_bytes(layout));
+}
+
+}  // namespace
+
+std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind) {
+  const Layout& layout = *side.layout;
+  const int index = field_index(layout, kind);
+  // At k = 0 the codes take no room: what is left is the distance from their end.
+  const Length behind = field_offset(layout, static_cast<size_t>(index), 0);
+  Value skip = t.b.add(all_codes(t, layout), behind);
+  if (side.sub != no_value) {
+    skip = t.b.op(OpCode::iadd, {skip, times(t.b, side.sub, row_bytes(layout, kind))});
+  }
+  std::vector<Value> pointers;
+  for (const Value base : side.base) {
+    pointers.push_back(t.b.op(OpCode::iadd, {base, skip}, {}, "field", Role::address));
+  }
+  return pointers;
+}
+
+std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
+  if (side.sub == no_value) return side.base;
+  if (side.layout->block != 0) {
+    throw std::invalid_argument("with blocks a tile spans whole panels");
+  }
+  const Value skip = times(t.b, side.sub, code_pitch(*side.layout));
+  return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};
+}
+
+Length code_offset(const Layout& layout, int64_t row, int64_t k) {
+  const int64_t group = layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
+  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
+  return field_offset(layout, data, 0) +
+         (layout.panel * (bits(layout.element) * group)).divided(8) * (k / group) +
+         Length{row * code_pitch(layout)};
+}
+
+Length step_bytes(const Layout& layout, int64_t k) {
+  if (layout.block != 0) return block_bytes(layout) * (k / layout.block);
+  return data_bytes(layout, k);
+}
+
+Place lhs_row(const Tile1& t, const std::vector<Value>& pointers, int64_t row, FieldKind kind) {
+  const int64_t panel = row / t.lhs.rows;
+  return {pointers[static_cast<size_t>(panel)],
+          row % t.lhs.rows * row_bytes(*t.lhs.layout, kind)};
+}
+
+Place rhs_vector(const Tile1& t, const std::vector<Value>& pointers, int64_t vector) {
+  const int64_t panel = vector / t.rhs.rows;
+  return {pointers[static_cast<size_t>(panel)],
+          t.b.isa().vector_bytes * (vector % t.rhs.rows)};
+}
+
+std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value left, Length unit,
+                                    int64_t count, const std::string& hint) {
+  std::vector<Value> pointers = {first};
+  for (int64_t i = 1; i < count; ++i) {
+    const Value limit = b.op(OpCode::length, {}, {.offset = unit * i});
+    const Value beyond = b.op(OpCode::isub_sat, {left, limit});
+    const Value next = b.op(OpCode::iadd, {pointers.back(), step});
+    pointers.push_back(b.op(OpCode::if_null, {beyond, pointers.back(), next}, {},
+                            fmt::format("{}_{}", hint, i), Role::address));
+  }
+  return pointers;
+}
+
+Value splat_byte(Builder& b, int64_t byte) {
+  if (b.isa().has(OpCode::splat, 8)) {
+    return b.op(OpCode::splat, {}, {.bits = 8, .imm = byte}, "mask", Role::mask);
+  }
+  const Value word = b.constant(byte * 0x01010101);
+  return b.op(OpCode::dup, {word}, {.bits = 32}, "mask", Role::mask);
+}
+
+}  // namespace tw

@@ -1,0 +1,175 @@
+// The frame of every kernel: loops over columns and rows of tiles, panel pointers, edges.
+#include <fmt/format.h>
+
+#include <bit>
+#include <stdexcept>
+
+#include "lower/lower.h"
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+/// How a side of the tile meets its panels.
+struct Span {
+  int64_t panels = 1;  ///< whole panels in the tile
+  int64_t parts = 1;   ///< tiles in a panel
+};
+
+Span span(Length tile, Length panel, const char* what) {
+  if (const int64_t whole = ratio(tile, panel); whole >= 1) return {whole, 1};
+  if (const int64_t parts = ratio(panel, tile); parts >= 1) return {1, parts};
+  throw std::invalid_argument(fmt::format(
+      "tile {} of {} neither spans whole panels of {} nor divides one", what, to_string(tile),
+      to_string(panel)));
+}
+
+void check_knobs(const Variant& v) {
+  const int granule = v.lhs.k_multiple;
+  const int unroll = v.knobs.unroll_k;
+  if (unroll < granule || !std::has_single_bit(static_cast<unsigned>(unroll))) {
+    throw std::invalid_argument(
+        fmt::format("unroll_k {} is not possible: powers of two from {} on are", unroll, granule));
+  }
+  if (v.lhs.block != 0 && unroll != v.lhs.block) {
+    throw std::invalid_argument(
+        fmt::format("unroll_k {} is not possible with blocks: {}, the block length, is", unroll,
+                    v.lhs.block));
+  }
+  const int sets = v.knobs.accumulators;
+  if (sets < 1 || sets > 8 || !std::has_single_bit(static_cast<unsigned>(sets))) {
+    throw std::invalid_argument(
+        fmt::format("accumulators {} is not possible: 1, 2, 4 or 8 sets are", sets));
+  }
+}
+
+/// What a loop over tiles of one side carries: the panel, and the part of it when tiles are parts.
+struct Walk {
+  Value panel = no_value;
+  Value sub = no_value;  ///< first row in the panel
+};
+
+Walk next(Builder& b, Walk at, Span s, Length tile, Value stride) {
+  if (s.parts == 1) {
+    Value step = stride;
+    if (s.panels > 1) step = b.op(OpCode::imul, {stride, b.constant(s.panels)});
+    return {b.op(OpCode::iadd, {at.panel, step}), no_value};
+  }
+  const Value moved = b.add(at.sub, tile);
+  const Value last = b.op(OpCode::length, {}, {.offset = tile * (s.parts - 1)});
+  const Value room = b.op(OpCode::isub_sat, {b.add(last, 1), moved});  // 0: the panel is done
+  const Value following = b.op(OpCode::iadd, {at.panel, stride});
+  return {b.op(OpCode::if_null, {room, following, at.panel}),
+          b.op(OpCode::if_null, {room, b.constant(0), moved})};
+}
+
+void push(std::vector<Value>& values, const Walk& walk) {
+  values.push_back(walk.panel);
+  if (walk.sub != no_value) values.push_back(walk.sub);
+}
+
+Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
+  Walk walk{values[at++], no_value};
+  if (s.parts > 1) walk.sub = values[at++];
+  return walk;
+}
+
+std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
+  if (v.technique == Technique::mmla) return make_mmla(v);
+  return v.rhs.order.pair == NibblePair::depth ? make_depth_dot(v) : make_column_dot(v);
+}
+
+class KernelWriter {
+ public:
+  explicit KernelWriter(const Variant& v)
+      : v_(v),
+        b_(v.name(), *v.isa),
+        lhs_span_(span(v.tile.m, v.lhs.panel, "m")),
+        rhs_span_(span(v.tile.n, v.rhs.panel, "n")),
+        multiplier_(make_multiplier(v)) {}
+
+  Program write() {
+    const Value n = b_.arg(ArgField::n);
+    std::vector<Value> inits = {n, b_.constant(0)};
+    push(inits, start(ArgField::rhs, rhs_span_));
+    b_.stepped_loop("n", n, v_.tile.n, inits,
+                    [&](const std::vector<Value>& p) { return columns(p); });
+    return b_.finish();
+  }
+
+ private:
+  Walk start(ArgField field, Span s) {
+    Walk walk{b_.arg(field), no_value};
+    if (s.parts > 1) walk.sub = b_.constant(0);
+    return walk;
+  }
+
+  /// All tiles of one range of columns.
+  std::vector<Value> columns(const std::vector<Value>& p) {
+    size_t at = 2;
+    const Value n_left = p[0];
+    const Value column_bytes = p[1];
+    const Walk rhs = pop(p, at, rhs_span_);
+    const Value m = b_.arg(ArgField::m);
+    std::vector<Value> inits = {m, b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes})};
+    push(inits, start(ArgField::lhs, lhs_span_));
+    b_.stepped_loop("m", m, v_.tile.m, inits, [&](const std::vector<Value>& q) {
+      return rows(q, n_left, column_bytes, rhs);
+    });
+    std::vector<Value> yields = {step_down(n_left, v_.tile.n),
+                                 b_.add(column_bytes, v_.tile.n * 4)};
+    push(yields, next(b_, rhs, rhs_span_, v_.tile.n, b_.arg(ArgField::rhs_stride)));
+    return yields;
+  }
+
+  Value step_down(Value left, Length tile) {
+    return b_.op(OpCode::isub_sat, {left, b_.op(OpCode::length, {}, {.offset = tile})});
+  }
+
+  /// One tile.
+  std::vector<Value> rows(const std::vector<Value>& q, Value n_left, Value column_bytes,
+                          const Walk& rhs) {
+    size_t at = 2;
+    const Value m_left = q[0];
+    const Value dst = q[1];
+    const Walk lhs = pop(q, at, lhs_span_);
+    Tile1 t{b_, v_, {}, {}, no_value, m_left, n_left, dst, column_bytes};
+    const Value bumped = b_.add(b_.arg(ArgField::k), v_.lhs.k_multiple - 1);
+    t.padded = b_.op(OpCode::iand_imm, {bumped}, {.imm = -int64_t{v_.lhs.k_multiple}}, "k_padded");
+    t.lhs = {&v_.lhs,
+             clamped_pointers(b_, lhs.panel, b_.arg(ArgField::lhs_stride), m_left, v_.lhs.panel,
+                              lhs_span_.panels, "lhs"),
+             lhs.sub, lhs_span_.parts > 1 ? v_.tile.m : v_.lhs.panel.fixed};
+    const Length lanes = t.lanes();
+    t.rhs = {&v_.rhs,
+             clamped_pointers(b_, rhs.panel, b_.arg(ArgField::rhs_stride), n_left, v_.rhs.panel,
+                              rhs_span_.panels, "rhs"),
+             rhs.sub, ratio(rhs_span_.parts > 1 ? v_.tile.n : v_.rhs.panel, lanes)};
+    if (v_.rhs.block != 0) {
+      lower_block_tile(t, *multiplier_);
+    } else {
+      lower_channel_tile(t, *multiplier_);
+    }
+    const Value row_bytes = b_.op(OpCode::imul, {b_.arg(ArgField::dst_stride),
+                                                 b_.constant(v_.tile.m)});
+    std::vector<Value> yields = {step_down(m_left, v_.tile.m),
+                                 b_.op(OpCode::iadd, {dst, row_bytes})};
+    push(yields, next(b_, lhs, lhs_span_, v_.tile.m, b_.arg(ArgField::lhs_stride)));
+    return yields;
+  }
+
+  const Variant& v_;
+  Builder b_;
+  Span lhs_span_;
+  Span rhs_span_;
+  std::unique_ptr<Multiplier> multiplier_;
+};
+
+}  // namespace
+
+Program lower(const Variant& variant) {
+  check_knobs(variant);
+  return KernelWriter(variant).write();
+}
+
+}  // namespace tw

@@ -1,0 +1,109 @@
+// Technique `mmla`: a 128-bit segment holds 2 rows x 2 columns of outputs and takes 8 values of k.
+// Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one decoding step for 32 codes.
+#include <fmt/format.h>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+class Mmla : public Multiplier {
+ public:
+  explicit Mmla(const Variant& v)
+      : pairs_(v.tile.m / 2),
+        vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(8))),
+        sets_(v.knobs.accumulators) {}
+
+  [[nodiscard]] int64_t group() const override { return 8; }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+    mask_ = splat_byte(t.b, 15);
+    std::vector<Value> all;
+    for (int64_t i = 0; i < sets_ * pairs_ * vectors_ * 2; ++i) {
+      const int64_t pair = i / (vectors_ * 2) % pairs_;
+      const std::string name =
+          fmt::format("acc_{}_{}{}", pair, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
+      // Packed as [r0 r0 r1 r1]: high and low start alike, the start cancels in high - low.
+      all.push_back(i < pairs_ * vectors_ * 2
+                        ? load_segment(t, sums[static_cast<size_t>(2 * pair)], name,
+                                       Role::accumulator)
+                        : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+    }
+    return all;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+            int64_t g, std::vector<Value>& acc) override {
+    const int64_t k = g * group();
+    std::vector<Value> a;
+    for (int64_t p = 0; p < pairs_; ++p) {
+      const Place place{lhs[static_cast<size_t>(2 * p / t.lhs.rows)],
+                        code_offset(*t.lhs.layout, 2 * p % t.lhs.rows, k)};
+      a.push_back(load_segment(t, place, fmt::format("a_{}", p), Role::operand));
+    }
+    const int64_t in_panel = vectors_ / static_cast<int64_t>(rhs.size());
+    for (int64_t j = 0; j < vectors_; ++j) {
+      const Length offset = code_offset(*t.rhs.layout, 0, k) +
+                            t.b.isa().vector_bytes * (j % in_panel);
+      const Value raw = t.b.op(OpCode::load, {rhs[static_cast<size_t>(j / in_panel)]},
+                               {.offset = offset}, fmt::format("raw_{}", j), Role::operand);
+      const Value low =
+          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
+      multiply(t, a, raw, g, 2 * j, acc);
+      multiply(t, a, low, g, 2 * j + 1, acc);
+    }
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
+    std::vector<Value> sum = acc;
+    while (sum.size() > static_cast<size_t>(pairs_ * vectors_ * 2)) {
+      const size_t half = sum.size() / 2;
+      for (size_t i = 0; i < half; ++i) {
+        sum[i] = t.b.op(OpCode::add, {sum[i], sum[i + half]}, {.bits = 32}, "sum",
+                        Role::accumulator);
+      }
+      sum.resize(half);
+    }
+    Rows rows(static_cast<size_t>(2 * pairs_));
+    for (size_t i = 0; i < sum.size(); i += 2) {
+      const size_t pair = i / static_cast<size_t>(vectors_ * 2);
+      const Value times16 = t.b.op(OpCode::sub, {sum[i], sum[i + 1]}, {.bits = 32}, "high",
+                                   Role::accumulator);
+      const Value high =
+          t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
+      for (const size_t row : {2 * pair, 2 * pair + 1}) {
+        const OpCode pick = row % 2 == 0 ? OpCode::uzp_even : OpCode::uzp_odd;
+        rows[row].push_back(t.b.op(pick, {high, sum[i + 1]}, {.bits = 64},
+                                   fmt::format("row_{}", row), Role::accumulator));
+      }
+    }
+    return rows;
+  }
+
+ private:
+  /// 16 bytes in every segment.
+  static Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role) {
+    if (t.b.isa().vector_bytes == Length{16}) {
+      return t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset}, name, role);
+    }
+    return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 128, .offset = at.offset}, name, role);
+  }
+
+  void multiply(const Tile1& t, const std::vector<Value>& a, Value codes, int64_t g, int64_t half,
+                std::vector<Value>& acc) const {
+    for (int64_t p = 0; p < pairs_; ++p) {
+      Value& sum = acc[static_cast<size_t>((g % sets_ * pairs_ + p) * vectors_ * 2 + half)];
+      sum = t.b.op(OpCode::mmla_s8s8, {sum, a[static_cast<size_t>(p)], codes}, {},
+                   fmt::format("acc_{}_{}", p, half), Role::accumulator);
+    }
+  }
+
+  int64_t pairs_, vectors_, sets_;
+  Value mask_ = no_value;
+};
+
+}  // namespace
+
+std::unique_ptr<Multiplier> make_mmla(const Variant& v) { return std::make_unique<Mmla>(v); }
+
+}  // namespace tw

@@ -1,0 +1,61 @@
+// The inner loops of packers as Programs. They handle whole steps only: the C skeleton around them
+// (templates/file/packer_*.c) stages edges, so that they always see whole rows of whole panels.
+// Like kernels they name no ISA: they ask which operations exist.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ir/program.h"
+#include "model/layout.h"
+
+namespace tw {
+
+/// Names of C functions, and how stores leave: `stream` keeps them out of the caches.
+struct PackOptions {
+  std::string name;
+  bool stream = false;
+};
+
+/// How much one step of an RHS Program packs.
+struct RhsPackStep {
+  int64_t source_bytes = 0;  ///< of one source row: 2 values of k (nxk) or columns (kxn) a byte
+  int64_t rows = 0;          ///< source rows of one step: panel columns (nxk), values of k (kxn)
+  int64_t calls = 1;         ///< kxn: Programs (one per vector of columns) until panels are whole
+};
+
+/// Packs int4 from rows of k values. tw_args: lhs = first column's bytes, lhs_stride between
+/// columns, k = steps, dst = packed codes (64-byte aligned to stream), dst_stride = distance from
+/// there to the panel's sums, flags = 32 bits to flip in every 4 packed bytes, rhs_prefetch =
+/// distance at which the source is prefetched as one contiguous stream. Adds the sum of the codes
+/// to each i32 of the sums. None when the ISA or the layout does not allow it.
+std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa);
+Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options);
+
+/// Packs int4 from rows of n values: the `call`th vector of columns of a run of whole panels.
+/// tw_args: lhs = first byte of the run in row k, lhs_stride between rows, k = steps of
+/// RhsPackStep::rows values, dst = packed codes of the first panel, rhs_stride = bytes between
+/// panels; dst_stride, flags as above; rhs_prefetch = distance along a source row.
+std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa);
+Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
+                       int64_t call);
+
+/// Floats that one step of the LHS Programs takes; 0 when the ISA lacks an operation.
+int64_t lhs_step(const Isa& isa);
+
+/// Lowest and highest of n steps of floats at lhs, and 0: two vectors of f32 at dst.
+Program lower_row_range(const Isa& isa, const std::string& name);
+
+/// What lower_quantize_row() finds at tw_args::lookup: code = rne(clamp(x * factor)) + zero_point,
+/// which never leaves int8 and equals clamping afterwards.
+enum class QuantizeParameter { factor, lowest, highest, zero_point, count };  // f32 f32 f32 i32
+
+/// Quantizes n steps of floats at lhs to bytes at dst; stores a vector of i32, whose lanes add up
+/// to the sum of the codes, at dst + dst_stride.
+Program lower_quantize_row(const Isa& isa, const std::string& name);
+
+/// Nothing but the fence that must follow streaming stores; only for ISAs that can stream.
+Program lower_store_fence(const Isa& isa, const std::string& name);
+bool can_stream(const Isa& isa);
+
+}  // namespace tw

@@ -1,0 +1,197 @@
+// RHS from rows of n values (k x n): every source row holds the nibbles of all columns for one k.
+// A vector of 8 rows holds whole panels of columns; it is turned by zips of bytes.
+#include <numeric>
+
+#include "lower/pack_rhs.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t step_k = 8;
+
+using Eight = std::array<Value, 8>;
+
+/// Columns whose packed bytes one stored vector holds.
+int64_t chunk_columns(const Layout& layout, const Isa& isa) {
+  return isa.vector_bytes.fixed * 2 / group_k(layout);
+}
+
+/// Writes chunks of columns to the panels that they belong to.
+struct PanelStore {
+  Builder& b;
+  const Layout& layout;
+  const PackedStore& store;
+  int64_t first_panel;              ///< of this call
+  std::vector<Value> panels;        ///< where each panel's group of k goes
+  std::vector<Value>& carried;      ///< accumulators of all panels, one after the other
+  size_t per_panel;                 ///< accumulators of one panel
+
+  void operator()(int64_t column, Value codes) const {
+    const int64_t panel = column / layout.panel.fixed - first_panel;
+    const int64_t chunk = column % layout.panel.fixed / chunk_columns(layout, b.isa());
+    const auto begin = carried.begin() + panel * static_cast<int64_t>(per_panel);
+    std::vector<Value> own(begin, begin + static_cast<int64_t>(per_panel));
+    store(panels[static_cast<size_t>(panel)], chunk * b.isa().vector_bytes.fixed,
+          static_cast<size_t>(chunk), codes, own);
+    std::copy(own.begin(), own.end(), begin);
+  }
+};
+
+/// Packed byte x of a column: k = x low, k = 4 + x high.
+void pack_depth(const Eight& rows, const NibbleZip& nibbles, int64_t first_column,
+                const PanelStore& store) {
+  Builder& b = store.b;
+  Four low_half{};   // byte x of columns in order: of each segment the first 16, then the others
+  Four high_half{};
+  for (size_t x = 0; x < 4; ++x) {
+    const Pair columns =
+        zip(b, 8, nibbles.low(b, rows[x], rows[x + 4]), nibbles.high(b, rows[x], rows[x + 4]));
+    low_half[x] = columns.low;
+    high_half[x] = columns.high;
+  }
+  int64_t column = first_column;
+  for (const Four& half : {low_half, high_half}) {
+    const Pair x01 = zip(b, 8, half[0], half[1]);
+    const Pair x23 = zip(b, 8, half[2], half[3]);
+    const Pair first = zip(b, 16, x01.low, x23.low);
+    const Pair second = zip(b, 16, x01.high, x23.high);
+    Four fours = {first.low, first.high, second.low, second.high};  // columns 0-3, 4-7 ...
+    const bool one_segment = segments(b.isa()) == 1;
+    if (!one_segment) fours = transpose_segments(b, fours);  // a segment's 16 columns each
+    for (size_t i = 0; i < 4; ++i) {
+      store(column + static_cast<int64_t>(i) * (one_segment ? 4 : 32), fours[i]);
+    }
+    column += 16;
+  }
+}
+
+/// Bytes 2 t and 2 t + 1 of a row hold columns 4 t .. 4 t + 3: columns 0 and 2 of the four make
+/// one packed byte, 1 and 3 the other. Turns 8 rows of them into [t][column][k].
+void pack_column(const Eight& rows, const NibbleZip& nibbles, int64_t first_column,
+                 const PanelStore& store) {
+  Builder& b = store.b;
+  std::array<Four, 2> bytes{};  // [column 0, 1 of four][rows 0|2, 1|3, 4|6, 5|7], 8 t each
+  constexpr std::array<size_t, 4> first_row = {0, 1, 4, 5};
+  for (size_t i = 0; i < 4; ++i) {
+    const Value x = rows[first_row[i]];
+    const Value y = rows[first_row[i] + 2];
+    const Value even = b.op(OpCode::uzp_even, {x, y}, {.bits = 8});
+    const Value odd = b.op(OpCode::uzp_odd, {x, y}, {.bits = 8});
+    bytes[0][i] = nibbles.low(b, odd, even);
+    bytes[1][i] = nibbles.high(b, odd, even);
+  }
+  std::array<Four, 2> turned{};  // [column][t 0 1, 2 3, 4 5, 6 7], 8 k each
+  for (size_t j = 0; j < 2; ++j) {
+    const Pair k0123 = zip(b, 8, bytes[j][0], bytes[j][1]);  // k 0 1, k 2 3
+    const Pair k4567 = zip(b, 8, bytes[j][2], bytes[j][3]);
+    const Pair low = zip(b, 16, k0123.low, k0123.high);  // k 0 .. 3 of t 0 .. 3, t 4 .. 7
+    const Pair high = zip(b, 16, k4567.low, k4567.high);
+    const Pair t0123 = zip(b, 32, low.low, high.low);
+    const Pair t4567 = zip(b, 32, low.high, high.high);
+    turned[j] = {t0123.low, t0123.high, t4567.low, t4567.high};
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    const Pair packed = zip(b, 64, turned[0][i], turned[1][i]);
+    const int64_t column = first_column + static_cast<int64_t>(i) * 8;
+    store(column, packed.low);
+    store(column + 4, packed.high);
+  }
+}
+
+/// The panels that one vector of columns touches.
+struct Touched {
+  int64_t first, count;
+};
+
+Touched touched(const Layout& layout, const Isa& isa, int64_t call) {
+  const int64_t columns = 2 * isa.vector_bytes.fixed;
+  const int64_t first = call * columns / layout.panel.fixed;
+  return {first, ((call + 1) * columns - 1) / layout.panel.fixed - first + 1};
+}
+
+/// `from` + i * stride for i in [first, first + count).
+std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, int64_t count,
+                           const std::string& name) {
+  std::vector<Value> out;
+  Value at = from;
+  for (int64_t i = 0; i < first + count; ++i) {
+    if (i > 0) at = b.op(OpCode::iadd, {at, stride}, {}, name);
+    if (i >= first) out.push_back(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
+  if (!is_plain_int4_panel(layout) || !CodeSums::possible(layout, isa) ||
+      !NibbleZip::possible(isa) || group_k(layout) != step_k ||
+      !has_all(isa, {"xor", "zip_lo.8", "zip_hi.8", "zip_lo.16", "zip_hi.16"})) {
+    return std::nullopt;
+  }
+  const int64_t count = segments(isa);
+  if (layout.order.pair == NibblePair::column) {
+    if (!has_all(isa, {"uzp_even.8", "uzp_odd.8", "zip_lo.32", "zip_hi.32"})) return std::nullopt;
+  } else if (count != 1 && !(count == 4 && isa.has(OpCode::move_segments))) {
+    return std::nullopt;
+  }
+  const int64_t panel = layout.panel.fixed;
+  if (panel % chunk_columns(layout, isa) != 0) return std::nullopt;
+  const int64_t calls = panel / std::gcd(panel, 2 * isa.vector_bytes.fixed);
+  return RhsPackStep{isa.vector_bytes.fixed, step_k, calls};
+}
+
+Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
+                       int64_t call) {
+  Builder b(options.name, isa);
+  const CodeSums sums(b, layout);
+  const NibbleZip nibbles(b);
+  const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
+  const PackedStore packed_store{b, sums, flip, options.stream};
+  const Touched panels = touched(layout, isa, call);
+  const size_t per_panel = sums.start().size();
+
+  const Value source = b.add(b.arg(ArgField::lhs), call * isa.vector_bytes.fixed, "source");
+  std::vector<Value> inits = {source, b.arg(ArgField::dst)};
+  for (int64_t p = 0; p < panels.count; ++p) {
+    const std::vector<Value> zeros = sums.start();
+    inits.insert(inits.end(), zeros.begin(), zeros.end());
+  }
+  const Value row_stride = b.arg(ArgField::lhs_stride);
+  const Value panel_stride = b.arg(ArgField::rhs_stride);
+  const Value ahead = b.arg(ArgField::rhs_prefetch);
+  const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
+    const std::vector<Value> pointers = strided(b, now[0], row_stride, 0, step_k, "row");
+    Eight rows{};
+    for (size_t r = 0; r < rows.size(); ++r) {
+      if (isa.has(OpCode::prefetch)) b.op(OpCode::prefetch, {pointers[r], ahead});
+      rows[r] = b.op(OpCode::load, {pointers[r]});
+    }
+    std::vector<Value> carried(now.begin() + 2, now.end());
+    const PanelStore store{
+        b,       layout,  packed_store,
+        panels.first, strided(b, now[1], panel_stride, panels.first, panels.count, "panel"),
+        carried, per_panel};
+    const int64_t first_column = call * 2 * isa.vector_bytes.fixed;
+    if (layout.order.pair == NibblePair::depth) {
+      pack_depth(rows, nibbles, first_column, store);
+    } else {
+      pack_column(rows, nibbles, first_column, store);
+    }
+    std::vector<Value> next = {b.op(OpCode::iadd, {pointers.back(), row_stride}, {}, "source"),
+                               b.add(now[1], group_bytes(layout), "packed")};
+    next.insert(next.end(), carried.begin(), carried.end());
+    return next;
+  });
+  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(step_k)});
+  Value panel_sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
+  panel_sums = strided(b, panel_sums, panel_stride, panels.first, 1, "sums").front();
+  for (int64_t p = 0; p < panels.count; ++p) {
+    if (p > 0) panel_sums = b.op(OpCode::iadd, {panel_sums, panel_stride}, {}, "sums");
+    const auto begin = results.begin() + 2 + p * static_cast<int64_t>(per_panel);
+    sums.finish({begin, begin + static_cast<int64_t>(per_panel)}, k, panel_sums);
+  }
+  return b.finish();
+}
+
+}  // namespace tw

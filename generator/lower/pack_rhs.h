@@ -1,0 +1,40 @@
+// What the RHS packers' Programs have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lower/pack.h"
+#include "lower/pack_lanes.h"
+#include "lower/pack_sums.h"
+
+namespace tw {
+
+/// Layouts that the vectorized packers know: int4 in pairs, no blocks, i32 sums (once, factor 1)
+/// behind the data, panels of fixed size.
+bool is_plain_int4_panel(const Layout& layout);
+
+/// True when the ISA has every operation, written as in `means:`, "zip_lo.32".
+bool has_all(const Isa& isa, std::initializer_list<const char*> operations);
+
+/// Stores packed vectors: flips the signs of nibbles, counts the sums, chooses the kind of store.
+struct PackedStore {
+  Builder& b;
+  const CodeSums& sums;
+  Value flip;
+  bool stream;
+  /// `vector` is the vector's number within its group of k (and panel).
+  void operator()(Value pointer, int64_t offset, size_t vector, Value codes,
+                  std::vector<Value>& carried) const;
+};
+
+/// Values of k in one group: what the bytes of one column, kr of them, hold.
+inline int64_t group_k(const Layout& layout) {
+  return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
+}
+/// Packed bytes of one group of k of a whole panel.
+inline int64_t group_bytes(const Layout& layout) {
+  return layout.panel.fixed * group_k(layout) / 2;
+}
+
+}  // namespace tw

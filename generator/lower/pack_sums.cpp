@@ -1,0 +1,112 @@
+#include "lower/pack_sums.h"
+
+#include "lower/pack_lanes.h"
+
+namespace tw {
+namespace {
+
+bool is_depth(const Layout& layout) { return layout.order.pair == NibblePair::depth; }
+
+}  // namespace
+
+bool CodeSums::possible(const Layout& layout, const Isa& isa) {
+  const DataOrder& order = layout.order;
+  for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
+    if (!isa.has(code)) return false;
+  }
+  for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup, OpCode::splat}) {
+    if (!isa.has(code, 32)) return false;
+  }
+  if (!order.low_unsigned) return false;
+  if (is_depth(layout)) return order.high_unsigned && isa.has(OpCode::dot4_u8s8);
+  const bool folds = order.kr == 4 || (order.kr == 8 && isa.has(OpCode::pair_add, 32) &&
+                                       isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
+  return folds && !order.high_unsigned && segments(isa) == 1 &&
+         (isa.has(OpCode::dot4_s8s8) || isa.has(OpCode::dot4_u8s8));
+}
+
+CodeSums::CodeSums(Builder& b, const Layout& layout)
+    : b_(b),
+      layout_(layout),
+      vectors_(static_cast<size_t>(layout.panel.fixed * layout.order.kr /
+                                   (is_depth(layout) ? 1 : 2) / b.isa().vector_bytes.fixed)),
+      ones_(splat32(b, 0x01010101U, "ones")),
+      low_mask_(splat32(b, 0x0f0f0f0fU, "low_mask")) {}
+
+std::vector<Value> CodeSums::start() const {
+  std::vector<Value> zeros;
+  for (size_t i = 0; i < vectors_ * (is_depth(layout_) ? 1 : 2); ++i) {
+    zeros.push_back(b_.op(OpCode::zero, {}, {}, "sum"));
+  }
+  return zeros;
+}
+
+Value CodeSums::dot(Value sum, Value codes, Value weights) const {
+  if (b_.isa().has(OpCode::dot4_s8s8)) return b_.op(OpCode::dot4_s8s8, {sum, codes, weights});
+  return b_.op(OpCode::dot4_u8s8, {sum, weights, codes});
+}
+
+void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) const {
+  const Value low = b_.op(OpCode::and_, {codes, low_mask_});
+  if (is_depth(layout_)) {
+    // (16 high + low) + 15 low: both nibbles 16 times, in one accumulator. The mask is 15s.
+    const Value whole = b_.op(OpCode::dot4_u8s8, {carried[vector], codes, ones_});
+    carried[vector] = b_.op(OpCode::dot4_u8s8, {whole, low, low_mask_});
+    return;
+  }
+  carried[2 * vector] = dot(carried[2 * vector], codes, ones_);
+  carried[2 * vector + 1] = dot(carried[2 * vector + 1], low, ones_);
+}
+
+void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
+  const Value old = b_.op(OpCode::load, {sums}, {.offset = offset});
+  b_.op(OpCode::store, {sums, b_.op(OpCode::add, {old, value}, {.bits = 32})}, {.offset = offset});
+}
+
+void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums,
+                      int64_t offset) const {
+  // Unsigned nibbles are 8 too high, k times.
+  const Value correction =
+      b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = 3})}, {.bits = 32}, "offset");
+  if (!is_depth(layout_)) {
+    finish_columns(carried, correction, sums, offset);
+    return;
+  }
+  for (size_t v = 0; v < vectors_; ++v) {
+    const Value total = b_.op(OpCode::sar, {carried[v]}, {.bits = 32, .imm = 4});
+    add_to(sums, offset + static_cast<int64_t>(v) * b_.isa().vector_bytes.fixed,
+           b_.op(OpCode::sub, {total, correction}, {.bits = 32}));
+  }
+}
+
+void CodeSums::finish_columns(const std::vector<Value>& carried, Value correction, Value sums,
+                              int64_t offset) const {
+  auto high_of = [&](Value whole, Value low) {
+    const Value difference = b_.op(OpCode::sub, {whole, low}, {.bits = 32});
+    return b_.op(OpCode::sar, {difference}, {.bits = 32, .imm = 4});
+  };
+  auto low_of = [&](Value low) { return b_.op(OpCode::sub, {low, correction}, {.bits = 32}); };
+  if (layout_.order.kr == 4) {  // every lane is a column
+    for (size_t v = 0; v < vectors_; ++v) {
+      const int64_t at = offset + static_cast<int64_t>(v) * 32;
+      add_to(sums, at, high_of(carried[2 * v], carried[2 * v + 1]));
+      add_to(sums, at + 16, low_of(carried[2 * v + 1]));
+    }
+    return;
+  }
+  // kr 8: two lanes a column. Two vectors at a time: [columns 0 1 | 4 5] high, [2 3 | 6 7] low.
+  for (size_t v = 0; v < vectors_; v += 2) {
+    const size_t w = v + 1 < vectors_ ? v + 1 : v;
+    auto fold = [&](size_t part) {
+      return b_.op(OpCode::pair_add, {carried[2 * v + part], carried[2 * w + part]}, {.bits = 32});
+    };
+    const Value whole = fold(0);
+    const Value low = fold(1);
+    const Pair columns = zip(b_, 64, high_of(whole, low), low_of(low));
+    const int64_t at = offset + static_cast<int64_t>(v) * 16;
+    add_to(sums, at, columns.low);
+    if (w != v) add_to(sums, at + 16, columns.high);
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,39 @@
+// Sums of 4-bit codes while they are packed, added to the panel's sums field at the end.
+#pragma once
+
+#include <vector>
+
+#include "ir/builder.h"
+#include "model/layout.h"
+
+namespace tw {
+
+/// One panel's sums. Vectors of packed codes are numbered as they lie in a group of k.
+///   depth   one accumulator a vector: every dword lane is a column, holds 16 * sum of nibbles
+///   column  two a vector, of whole bytes (16 * high + low nibble) and of low nibbles
+class CodeSums {
+ public:
+  CodeSums(Builder& b, const Layout& layout);
+
+  [[nodiscard]] static bool possible(const Layout& layout, const Isa& isa);
+
+  /// Accumulators to carry through the loop, all zero.
+  [[nodiscard]] std::vector<Value> start() const;
+  /// Adds packed vector `vector` to its accumulators in `carried`.
+  void add(std::vector<Value>& carried, size_t vector, Value codes) const;
+  /// Adds what `carried` holds of `k` values per column to the i32 at `sums` + offset.
+  void finish(const std::vector<Value>& carried, Value k, Value sums, int64_t offset) const;
+
+ private:
+  [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
+  void finish_columns(const std::vector<Value>& carried, Value correction, Value sums,
+                      int64_t offset) const;
+  void add_to(Value sums, int64_t offset, Value value) const;
+
+  Builder& b_;
+  const Layout& layout_;
+  size_t vectors_;  ///< of packed codes in one group of k
+  Value ones_, low_mask_;
+};
+
+}  // namespace tw

@@ -1,0 +1,164 @@
+// From finished f32 outputs to memory, with the edges in m and n.
+#include <fmt/format.h>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+class OutputWriter {
+ public:
+  OutputWriter(const Tile1& t, const OutputOf& output) : t_(t), b_(t.b), output_(output) {}
+
+  void write() {
+    const Value whole = b_.op(OpCode::length, {}, {.offset = t_.v.tile.n});
+    dst_ = clamped_pointers(b_, t_.dst, b_.arg(ArgField::dst_stride), t_.m_left, 1, t_.v.tile.m,
+                            "dst");
+    packed_bias_ = field_pointers(t_, t_.rhs, FieldKind::bias);
+    const bool masks = has_masks();
+    b_.branch(
+        t_.n_left, Compare::at_least, whole, [&] { whole_rows(); },
+        [&] { masks ? masked_rows() : single_lanes(); });
+  }
+
+ private:
+  [[nodiscard]] bool has_masks() const {
+    return b_.isa().has(OpCode::store_pred, 32) && b_.isa().has(OpCode::load_pred, 32);
+  }
+
+  /// The caller's bias if there is one, else the packed one; of the columns of panel `p`.
+  Value bias_of_panel(int64_t p) {
+    const Value own = b_.arg(ArgField::bias);
+    const Value moved = b_.op(OpCode::iadd, {own, t_.column_bytes});
+    const Length columns = b_.isa().vector_bytes * (p * t_.rhs.rows);
+    return b_.op(OpCode::if_null,
+                 {own, packed_bias_[static_cast<size_t>(p)], b_.add(moved, columns)}, {}, "bias",
+                 Role::address);
+  }
+
+  /// One pointer per vector of the row.
+  std::vector<Place> bias_places() {
+    std::vector<Value> panels;
+    for (int64_t p = 0; p < static_cast<int64_t>(packed_bias_.size()); ++p) {
+      panels.push_back(bias_of_panel(p));
+    }
+    std::vector<Place> places;
+    for (int64_t j = 0; j < t_.vectors(); ++j) places.push_back(rhs_vector(t_, panels, j));
+    return places;
+  }
+
+  /// Rows from the last to the first: those beyond the edge share the pointer of the last real
+  /// row, which is written after them.
+  template <typename Store>
+  void rows_downwards(const std::vector<Value>& bias, Store&& store) {
+    for (int64_t r = t_.v.tile.m - 1; r >= 0; --r) {
+      for (int64_t j = 0; j < t_.vectors(); ++j) {
+        store(dst_[static_cast<size_t>(r)], j, output_(r, j, bias[static_cast<size_t>(j)]));
+      }
+    }
+  }
+
+  void whole_rows() {
+    std::vector<Value> bias;
+    for (const Place& at : bias_places()) {
+      bias.push_back(b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand));
+    }
+    rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
+      b_.op(OpCode::store, {dst, out}, {.offset = b_.isa().vector_bytes * j});
+    });
+  }
+
+  /// A predicate for each vector of the row.
+  std::vector<Value> predicates() {
+    std::vector<Value> all;
+    for (int64_t j = 0; j < t_.vectors(); ++j) {
+      const Value before = b_.op(OpCode::length, {}, {.offset = t_.lanes() * j});
+      const Value left = j == 0 ? t_.n_left : b_.op(OpCode::isub_sat, {t_.n_left, before});
+      all.push_back(first_lanes(left));
+    }
+    return all;
+  }
+
+  Value first_lanes(Value count) {
+    if (b_.isa().has(OpCode::pred_first, 32)) {
+      return b_.op(OpCode::pred_first, {count}, {.bits = 32}, "columns", Role::mask);
+    }
+    const Value most = b_.op(OpCode::length, {}, {.offset = t_.lanes()});
+    const Value lanes = b_.op(OpCode::imin, {count, most});
+    const Value flags = b_.op(OpCode::low_bits, {b_.constant(-1), lanes});
+    return b_.op(OpCode::pred_bits, {flags}, {.bits = 32}, "columns", Role::mask);
+  }
+
+  void masked_rows() {
+    const std::vector<Value> columns = predicates();
+    const std::vector<Place> places = bias_places();
+    std::vector<Value> bias;
+    for (size_t j = 0; j < places.size(); ++j) {
+      bias.push_back(b_.op(OpCode::load_pred, {columns[j], places[j].pointer},
+                           {.bits = 32, .offset = places[j].offset}, "bias", Role::operand));
+    }
+    rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
+      b_.op(OpCode::store_pred, {columns[static_cast<size_t>(j)], dst, out},
+            {.bits = 32, .offset = b_.isa().vector_bytes * j});
+    });
+  }
+
+  /// Bias vectors lane by lane; lanes beyond the last column repeat its value.
+  std::vector<Value> bias_by_lanes() {
+    const int64_t lanes = t_.lanes().fixed;
+    const std::vector<Place> places = bias_places();
+    const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
+    std::vector<Value> bias;
+    for (int64_t j = 0; j < t_.vectors(); ++j) {
+      const Place& at = places[static_cast<size_t>(j)];
+      const Value before = b_.constant(j * lanes);
+      const Value room = b_.op(OpCode::isub_sat, {last, before});
+      // A vector wholly beyond the edge reads the row's first column instead.
+      const Value first = b_.op(OpCode::if_null,
+                                {b_.op(OpCode::isub_sat, {t_.n_left, before}),
+                                 places.front().pointer, b_.add(at.pointer, at.offset)});
+      Value vector = b_.op(OpCode::load_dup, {first}, {.bits = 32}, "bias", Role::operand);
+      for (int64_t lane = 1; lane < lanes; ++lane) {
+        const Value at_most = b_.op(OpCode::imin, {room, b_.constant(lane)});
+        const Value skip = b_.op(OpCode::ishl, {at_most}, {.imm = 2});
+        vector = b_.op(OpCode::load_lane, {vector, b_.op(OpCode::iadd, {first, skip})},
+                       {.bits = 32, .imm = lane}, "bias", Role::operand);
+      }
+      bias.push_back(vector);
+    }
+    return bias;
+  }
+
+  void single_lanes() {
+    const int64_t lanes = t_.lanes().fixed;
+    struct Stored {
+      Value dst, out;
+      int64_t vector;
+    };
+    std::vector<Stored> all;
+    rows_downwards(bias_by_lanes(), [&](Value dst, int64_t j, Value out) {
+      all.push_back({dst, out, j});
+    });
+    for (int64_t column = 0; column + 1 < t_.v.tile.n.fixed; ++column) {
+      b_.branch(t_.n_left, Compare::at_least, b_.constant(column + 1), [&] {
+        for (const Stored& s : all) {
+          if (s.vector != column / lanes) continue;
+          b_.op(OpCode::store_lane, {b_.add(s.dst, column * 4), s.out},
+                {.bits = 32, .imm = column % lanes});
+        }
+      });
+    }
+  }
+
+  const Tile1& t_;
+  Builder& b_;
+  const OutputOf& output_;
+  std::vector<Value> dst_;
+  std::vector<Value> packed_bias_;
+};
+
+}  // namespace
+
+void store_outputs(const Tile1& t, const OutputOf& output) { OutputWriter(t, output).write(); }
+
+}  // namespace tw

@@ -1,0 +1,113 @@
+// One tile of the output while a kernel is being written: where its operands are, and the two
+// things that differ between kernels, how a group of k is multiplied and how the sums become
+// outputs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/builder.h"
+#include "model/variant.h"
+
+namespace tw {
+
+/// Values of one 32-bit type, [row][vector], row-major: vector j holds columns j * lanes ...
+using Rows = std::vector<std::vector<Value>>;
+
+/// The panels that a tile's rows (lhs) or columns (rhs) lie in.
+struct Panels1D {
+  const Layout* layout = nullptr;
+  std::vector<Value> base;    ///< each panel's first byte; panels beyond the edge repeat the last
+  Value sub = no_value;       ///< first row in the panel when the tile is a part of it
+  int64_t rows = 1;           ///< rows of the tile in one panel (lhs), vectors of it (rhs)
+};
+
+struct Tile1 {
+  Builder& b;
+  const Variant& v;
+  Panels1D lhs;
+  Panels1D rhs;
+  Value padded = no_value;        ///< k rounded up to what the layouts hold
+  Value m_left = no_value;        ///< rows still to do, this tile's included
+  Value n_left = no_value;        ///< columns likewise
+  Value dst = no_value;           ///< the tile's first output
+  Value column_bytes = no_value;  ///< of its first column, in a row of f32
+
+  [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
+  /// Vectors of f32 outputs in one row of the tile.
+  [[nodiscard]] int64_t vectors() const { return ratio(v.tile.n, lanes()); }
+};
+
+/// A place in a packed operand: a pointer value and a constant offset.
+struct Place {
+  Value pointer = no_value;
+  Length offset;
+};
+
+// fields.cpp
+/// Pointers to the tile's first row in every panel's field (fields that stand once in a panel).
+std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind);
+/// Pointers to the tile's first row in every panel's codes; with blocks: to the first block.
+std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
+/// From such a pointer: where the code of (row of the panel part, k) is, k a multiple of kr.
+Length code_offset(const Layout& layout, int64_t row, int64_t k);
+/// Bytes of codes (with blocks: of everything) that `k` values of one panel take.
+Length step_bytes(const Layout& layout, int64_t k);
+/// Where row `row` of the tile keeps its value of an lhs field, given field_pointers.
+Place lhs_row(const Tile1& t, const std::vector<Value>& pointers, int64_t row, FieldKind kind);
+/// A vector of 32-bit values of an rhs field, for columns vector * lanes ..., likewise.
+Place rhs_vector(const Tile1& t, const std::vector<Value>& pointers, int64_t vector);
+/// Pointer i + 1 is `step` after pointer i as long as more than (i + 1) * unit rows are left, else
+/// the same: rows beyond the edge repeat the last one, so that nothing beyond it is touched.
+std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value left, Length unit,
+                                    int64_t count, const std::string& hint);
+/// A vector with `byte` in every byte.
+Value splat_byte(Builder& b, int64_t byte);
+
+/// How a group of k values is multiplied: a technique with its decoder.
+class Multiplier {
+ public:
+  virtual ~Multiplier() = default;
+  /// k values that step() handles.
+  [[nodiscard]] virtual int64_t group() const = 0;
+  /// Accumulators before the first step; `sums` is where each lhs row's starting sum lies.
+  virtual std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) = 0;
+  /// Multiplies group number `g` after the cursors (one per panel).
+  virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                    int64_t g, std::vector<Value>& accumulators) = 0;
+  /// Exact sums of products, row-major.
+  virtual Rows finish(const Tile1& t, const std::vector<Value>& accumulators) = 0;
+};
+std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
+std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
+std::unique_ptr<Multiplier> make_mmla(const Variant& v);
+
+/// The k loop and what follows it, for formats with one scale per channel and per row ...
+void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
+/// ... and for formats with scales per block of k on both sides.
+void lower_block_tile(const Tile1& t, Multiplier& multiplier);
+
+// k_loop.cpp
+/// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried)` returns their
+/// next values; the cursors advance over k values of every panel.
+using KBody = std::function<std::vector<Value>(const std::vector<Value>& lhs,
+                                               const std::vector<Value>& rhs,
+                                               const std::vector<Value>& carried)>;
+struct KLoop {
+  Value count = no_value;
+  int64_t k = 0;    ///< values of k that an iteration handles
+  bool hot = true;
+};
+struct KState {
+  std::vector<Value> lhs, rhs, carried;
+};
+KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
+
+// store.cpp
+/// Stores row-major f32 outputs after `finish(row, vector, bias)` made them: whole vectors when
+/// the tile is whole, else exactly the columns that exist. Rows beyond the edge land on the last
+/// row and are overwritten by it.
+using OutputOf = std::function<Value(int64_t row, int64_t vector, Value bias)>;
+void store_outputs(const Tile1& t, const OutputOf& output);
+
+}  // namespace tw
