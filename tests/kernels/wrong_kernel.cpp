@@ -202,7 +202,7 @@ tw_kernel wrong_kernel(Fault fault) {
   row.name = "wrong_kernel";
   row.family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
   row.isa = "scalar";
-  row.printer = "assembly";
+  row.printer = "intrinsics";
   row.run = function_of(fault);
   row.lhs = &lhs_layout;
   row.rhs = &rhs_layout;
