@@ -66,6 +66,48 @@ typedef void (*tw_packer_fn)(const tw_pack_args *args);
 /* 4-bit sources: nibbles hold code + 8 (0..15) instead of two's complement. */
 #define TW_PACK_UNSIGNED_NIBBLES ((uint64_t)1)
 
+/* Small helpers that generated C uses where a language operator would not do: unaligned access,
+ * arithmetic that wraps around, bits of floats. */
+static inline int32_t tw_load_i32(const void *at) {
+  int32_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+static inline int64_t tw_load_i64(const void *at) {
+  int64_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+static inline void tw_store_i32(void *at, int32_t value) { memcpy(at, &value, sizeof value); }
+static inline int32_t tw_add_i32(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+static inline int32_t tw_mul_i32(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+/* sum + four products of an unsigned byte of b and a signed byte of c */
+static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
+  const uint32_t u = (uint32_t)b, s = (uint32_t)c;
+  const int32_t products = (int32_t)(u & 255) * (int8_t)(s & 255) +
+                           (int32_t)(u >> 8 & 255) * (int8_t)(s >> 8 & 255) +
+                           (int32_t)(u >> 16 & 255) * (int8_t)(s >> 16 & 255) +
+                           (int32_t)(u >> 24) * (int8_t)(s >> 24);
+  return tw_add_i32(sum, products);
+}
+static inline float tw_f32_of_bits(int32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static inline int32_t tw_bits_of_f32(float value) {
+  int32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+/* the second one when either is not a number, as x86 does */
+static inline float tw_min_f32(float a, float b) { return a < b ? a : b; }
+static inline float tw_max_f32(float a, float b) { return a > b ? a : b; }
+
 #ifdef __cplusplus
 }
 #endif
