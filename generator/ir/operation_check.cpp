@@ -8,8 +8,6 @@
 namespace tw {
 namespace {
 
-constexpr int64_t longest_vector = 256;  // bytes: 2048 bits
-
 /// What an operation asks of its vectors, beyond being of a positive length.
 struct Rule {
   int min_bits = 8, max_bits = 128;  ///< lane widths it exists for

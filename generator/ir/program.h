@@ -128,4 +128,14 @@ std::string to_text(const Program& program);
 /// selected Programs) immediates that fit their rows.
 std::string verify(const Program& program);
 
+/// The same for what allocation says: every value that is read has a register of its file that its
+/// rows allow; the init, param, yield and result of one loop variable share one; ties, tuples and
+/// early clobbers are kept. Not whether a register is overwritten too early: running the Program on
+/// physical registers shows that.
+std::string verify_registers(const Program& program);
+
+/// For each value the index (in Isa::files) of its register file; -1: the ISA has none.
+/// Throws std::invalid_argument for a value that rows want in two different files.
+std::vector<int> register_files(const Program& program);
+
 }  // namespace tw

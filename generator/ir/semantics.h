@@ -10,8 +10,6 @@
 
 namespace tw {
 
-constexpr size_t longest_vector = 256;  ///< bytes: 2048 bits
-
 /// Result of an operation on scalars (iadd .. low_bits, constant, length, icopy). `number`: its
 /// immediate or its offset at run time. Throws Fault for a division by zero.
 uint64_t scalar_operation(OpCode code, int64_t number, uint64_t a, uint64_t b, uint64_t c);

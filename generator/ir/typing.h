@@ -7,6 +7,8 @@
 
 namespace tw {
 
+constexpr int64_t longest_vector = 256;  ///< bytes: 2048 bits
+
 /// The kind that a letter of OpInfo::args or OpInfo::result stands for.
 Kind kind_of(char letter);
 

@@ -1,0 +1,72 @@
+// A Program made ready to run at one vector length: every value has a place in one array of bytes,
+// every length and offset is a number, every instruction row is the operations that it means.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tw {
+
+/// Bytes of a value: 8 of a scalar, a vector's, one per lane of a predicate, i32 of a tile.
+struct Place {
+  uint8_t* at = nullptr;
+  size_t bytes = 0;
+  Kind kind = Kind::scalar;
+};
+
+struct Move {
+  Place from, to;
+};
+
+struct LoopPlan;
+struct IfPlan;
+
+/// One of: an operation, a move (operations == 0 and `code` is copy), a loop, a branch.
+struct Step {
+  OpCode code{};
+  int bits = 0;
+  int64_t imm = 0;
+  int64_t offset = 0;
+  Place to;
+  Place arg[5];
+  int arg_count = 0;
+  Mode mode = Mode::none;  ///< required by the row
+  int operations = 0;      ///< 1 on the first step of an Op, to count them
+  const Op* op = nullptr;  ///< for messages
+  std::unique_ptr<LoopPlan> loop;
+  std::unique_ptr<IfPlan> branch;
+};
+
+struct LoopPlan {
+  const Loop* loop = nullptr;
+  Place count;
+  uint64_t step = 1;
+  Place counter;  ///< null: counted by the interpreter itself
+  /// On physical registers all three are empty: a loop variable stays in its register.
+  std::vector<Move> enter, again, leave;
+  std::vector<Step> body;
+};
+
+struct IfPlan {
+  Compare compare{};
+  Place a, b;
+  std::vector<Step> then_body, else_body;
+};
+
+struct Plan {
+  std::vector<uint8_t> bytes;  ///< all places; values nobody wrote are 0xCD
+  size_t vectors_begin = 0;    ///< vectors and predicates: [vectors_begin, tiles_begin)
+  size_t tiles_begin = 0;
+  Place args;
+  std::vector<Step> steps;
+};
+
+/// `program` is verified, and allocated when `physical`; it outlives the plan. Not copied: steps
+/// point into `bytes`.
+std::unique_ptr<Plan> make_plan(const Program& program, VectorLength vl, bool physical);
+
+}  // namespace tw
