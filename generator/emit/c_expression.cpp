@@ -80,12 +80,7 @@ Expression CExpressions::plus(Value base, int64_t bytes) const {
 }
 
 Expression CExpressions::address(const Op& op) const {
-  const size_t index = address_index(op);
-  if (op.code != OpCode::prefetch) return plus(op.args[index], fixed(op.offset));
-  const Expression base = plus(op.args[0], fixed(op.offset));
-  return {fmt::format("{} + {}", within(base, Binding::sum),
-                      within(value(op.args[1]), Binding::product)),
-          Binding::sum};
+  return plus(op.args[address_index(op)], fixed(op.offset));
 }
 
 std::string CExpressions::condition(Value tested) const {
