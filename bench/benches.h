@@ -2,6 +2,7 @@
 // their results in the columns given here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct Session {
   Limits limits;
   Effort effort;
   size_t rotate_bytes = 0;  ///< packed weights fill that much memory: more than the caches hold
-  bool quick = false;
+  double seconds_per_row = 1e9;  ///< layers that would take longer are left out, and say so
 };
 
 /// Layers of a model through the run-time API, the plan's choice of kernels.
@@ -32,7 +33,7 @@ struct KernelRequest {
   std::string isa;     ///< only rows of this ISA; empty: all
   size_t m = 0;        ///< 0: the tile's for streamed weights, 128 for hot ones
   size_t n = 2048, k = 2048;
-  size_t rhs_prefetch = 0;  ///< 0: the plan's choice
+  std::optional<size_t> rhs_prefetch = {};  ///< bytes, 0: none; nothing: the plan's choice
 };
 void register_kernels(const Session& session, const KernelRequest& request);
 Table kernel_table();

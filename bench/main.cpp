@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -17,6 +18,8 @@ struct Options {
   bool all_kernels = false, packers = false, quick = false;
   std::string filter = ".", json;
 };
+
+constexpr size_t least_rotation = size_t{256} << 20;
 
 constexpr const char* examples = R"(
 Examples:
@@ -37,7 +40,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--n", o.kernel.n, "with kernels: columns")->default_val(o.kernel.n);
   app.add_option("--k", o.kernel.k, "with kernels: depth, even")->default_val(o.kernel.k);
   app.add_option("--prefetch", o.kernel.rhs_prefetch,
-                 "with kernels: prefetch distance in bytes (default: the plan's)");
+                 "with kernels: prefetch distance in bytes, 0: none (default: the plan's)");
   app.add_flag("--packers", o.packers, "only the packers");
   app.add_flag("--quick", o.quick, "fewer and shorter rounds");
   app.add_option("--filter", o.filter, "only benchmarks whose name matches (regular expression)");
@@ -45,19 +48,26 @@ void add_options(CLI::App& app, Options& o) {
   app.footer(examples);
 }
 
-Session make_session(const Options& options) {
-  Session session;
-  const Conditions conditions = settle();
+void start_session(Session& session, bool quick) {
   if (tw_device_detect(&session.device) != TW_OK) fail(tw_error_message());
-  session.quick = options.quick;
-  session.effort = options.quick ? Effort{5, 0.01} : Effort{15, 0.03};
-  session.rotate_bytes = 8 * conditions.cache_bytes;
-  fmt::print("{}: {}\n", session.device.name, conditions.text);
+  session.effort = quick ? Effort{5, 0.01} : Effort{15, 0.03};
+  session.seconds_per_row = quick ? 8 : 1e9;
+  const Conditions conditions = settle();
+  session.rotate_bytes =
+      std::min(std::max(least_rotation, 8 * conditions.cache_bytes), available_memory() / 8);
+  fmt::print("{}: {}; streamed weights rotate through {} MiB or more\nkernels built as {} by {}\n",
+             session.device.name, conditions.text, session.rotate_bytes >> 20,
+             TILEWRIGHT_BUILD_TYPE, TILEWRIGHT_COMPILER);
+  if (std::string_view(TILEWRIGHT_BUILD_TYPE) != "Release") {
+    fmt::print("NOT a Release build: the figures say nothing about C kernels.\n");
+  }
+}
+
+void measure_machine(Session& session, bool quick) {
   std::fflush(stdout);
-  const Memory memory(4 * session.rotate_bytes);
-  session.limits = measure_limits(memory, options.quick);
+  const Memory memory(2 * std::max(session.rotate_bytes, 2 * least_rotation));
+  session.limits = measure_limits(memory, quick);
   fmt::print("\nLimits of one core, measured in this run\n{}", to_text(session.limits));
-  return session;
 }
 
 void run_registered(const Options& options) {
@@ -84,13 +94,15 @@ int run(int argc, char** argv) {
   const bool kernels = options.all_kernels || !options.kernel.kernel.empty();
   // Everything that can be refused is refused before the measuring starts.
   const Workload workload = read_workload(options.workload);
-  const Session session = make_session(options);
+  Session session;
+  start_session(session, options.quick);
   if (kernels) {
     register_kernels(session, options.kernel);
   } else {
     if (!options.packers) register_workload(session, workload);
     register_packers(session);
   }
+  measure_machine(session, options.quick);
   run_registered(options);
   return 0;
 }

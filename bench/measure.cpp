@@ -19,10 +19,10 @@ Race::Race(std::vector<Contender> contenders, const Effort& effort)
   for (size_t i = 0; i < contenders_.size(); ++i) {
     calls_.push_back(1);
     samples_.push_back({contenders_[i].work, {}});
-    time(i);  // cold: faults, first touch of its operands
-    const double once = time(i);
+    double once = time(i);  // cold: page faults, first touch of its operands
+    if (once < 0.2) once = time(i);
     calls_[i] = std::max(1L, std::lround(effort.seconds_per_round / std::max(once, 1e-9)));
-    time(i);
+    if (calls_[i] > 1) time(i);
   }
 }
 

@@ -7,13 +7,14 @@
 namespace tw::bench {
 
 float Weights::value(size_t column, size_t depth) const {
-  const uint8_t byte = codes[column * (k / 2) + depth / 2];
+  const uint8_t byte = codes[column * stride() + depth / 2];
   const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
   return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scales[column];
 }
 
 Weights random_weights(size_t n, size_t k) {
-  Weights w{n, k, std::vector<uint8_t>(n * (k / 2)), std::vector<float>(n), std::vector<float>(n)};
+  Weights w{n, k, std::vector<uint8_t>(n * ((k + 1) / 2)), std::vector<float>(n),
+            std::vector<float>(n)};
   std::mt19937_64 random(1);
   for (size_t i = 0; i < w.codes.size(); i += sizeof(uint64_t)) {
     const uint64_t word = random();

@@ -14,8 +14,9 @@ namespace tw::bench {
 /// serve as n x k and as k x n alike: random codes have no order.
 struct Weights {
   size_t n = 0, k = 0;
-  std::vector<uint8_t> codes;  ///< n rows of k two's complement nibbles, k even
+  std::vector<uint8_t> codes;  ///< n rows of k two's complement nibbles, low first
   std::vector<float> scales, bias;
+  [[nodiscard]] size_t stride() const { return (k + 1) / 2; }
   [[nodiscard]] float value(size_t column, size_t depth) const;
 };
 Weights random_weights(size_t n, size_t k);

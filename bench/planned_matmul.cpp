@@ -20,7 +20,10 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   matmul.n = weights.n;
   matmul.k = weights.k;
   matmul.kernel = options.kernel;
-  matmul.tuning.rhs_prefetch = options.rhs_prefetch;
+  if (options.rhs_prefetch) {
+    matmul.tuning.rhs_prefetch =
+        *options.rhs_prefetch == 0 ? TW_PREFETCH_OFF : *options.rhs_prefetch;
+  }
   tw_plan* plan = nullptr;
   require(tw_plan_create(&device, &matmul, &plan), "plan");
   plan_.reset(plan);
@@ -31,7 +34,7 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   source.order = TW_NXK;
   source.data = weights.codes.data();
   source.data_bytes = weights.codes.size();
-  source.stride = weights.k / 2;
+  source.stride = weights.stride();
   source.scales = weights.scales.data();
   source.scale_count = weights.scales.size();
   source.bias = weights.bias.data();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,9 @@ namespace tw::bench {
 extern const char* const family;
 
 struct MatmulOptions {
-  const char* kernel = nullptr;  ///< only this kernel; null: the plan chooses
-  size_t rhs_prefetch = 0;       ///< 0: the plan chooses
-  size_t rotate_bytes = 0;       ///< packed copies fill at least that; 0: one copy, hot
+  const char* kernel = nullptr;             ///< only this kernel; null: the plan chooses
+  std::optional<size_t> rhs_prefetch = {};  ///< bytes, 0: none; nothing: the plan chooses
+  size_t rotate_bytes = 0;                  ///< packed copies fill at least that; 0: one copy, hot
 };
 
 class PlannedMatmul {
