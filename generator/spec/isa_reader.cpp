@@ -85,20 +85,6 @@ void read_rows(const YamlNode& node, Isa& isa) {
   }
 }
 
-void read_print(const YamlNode& node, Isa& isa) {
-  isa.can_print_c = false;
-  isa.can_print_assembly = false;
-  for (const YamlNode* item : node.one_or_more()) {
-    if (item->text() == "intrinsics") {
-      isa.can_print_c = true;
-    } else if (item->text() == "assembly") {
-      isa.can_print_assembly = true;
-    } else {
-      item->fail(unknown_text("printer", item->text(), {"intrinsics", "assembly"}));
-    }
-  }
-}
-
 std::filesystem::path table_path(const std::filesystem::path& templates_dir,
                                  const std::string& name) {
   return templates_dir / "isa" / (name + ".yaml");
@@ -108,7 +94,7 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
                std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(table_path(templates_dir, name));
   root.expect_keys({"isa", "extends", "architecture", "features", "vector_bytes", "default_core",
-                    "print", "registers", "c", "assembly", "rows"});
+                    "registers", "c", "assembly", "rows"});
   if (root.at("isa").text() != name) {
     root.at("isa").fail(fmt::format("the file is called {}.yaml, so 'isa' must be {}", name, name));
   }
@@ -130,7 +116,6 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
   if (const YamlNode* node = root.find("vector_bytes")) isa.vector_bytes = node->length();
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
-  if (const YamlNode* node = root.find("print")) read_print(*node, isa);
   if (const YamlNode* node = root.find("registers")) read_registers(*node, isa);
   if (const YamlNode* node = root.find("c")) read_c(*node, isa);
   if (const YamlNode* node = root.find("assembly")) read_assembly_section(*node, isa);
@@ -151,7 +136,11 @@ std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
 }
 
 Isa read_isa(const std::filesystem::path& templates_dir, const std::string& name) {
-  return read_table(templates_dir, name, {});
+  Isa isa = read_table(templates_dir, name, {});
+  isa.can_print_c =
+      std::any_of(isa.rows.begin(), isa.rows.end(), [](const Row& row) { return !row.c.empty(); });
+  isa.can_print_assembly = !isa.rules.leave.empty();
+  return isa;
 }
 
 std::vector<std::string> IsaLibrary::known() const {

@@ -10,6 +10,8 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "spec/number.h"
 
@@ -225,11 +227,23 @@ void YamlNode::expect_keys(std::initializer_list<std::string_view> known) const 
   }
 }
 
-YamlNode read_yaml(const std::filesystem::path& file) {
-  std::ifstream stream(file);
+namespace {
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
   if (!stream || std::filesystem::is_directory(file)) {
     throw SpecError({file.string(), 1, 1}, "the file cannot be read");
   }
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  // yaml-cpp takes a quote that is never closed for closed when the file ends in a line break.
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  return text;
+}
+
+}  // namespace
+
+YamlNode read_yaml(const std::filesystem::path& file) {
+  std::istringstream stream(read_text(file));
   TreeBuilder builder(file.string());
   try {
     YAML::Parser parser(stream);

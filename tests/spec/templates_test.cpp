@@ -1,0 +1,84 @@
+// The tables that are shipped: each loads, and what they name exists.
+#include <gtest/gtest.h>
+
+#include "spec/core_reader.h"
+#include "spec/isa_reader.h"
+#include "spec/spec_reader.h"
+#include "spec/workload_reader.h"
+
+namespace tw {
+namespace {
+
+const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
+const std::filesystem::path templates_dir = source_dir / "templates";
+
+TEST(Templates, EachInstructionTableLoads) {
+  IsaLibrary isas(templates_dir);
+  const std::vector<std::string> names = isas.known();
+  ASSERT_GE(names.size(), 3U);
+  for (const std::string& name : names) {
+    const Isa& isa = isas.get(name);
+    EXPECT_EQ(isa.name, name);
+    EXPECT_FALSE(isa.rows.empty()) << name;
+    EXPECT_EQ(&isas.get(name), &isa);
+  }
+}
+
+TEST(Templates, RowsNameClassesThatEachCoreHas) {
+  IsaLibrary isas(templates_dir);
+  const std::vector<std::string> cores = yaml_names(templates_dir / "core");
+  ASSERT_FALSE(cores.empty());
+  for (const std::string& core_name : cores) {
+    const CoreModel core = read_core(templates_dir, core_name);
+    for (const std::string& isa_name : isas.known()) {
+      for (const Row& row : isas.get(isa_name).rows) {
+        EXPECT_TRUE(core.classes.contains(row.issue_class))
+            << to_string(row.where) << ": " << core_name << " lacks '" << row.issue_class << "'";
+      }
+    }
+  }
+}
+
+TEST(Templates, CoresHaveTheSameClasses) {
+  const CoreModel generic = read_core(templates_dir, "generic");
+  for (const std::string& name : yaml_names(templates_dir / "core")) {
+    const CoreModel core = read_core(templates_dir, name);
+    for (const auto& [issue_class, unused] : generic.classes) {
+      EXPECT_TRUE(core.classes.contains(issue_class)) << name << " lacks " << issue_class;
+    }
+    EXPECT_EQ(core.classes.size(), generic.classes.size()) << name;
+  }
+}
+
+TEST(Templates, DefaultCoresExist) {
+  IsaLibrary isas(templates_dir);
+  for (const std::string& name : isas.known()) {
+    const std::string& core = isas.get(name).default_core;
+    if (core.empty()) continue;
+    EXPECT_EQ(read_core(templates_dir, core).name, core) << name;
+  }
+}
+
+TEST(Templates, EachSpecLoads) {
+  IsaLibrary isas(templates_dir);
+  size_t specs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir / "specs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_FALSE(read_spec(entry.path(), isas).empty()) << entry.path();
+    ++specs;
+  }
+  EXPECT_GE(specs, 1U);
+}
+
+TEST(Templates, EachWorkloadLoads) {
+  size_t workloads = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir / "specs/workloads")) {
+    const Workload workload = read_workload(entry.path());
+    EXPECT_EQ(workload.name, entry.path().stem());
+    ++workloads;
+  }
+  EXPECT_GE(workloads, 1U);
+}
+
+}  // namespace
+}  // namespace tw
