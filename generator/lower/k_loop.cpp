@@ -6,8 +6,7 @@ namespace {
 constexpr int64_t cache_line = 64;
 
 /// One prefetch for every line that this iteration reads; the caller of the kernel chose how far.
-void prefetch_lines(const Tile1& t, const std::vector<Value>& rhs, int64_t k) {
-  const Value distance = t.b.arg(ArgField::rhs_prefetch);
+void prefetch_lines(const Tile1& t, const std::vector<Value>& rhs, Value distance, int64_t k) {
   const Length bytes = step_bytes(*t.rhs.layout, k);
   for (const Value cursor : rhs) {
     const Value ahead = t.b.op(OpCode::iadd, {cursor, distance}, {}, "ahead", Role::address);
@@ -31,9 +30,11 @@ KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBod
     const auto third = second + static_cast<std::ptrdiff_t>(rhs);
     return KState{{first, second}, {second, third}, {third, all.end()}};
   };
+  const bool prefetches = loop.hot && t.v.knobs.prefetch;
+  const Value distance = prefetches ? t.b.arg(ArgField::rhs_prefetch) : no_value;
   auto write = [&](const std::vector<Value>& params) {
     const KState at = split(params);
-    if (loop.hot && t.v.knobs.prefetch) prefetch_lines(t, at.rhs, loop.k);
+    if (prefetches) prefetch_lines(t, at.rhs, distance, loop.k);
     const std::vector<Value> carried = body(at.lhs, at.rhs, at.carried);
     std::vector<Value> yields;
     for (const Value v : at.lhs) yields.push_back(t.b.add(v, step_bytes(*t.lhs.layout, loop.k)));

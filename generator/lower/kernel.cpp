@@ -90,7 +90,8 @@ class KernelWriter {
 
   Program write() {
     const Value n = b_.arg(ArgField::n);
-    std::vector<Value> inits = {n, b_.constant(0)};
+    const Value first_column = b_.op(OpCode::constant, {}, {.imm = 0}, "column_bytes");
+    std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));
     b_.stepped_loop("n", n, v_.tile.n, inits,
                     [&](const std::vector<Value>& p) { return columns(p); });
@@ -99,7 +100,7 @@ class KernelWriter {
 
  private:
   Walk start(ArgField field, Span s) {
-    Walk walk{b_.arg(field), no_value};
+    Walk walk{named(b_.arg(field), field == ArgField::lhs ? "lhs_panel" : "rhs_panel"), no_value};
     if (s.parts > 1) walk.sub = b_.constant(0);
     return walk;
   }
@@ -111,7 +112,9 @@ class KernelWriter {
     const Value column_bytes = p[1];
     const Walk rhs = pop(p, at, rhs_span_);
     const Value m = b_.arg(ArgField::m);
-    std::vector<Value> inits = {m, b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes})};
+    const Value dst = b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes}, {}, "dst_tile",
+                            Role::address);
+    std::vector<Value> inits = {named(m, "m_left"), dst};
     push(inits, start(ArgField::lhs, lhs_span_));
     b_.stepped_loop("m", m, v_.tile.m, inits, [&](const std::vector<Value>& q) {
       return rows(q, n_left, column_bytes, rhs);
@@ -120,6 +123,11 @@ class KernelWriter {
                                  b_.add(column_bytes, v_.tile.n * 4)};
     push(yields, next(b_, rhs, rhs_span_, v_.tile.n, b_.arg(ArgField::rhs_stride)));
     return yields;
+  }
+
+  Value named(Value v, const std::string& name) {
+    b_.rename(v, name, Role::other);
+    return v;
   }
 
   Value step_down(Value left, Length tile) {
