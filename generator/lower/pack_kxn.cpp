@@ -164,7 +164,9 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
     const std::vector<Value> pointers = strided(b, now[0], row_stride, 0, step_k, "row");
     Eight rows{};
     for (size_t r = 0; r < rows.size(); ++r) {
-      if (isa.has(OpCode::prefetch)) b.op(OpCode::prefetch, {pointers[r], ahead});
+      if (isa.has(OpCode::prefetch)) {
+        b.op(OpCode::prefetch, {b.op(OpCode::iadd, {pointers[r], ahead})});
+      }
       rows[r] = b.op(OpCode::load, {pointers[r]});
     }
     std::vector<Value> carried(now.begin() + 2, now.end());

@@ -30,7 +30,11 @@ Four transpose_segments(Builder& b, const Four& rows) {
 }
 
 Value splat32(Builder& b, uint32_t bits, const std::string& name) {
-  return b.op(OpCode::splat, {}, {.bits = 32, .imm = static_cast<int32_t>(bits)}, name);
+  const bool bytes_agree = bits == (bits & 0xff) * 0x01010101U;
+  if (bytes_agree && b.isa().has(OpCode::splat, 8)) {
+    return b.op(OpCode::splat, {}, {.bits = 8, .imm = bits & 0xff}, name);
+  }
+  return b.op(OpCode::dup, {b.constant(bits)}, {.bits = 32}, name);
 }
 
 static bool inserts(const Isa& isa) {

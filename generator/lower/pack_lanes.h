@@ -24,7 +24,7 @@ struct Pair {
 };
 Pair zip(Builder& b, int bits, Value x, Value y);
 
-/// A splat of 32 bits.
+/// The same 32 bits everywhere.
 Value splat32(Builder& b, uint32_t bits, const std::string& name);
 
 /// Bytes (x low nibble | y low nibble << 4) and (x high nibble >> 4 | y high nibble).

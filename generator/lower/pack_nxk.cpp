@@ -146,15 +146,15 @@ Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& 
   }
 
   const int64_t panel_source = layout.panel.fixed * step.source_bytes;
-  std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst), b.arg(ArgField::lhs)};
+  const Value ahead = b.op(OpCode::iadd, {b.arg(ArgField::lhs), b.arg(ArgField::rhs_prefetch)});
+  std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst), ahead};
   const std::vector<Value> zeros = sums.start();
   inits.insert(inits.end(), zeros.begin(), zeros.end());
   const Value stride = b.arg(ArgField::lhs_stride);
-  const Value ahead = b.arg(ArgField::rhs_prefetch);
   const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
     if (isa.has(OpCode::prefetch)) {
       for (int64_t line = 0; line < panel_source; line += 64) {
-        b.op(OpCode::prefetch, {now[2], ahead}, {.offset = line});
+        b.op(OpCode::prefetch, {now[2]}, {.offset = line});
       }
     }
     Source source{b, {now[0]}};
@@ -176,7 +176,7 @@ Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& 
   const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(2 * step.source_bytes)});
   const Value panel_sums =
       b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)}, {}, "sums");
-  sums.finish({results.begin() + 3, results.end()}, k, panel_sums, 0);
+  sums.finish({results.begin() + 3, results.end()}, k, panel_sums);
   return b.finish();
 }
 

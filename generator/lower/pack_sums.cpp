@@ -14,7 +14,7 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
     if (!isa.has(code)) return false;
   }
-  for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup, OpCode::splat}) {
+  for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup}) {
     if (!isa.has(code, 32)) return false;
   }
   if (!order.low_unsigned) return false;
@@ -63,24 +63,23 @@ void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
   b_.op(OpCode::store, {sums, b_.op(OpCode::add, {old, value}, {.bits = 32})}, {.offset = offset});
 }
 
-void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums,
-                      int64_t offset) const {
+void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) const {
   // Unsigned nibbles are 8 too high, k times.
   const Value correction =
       b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = 3})}, {.bits = 32}, "offset");
   if (!is_depth(layout_)) {
-    finish_columns(carried, correction, sums, offset);
+    finish_columns(carried, correction, sums);
     return;
   }
   for (size_t v = 0; v < vectors_; ++v) {
     const Value total = b_.op(OpCode::sar, {carried[v]}, {.bits = 32, .imm = 4});
-    add_to(sums, offset + static_cast<int64_t>(v) * b_.isa().vector_bytes.fixed,
+    add_to(sums, static_cast<int64_t>(v) * b_.isa().vector_bytes.fixed,
            b_.op(OpCode::sub, {total, correction}, {.bits = 32}));
   }
 }
 
-void CodeSums::finish_columns(const std::vector<Value>& carried, Value correction, Value sums,
-                              int64_t offset) const {
+void CodeSums::finish_columns(const std::vector<Value>& carried, Value correction,
+                              Value sums) const {
   auto high_of = [&](Value whole, Value low) {
     const Value difference = b_.op(OpCode::sub, {whole, low}, {.bits = 32});
     return b_.op(OpCode::sar, {difference}, {.bits = 32, .imm = 4});
@@ -88,7 +87,7 @@ void CodeSums::finish_columns(const std::vector<Value>& carried, Value correctio
   auto low_of = [&](Value low) { return b_.op(OpCode::sub, {low, correction}, {.bits = 32}); };
   if (layout_.order.kr == 4) {  // every lane is a column
     for (size_t v = 0; v < vectors_; ++v) {
-      const int64_t at = offset + static_cast<int64_t>(v) * 32;
+      const int64_t at = static_cast<int64_t>(v) * 32;
       add_to(sums, at, high_of(carried[2 * v], carried[2 * v + 1]));
       add_to(sums, at + 16, low_of(carried[2 * v + 1]));
     }
@@ -103,7 +102,7 @@ void CodeSums::finish_columns(const std::vector<Value>& carried, Value correctio
     const Value whole = fold(0);
     const Value low = fold(1);
     const Pair columns = zip(b_, 64, high_of(whole, low), low_of(low));
-    const int64_t at = offset + static_cast<int64_t>(v) * 16;
+    const int64_t at = static_cast<int64_t>(v) * 16;
     add_to(sums, at, columns.low);
     if (w != v) add_to(sums, at + 16, columns.high);
   }

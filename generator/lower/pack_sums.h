@@ -21,13 +21,12 @@ class CodeSums {
   [[nodiscard]] std::vector<Value> start() const;
   /// Adds packed vector `vector` to its accumulators in `carried`.
   void add(std::vector<Value>& carried, size_t vector, Value codes) const;
-  /// Adds what `carried` holds of `k` values per column to the i32 at `sums` + offset.
-  void finish(const std::vector<Value>& carried, Value k, Value sums, int64_t offset) const;
+  /// Adds what `carried` holds of `k` values per column to the i32 at `sums`.
+  void finish(const std::vector<Value>& carried, Value k, Value sums) const;
 
  private:
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
-  void finish_columns(const std::vector<Value>& carried, Value correction, Value sums,
-                      int64_t offset) const;
+  void finish_columns(const std::vector<Value>& carried, Value correction, Value sums) const;
   void add_to(Value sums, int64_t offset, Value value) const;
 
   Builder& b_;

@@ -1,0 +1,117 @@
+// LHS rows of f32: their range, and their codes with a scale and a zero point of the row's own.
+#include "lower/pack_rhs.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t vectors = 4;  // of floats in one step: 4 x i32 make one vector of codes
+
+/// i32 lanes to bytes: one vector of codes, or a quarter of one from each.
+struct Narrow {
+  Builder& b;
+
+  [[nodiscard]] static bool saturates(const Isa& isa) {
+    return isa.has(OpCode::narrow_32_8) &&
+           isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
+  }
+  [[nodiscard]] static bool possible(const Isa& isa) {
+    return saturates(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
+  }
+  void store(Value pointer, const std::vector<Value>& codes) const {
+    if (saturates(b.isa())) {
+      const int64_t bytes = b.isa().vector_bytes.fixed / 4;
+      for (size_t i = 0; i < codes.size(); ++i) {
+        b.op(OpCode::store, {pointer, b.op(OpCode::narrow_32_8, {codes[i]})},
+             {.offset = static_cast<int64_t>(i) * bytes});
+      }
+      return;
+    }
+    // Codes fit in int8, so their low bytes are all there is.
+    auto even = [&](int bits, Value x, Value y) {
+      return b.op(OpCode::uzp_even, {x, y}, {.bits = bits});
+    };
+    const Value halves = even(16, codes[0], codes[1]);
+    b.op(OpCode::store, {pointer, even(8, halves, even(16, codes[2], codes[3]))});
+  }
+};
+
+std::vector<Value> load_floats(Builder& b, Value pointer) {
+  std::vector<Value> x;
+  for (int64_t i = 0; i < vectors; ++i) {
+    x.push_back(b.op(OpCode::load, {pointer}, {.offset = b.isa().vector_bytes * i}, "x"));
+  }
+  return x;
+}
+
+}  // namespace
+
+int64_t lhs_step(const Isa& isa) {
+  const bool can = isa.vector_bytes.is_fixed() && Narrow::possible(isa) &&
+                   has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "cvt_f32_i32",
+                                 "add.32", "load_dup.32"});
+  return can ? vectors * isa.vector_bytes.fixed / 4 : 0;
+}
+
+Program lower_row_range(const Isa& isa, const std::string& name) {
+  Builder b(name, isa);
+  std::vector<Value> inits = {b.arg(ArgField::lhs)};
+  const Value zero = b.op(OpCode::zero);
+  inits.insert(inits.end(), 2 * vectors, zero);
+  auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
+    const std::vector<Value> x = load_floats(b, now[0]);
+    std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x")};
+    for (size_t i = 0; i < x.size(); ++i) {
+      next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 2 * i]}, {}, "lowest"));
+      next.push_back(b.op(OpCode::fmax, {x[i], now[2 + 2 * i]}, {}, "highest"));
+    }
+    return next;
+  });
+  for (size_t i = 3; i < results.size(); i += 2) {
+    results[1] = b.op(OpCode::fmin, {results[i], results[1]});
+    results[2] = b.op(OpCode::fmax, {results[i + 1], results[2]});
+  }
+  b.op(OpCode::store, {b.arg(ArgField::dst), results[1]});
+  b.op(OpCode::store, {b.arg(ArgField::dst), results[2]}, {.offset = isa.vector_bytes});
+  return b.finish();
+}
+
+Program lower_quantize_row(const Isa& isa, const std::string& name) {
+  Builder b(name, isa);
+  const Value parameters = b.arg(ArgField::lookup);
+  auto parameter = [&](QuantizeParameter which, const std::string& hint) {
+    return b.op(OpCode::load_dup, {parameters},
+                {.bits = 32, .offset = static_cast<int64_t>(which) * 4}, hint);
+  };
+  const Value factor = parameter(QuantizeParameter::factor, "factor");
+  const Value lowest = parameter(QuantizeParameter::lowest, "lowest");
+  const Value highest = parameter(QuantizeParameter::highest, "highest");
+  const Value zero_point = parameter(QuantizeParameter::zero_point, "zero_point");
+  std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst)};
+  inits.insert(inits.end(), vectors, b.op(OpCode::zero));
+  auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
+    std::vector<Value> codes;
+    for (const Value x : load_floats(b, now[0])) {
+      const Value scaled = b.op(OpCode::fmul, {x, factor});
+      const Value raised = b.op(OpCode::fmax, {scaled, lowest});
+      const Value clamped = b.op(OpCode::fmin, {raised, highest});
+      const Value rounded = b.op(OpCode::cvt_f32_i32, {clamped});
+      codes.push_back(b.op(OpCode::add, {rounded, zero_point}, {.bits = 32}));
+    }
+    std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x"),
+                               b.add(now[1], isa.vector_bytes, "codes")};
+    for (size_t i = 0; i < codes.size(); ++i) {
+      next.push_back(b.op(OpCode::add, {now[2 + i], codes[i]}, {.bits = 32}, "sum"));
+    }
+    Narrow{b}.store(now[1], codes);
+    return next;
+  });
+  Value sum = results[2];
+  for (size_t i = 3; i < results.size(); ++i) {
+    sum = b.op(OpCode::add, {sum, results[i]}, {.bits = 32});
+  }
+  const Value sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
+  b.op(OpCode::store, {sums, sum});
+  return b.finish();
+}
+
+}  // namespace tw
