@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "spec/register_reader.h"
 #include "spec/row_reader.h"
@@ -76,12 +75,13 @@ void read_rows(const YamlNode& node, Isa& isa) {
   }
   std::erase_if(isa.rows, [&](const Row& row) { return given.contains(row.name); });
   const size_t inherited = isa.rows.size();
-  for (const ReadRow& read : rows) isa.rows.push_back(read.row);
+  for (const ReadRow& read : rows) {
+    isa.rows.push_back(read.row);
+    if (!read.has_own_name) isa.rows.back().name.clear();
+  }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].has_own_name) continue;
-    std::string& name = isa.rows[inherited + i].name;
-    const std::string base = std::exchange(name, "");
-    name = unique_name(isa, base);
+    isa.rows[inherited + i].name = unique_name(isa, rows[i].row.name);
   }
 }
 

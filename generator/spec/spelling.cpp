@@ -30,12 +30,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 /// The known word that is most like `name`, empty when none is near.
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   constexpr size_t longest = 64;  // nothing known is longer; keeps hostile input cheap
-  if (name.size() > longest) return "";
+  if (name.size() < 2 || name.size() > longest) return "";
   std::string best;
-  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  size_t best_distance = longest;
   for (const std::string& word : known) {
     const size_t distance = edit_distance(name, word);
-    if (distance < best_distance) {
+    const size_t still_near = std::max<size_t>(1, std::max(name.size(), word.size()) / 3);
+    if (distance <= still_near && distance < best_distance) {
       best = word;
       best_distance = distance;
     }

@@ -1,0 +1,108 @@
+#include "spec/core_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "folder.h"
+#include "spec/workload_reader.h"
+
+namespace tw {
+namespace {
+
+const std::string core =
+    "core: c1\nwidth: 3\nin_order: true\nports: [v0, v1, l0]\nghz: 1.8\n"
+    "classes:\n"
+    "  dot: {latency: 4, uses: [v0 v1]}\n"
+    "  load_pair: {latency: 6, uses: [2 * l0, v1]}\n"
+    "  move: {latency: 0, uses: []}\n";
+
+std::string error(const std::string& text) {
+  const Folder folder;
+  folder.write("core/c1.yaml", text);
+  return folder.error([&] { read_core(folder.path(), "c1"); });
+}
+
+TEST(CoreReader, ReadsACore) {
+  const Folder folder;
+  folder.write("core/c1.yaml", core);
+  const CoreModel model = read_core(folder.path(), "c1");
+  EXPECT_EQ(model.name, "c1");
+  EXPECT_EQ(model.width, 3);
+  EXPECT_TRUE(model.in_order);
+  EXPECT_DOUBLE_EQ(model.ghz, 1.8);
+  EXPECT_EQ(model.ports.size(), 3U);
+  EXPECT_EQ(model.classes.at("dot").latency, 4);
+  EXPECT_EQ(model.classes.at("dot").uses.at(0).ports, (std::vector<int>{0, 1}));
+  const IssueClass& pair = model.classes.at("load_pair");
+  ASSERT_EQ(pair.uses.size(), 2U);
+  EXPECT_EQ(pair.uses[0].count, 2);
+  EXPECT_EQ(pair.uses[0].ports, std::vector<int>{2});
+  EXPECT_TRUE(model.classes.at("move").uses.empty());
+}
+
+TEST(CoreReader, ExtendsAnotherCore) {
+  const Folder folder;
+  folder.write("core/c1.yaml", core);
+  folder.write("core/c2.yaml",
+               "core: c2\nextends: c1\nwidth: 4\nclasses: {dot: {latency: 2, uses: [v1]}}\n");
+  const CoreModel model = read_core(folder.path(), "c2");
+  EXPECT_EQ(model.name, "c2");
+  EXPECT_EQ(model.width, 4);
+  EXPECT_TRUE(model.in_order);
+  EXPECT_EQ(model.classes.at("dot").latency, 2);
+  EXPECT_EQ(model.classes.at("load_pair").latency, 6);
+}
+
+TEST(CoreReader, RefusesMistakes) {
+  EXPECT_EQ(error("core: c2\n"),
+            "core/c1.yaml:1:7: the file is called c1.yaml, so 'core' must be c1");
+  EXPECT_EQ(error("core: c1\nwidth: 2\n"), "core/c1.yaml:1:1: key 'ports' is missing");
+  EXPECT_EQ(error(core + "  mul: {latency: 4, uses: [v0 v2]}\n"),
+            "core/c1.yaml:10:28: unknown port 'v2'; did you mean 'v0'? known ports: v0, v1, l0");
+  EXPECT_EQ(error(core + "  mul: {latency: 4, uses: [2 v0]}\n"),
+            "core/c1.yaml:10:28: unknown port '2'; known ports: v0, v1, l0");
+  EXPECT_EQ(error(core + "  mul: {latency: 4, uses: [2 *]}\n"),
+            "core/c1.yaml:10:28: a use names the ports that can take it: \"v0 v1\"");
+  EXPECT_EQ(error(core + "  mul: {latency: 400, uses: [v0]}\n"),
+            "core/c1.yaml:10:18: 'latency' must be from 0 to 100 cycles");
+  EXPECT_EQ(error(core + "  mul: {latency: 4}\n"),
+            "core/c1.yaml:10:8: key 'uses' is missing in 'mul'");
+  EXPECT_EQ(error("core: c1\nextends: c1\n"), "core/c1.yaml:2:10: 'c1' extends itself");
+  EXPECT_EQ(error("core: c1\nextends: c2\n"),
+            "core/c1.yaml:2:10: unknown core 'c2'; did you mean 'c1'? known cores: c1");
+}
+
+TEST(WorkloadReader, ReadsAWorkload) {
+  const Folder folder;
+  const Workload workload = read_workload(
+      folder.write("w.yaml",
+                   "workload: w\nabout: text\nmatmuls:\n  - {name: q, n: 8, k: 16, count: 3}\n"
+                   "  - {name: v, n: 4, k: 16}\nm: [1, 64]\n"));
+  EXPECT_EQ(workload.name, "w");
+  EXPECT_EQ(workload.about, "text");
+  ASSERT_EQ(workload.matmuls.size(), 2U);
+  EXPECT_EQ(workload.matmuls[0].name, "q");
+  EXPECT_EQ(workload.matmuls[0].n, 8);
+  EXPECT_EQ(workload.matmuls[0].k, 16);
+  EXPECT_EQ(workload.matmuls[0].count, 3);
+  EXPECT_EQ(workload.matmuls[1].count, 1);
+  EXPECT_EQ(workload.m, (std::vector<int64_t>{1, 64}));
+}
+
+TEST(WorkloadReader, RefusesMistakes) {
+  const auto error = [](const std::string& text) {
+    const Folder folder;
+    const auto file = folder.write("w.yaml", text);
+    return folder.error([&] { read_workload(file); });
+  };
+  EXPECT_EQ(error("workload: w\nmatmuls: []\nm: 1\n"), "w.yaml:2:10: 'matmuls' is an empty list");
+  EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: -8, k: 16}\nm: 1\n"),
+            "w.yaml:3:18: 'n' must be a whole number above 0, found '-8'");
+  EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: 8, k: 8}\n  - {name: q, n: 8, k: 8}\n"
+                  "m: 1\n"),
+            "w.yaml:4:5: matmul 'q' twice");
+  EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: 8, k: 16}\n"),
+            "w.yaml:1:1: key 'm' is missing");
+}
+
+}  // namespace
+}  // namespace tw

@@ -1,0 +1,287 @@
+#include "spec/isa_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "folder.h"
+
+namespace tw {
+namespace {
+
+/// A table to which a test appends rows or keys.
+const std::string table =
+    "isa: toy\n"
+    "architecture: toybox\n"
+    "features: [toys]\n"
+    "vector_bytes: 16\n"
+    "default_core: generic\n"
+    "registers:\n"
+    "  v: {kind: vector, views: {v: \"v{0..3}\", q: \"q{0..3}\"}, callee_saved: [v2, v3]}\n"
+    "  r: {kind: scalar, views: {x: [a, b, \"x{9..8}\"]}}\n"
+    "c: {includes: [toy.h], target: toy, types: {i: int_t, f: float_t}, casts: {\"*\": "
+    "\"to_{to}({x})\"}}\n"
+    "assembly: {head: [.toy], rules: {args_register: a, leave: ret, loop_end: [\"dec {n}\", \"jnz "
+    "{label}\"], branch: {equal: \"je {a}, {b}, {label}\"}, frame_align: 8}}\n";
+
+Isa read(const std::string& text) {
+  const Folder folder;
+  folder.write("isa/toy.yaml", text);
+  return read_isa(folder.path(), "toy");
+}
+
+std::string error(const std::string& text) {
+  const Folder folder;
+  folder.write("isa/toy.yaml", text);
+  return folder.error([&] { read_isa(folder.path(), "toy"); });
+}
+
+/// The error of one row, at line 12.
+std::string row_error(const std::string& row) {
+  return error(table + "rows:\n  - {" + row + "}\n");
+}
+
+TEST(IsaReader, ReadsATable) {
+  const Isa isa = read(table +
+                       "rows:\n  - {means: \"d = fadd(a, b)\", asm: \"fadd {d}, {a}, "
+                       "{b:q}\", class: fadd, c: \"{a} + {b}\", c_type: f}\n");
+  EXPECT_EQ(isa.name, "toy");
+  EXPECT_EQ(isa.architecture, "toybox");
+  EXPECT_EQ(isa.features, std::vector<std::string>{"toys"});
+  EXPECT_EQ(isa.vector_bytes, Length(16));
+  EXPECT_EQ(isa.c_types.at("f"), "float_t");
+  EXPECT_EQ(isa.assembly_head, std::vector<std::string>{".toy"});
+  EXPECT_EQ(isa.rules.loop_end, (std::vector<std::string>{"dec {n}", "jnz {label}"}));
+  EXPECT_EQ(isa.rules.branch.at("equal"), std::vector<std::string>{"je {a}, {b}, {label}"});
+  EXPECT_EQ(isa.rules.frame_align, 8);
+  EXPECT_TRUE(isa.can_print_c);
+  EXPECT_TRUE(isa.can_print_assembly);
+  ASSERT_EQ(isa.rows.size(), 1U);
+  const Row& row = isa.rows[0];
+  EXPECT_EQ(row.name, "fadd");
+  EXPECT_EQ(row.where.line, 12);
+  ASSERT_EQ(row.operands.size(), 3U);
+  EXPECT_EQ(row.operands[0].file, "v");
+  EXPECT_EQ(isa.row_for(OpCode::fadd), &row);
+}
+
+TEST(IsaReader, ReadsRegisterFiles) {
+  const Isa isa = read(table);
+  ASSERT_EQ(isa.files.size(), 2U);
+  const RegisterFile& v = isa.files[0];
+  EXPECT_EQ(v.bytes, Length(16));
+  EXPECT_EQ(v.count(), 4);
+  EXPECT_EQ(v.views[1].first, "q");
+  EXPECT_EQ(v.views[1].second[3], "q3");
+  EXPECT_EQ(v.callee_saved, (std::vector<int>{2, 3}));
+  EXPECT_EQ(v.consecutive, (std::vector<int>{0, 1, 2, 3}));
+  const RegisterFile& r = isa.files[1];
+  EXPECT_EQ(r.bytes, Length(8));
+  EXPECT_EQ(r.views[0].second, (std::vector<std::string>{"a", "b", "x9", "x8"}));
+  EXPECT_EQ(r.consecutive, (std::vector<int>{0, 1, 9, 8}));
+  EXPECT_FALSE(isa.can_print_c);
+}
+
+TEST(IsaReader, ReadsEveryKeyOfARow) {
+  const Isa isa = read(table +
+                       "rows:\n"
+                       "  - means: \"d0 = load(p)[o]; d1 = load(p)[o+16]; q = iadd_imm(p)[32]\"\n"
+                       "    name: pair\n"
+                       "    bytes: 8\n"
+                       "    tied: {q: p}\n"
+                       "    tuple: [d0, d1]\n"
+                       "    early_clobber: [d0]\n"
+                       "    imm: {o: {bits: 7, signed: false, scale: 16}}\n"
+                       "    operands: {d1: {file: v, allowed: [\"{0..1}\", 3], c_type: f}}\n"
+                       "    asm: [\"ldp {d0}, {d1:q}, [{p}], #{o}\", nop]\n"
+                       "    class: load_pair\n"
+                       "    mode: streaming\n"
+                       "    clobbers: [flags, \"v:2\"]\n");
+  const Row& row = isa.rows.at(0);
+  EXPECT_EQ(row.name, "pair");
+  EXPECT_EQ(row.bytes, Length(8));
+  EXPECT_EQ(row.operand("q")->tied, "p");
+  EXPECT_EQ(row.operand("d0")->tuple, "d0");
+  EXPECT_EQ(row.operand("d1")->tuple, "d0");
+  EXPECT_EQ(row.operand("p")->tuple, "");
+  EXPECT_TRUE(row.operand("d0")->early_clobber);
+  EXPECT_FALSE(row.operand("d1")->early_clobber);
+  EXPECT_EQ(row.operand("d1")->allowed, (std::vector<int>{0, 1, 3}));
+  EXPECT_EQ(row.operand("d1")->c_type, "f");
+  ASSERT_EQ(row.immediates.size(), 1U);
+  EXPECT_TRUE(row.immediates[0].fits(127 * 16));
+  EXPECT_FALSE(row.immediates[0].fits(128 * 16));
+  EXPECT_FALSE(row.immediates[0].fits(8));
+  EXPECT_EQ(row.assembly.size(), 2U);
+  EXPECT_EQ(row.issue_class, "load_pair");
+  EXPECT_EQ(row.mode, Mode::streaming);
+  EXPECT_EQ(row.clobbers, (std::vector<std::string>{"flags", "v:2"}));
+}
+
+TEST(IsaReader, DefaultNamesAreUnique) {
+  const Isa isa =
+      read(table +
+           "rows:\n"
+           "  - {means: \"d = load(p)\", asm: \"ld {d}, {p}\", class: load}\n"
+           "  - {means: \"d = load(p)[8]\", asm: \"ld {d}, {p}\", class: load}\n"
+           "  - {means: \"d = load(p)[16]\", asm: \"ld {d}, {p}\", class: load, name: ld_2}\n"
+           "  - {means: \"d = fadd(a, load(p))\", c: \"{a} + {at}\"}\n");
+  EXPECT_EQ(isa.rows[0].name, "ld");
+  EXPECT_EQ(isa.rows[1].name, "ld_3");
+  EXPECT_EQ(isa.rows[2].name, "ld_2");
+  EXPECT_EQ(isa.rows[3].name, "load_fadd");
+}
+
+TEST(IsaReader, ExtendsInheritsAndReplaces) {
+  const Folder folder;
+  folder.write("isa/toy.yaml",
+               table +
+                   "rows:\n"
+                   "  - {means: \"d = fadd(a, b)\", c: \"{a} + {b}\", name: one}\n"
+                   "  - {means: \"d = fsub(a, b)\", c: \"{a} - {b}\", name: two}\n");
+  folder.write("isa/big.yaml",
+               "isa: big\nextends: toy\nfeatures: [big, toys]\nvector_bytes: 16vl\n"
+               "registers: {k: {kind: predicate, views: {k: \"k{1..7}\"}}}\n"
+               "c: {includes: [big.h], types: {k: mask_t}}\n"
+               "assembly: {rules: {jump: \"j {label}\"}}\n"
+               "rows:\n"
+               "  - {means: \"d = fadd(a, b)\", c: \"add({a}, {b})\", name: one}\n");
+  const Isa isa = read_isa(folder.path(), "big");
+  EXPECT_EQ(isa.name, "big");
+  EXPECT_EQ(isa.architecture, "toybox");
+  EXPECT_EQ(isa.features, (std::vector<std::string>{"toys", "big"}));
+  EXPECT_EQ(isa.vector_bytes, Length(0, 16));
+  ASSERT_EQ(isa.files.size(), 3U);
+  EXPECT_EQ(isa.files[2].bytes, Length(0, 2));
+  EXPECT_EQ(isa.c_includes, (std::vector<std::string>{"toy.h", "big.h"}));
+  EXPECT_EQ(isa.c_types.size(), 3U);
+  EXPECT_EQ(isa.c_target, "toy");
+  EXPECT_EQ(isa.rules.jump, std::vector<std::string>{"j {label}"});
+  EXPECT_EQ(isa.rules.args_register, "a");
+  ASSERT_EQ(isa.rows.size(), 2U);
+  EXPECT_EQ(isa.row_for(OpCode::fadd)->c, "add({a}, {b})");
+  EXPECT_EQ(isa.row_for(OpCode::fsub)->c, "{a} - {b}");
+}
+
+TEST(IsaReader, RefusesWrongTables) {
+  EXPECT_EQ(error("isa: tow\n"),
+            "isa/toy.yaml:1:6: the file is called toy.yaml, so 'isa' must be toy");
+  EXPECT_EQ(error("isa: toy\nextends: toy\n"), "isa/toy.yaml:2:10: 'toy' extends itself");
+  EXPECT_EQ(error("isa: toy\nextends: tow\n"),
+            "isa/toy.yaml:2:10: unknown ISA 'tow'; did you mean 'toy'? known ISAs: toy");
+  EXPECT_EQ(error("isa: toy\nfeature: x\n"),
+            "isa/toy.yaml:2:1: unknown key 'feature'; did you mean 'features'? known keys: isa, "
+            "extends, architecture, features, vector_bytes, default_core, registers, c, assembly, "
+            "rows");
+  EXPECT_EQ(error(table + "rows:\n  - {means: \"d = zero()\", c: \"0\", name: z}\n"
+                          "  - {means: \"d = zero()\", c: \"0\", name: z}\n"),
+            "isa/toy.yaml:13:5: row 'z' twice; first at 12:5");
+}
+
+TEST(IsaReader, RefusesWrongRegisters) {
+  const auto file = [](const std::string& text) {
+    return error("isa: toy\nregisters: {v: {" + text + "}}\n");
+  };
+  EXPECT_EQ(file("kind: vektor, views: {v: [a]}"),
+            "isa/toy.yaml:2:23: unknown kind 'vektor'; did you mean 'vector'? known kinds: scalar, "
+            "vector, predicate, tile");
+  EXPECT_EQ(file("kind: vector, views: {v: [a, b], q: [c]}"),
+            "isa/toy.yaml:2:53: view 'q' has 1 registers, view 'v' has 2");
+  EXPECT_EQ(file("kind: vector, views: {v: [a, a]}"),
+            "isa/toy.yaml:2:46: register 'a' stands twice in 'v'");
+  EXPECT_EQ(file("kind: vector, views: {v: \"a{0..x}\"}"),
+            "isa/toy.yaml:2:42: 'a{0..x}' is not a range of names such as \"v{0..31}\"");
+  EXPECT_EQ(file("kind: vector, views: {}"), "isa/toy.yaml:2:38: 'views' names no registers");
+  EXPECT_EQ(file("kind: vector, views: {v: [a1]}, callee_saved: [a2]"),
+            "isa/toy.yaml:2:63: unknown register 'a2'; did you mean 'a1'? known registers: a1");
+}
+
+TEST(IsaReader, RefusesWrongRules) {
+  const auto rules = [](const std::string& text) {
+    return error(
+        "isa: toy\nregisters: {r: {kind: scalar, views: {x: [ax]}}}\n"
+        "assembly: {rules: {" +
+        text + "}}\n");
+  };
+  EXPECT_EQ(rules("args_register: ay"),
+            "isa/toy.yaml:3:35: unknown scalar register 'ay'; did you mean 'ax'? known scalar "
+            "registers: ax");
+  EXPECT_EQ(rules("jump: \"j {lable}\""),
+            "isa/toy.yaml:3:26: in \"j {lable}\": unknown name 'lable'; did you mean 'label'? "
+            "known names: label");
+  EXPECT_EQ(rules("branch: {above: x}"),
+            "isa/toy.yaml:3:29: unknown key 'above'; known keys: equal, not_equal, below, "
+            "at_least");
+  EXPECT_EQ(rules("frame_align: -1"), "isa/toy.yaml:3:33: 'frame_align' must be from 0 to 4096");
+}
+
+TEST(IsaReader, ChecksMeaningsOfRows) {
+  EXPECT_EQ(row_error("c: x"), "isa/toy.yaml:12:5: key 'means' is missing in 'rows'");
+  EXPECT_EQ(row_error("means: \"d = fadd(a)\", c: x"),
+            "isa/toy.yaml:12:13: means \"d = fadd(a)\", column 5: fadd takes 2 arguments, not 1");
+  EXPECT_EQ(row_error("means: \"d = zero()\""), "isa/toy.yaml:12:5: a row needs 'c' or 'asm'");
+}
+
+TEST(IsaReader, ChecksTextsOfRows) {
+  EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{a} + {c}\""),
+            "isa/toy.yaml:12:34: in \"{a} + {c}\": unknown name 'c'; known names: "
+            "d, a, b");
+  EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{at}\""),
+            "isa/toy.yaml:12:34: in \"{at}\": unknown name 'at'; did you mean 'a'? known names: d, "
+            "a, b");
+  EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{a\""),
+            "isa/toy.yaml:12:34: '{' without '}' (write '{{' for a brace) in \"{a\"");
+  EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d:w}\", class: logic"),
+            "isa/toy.yaml:12:32: unknown view 'w'; known views: v, q");
+  EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", asm: \"add {d}, {a}\", class: logic"),
+            "isa/toy.yaml:12:36: operand 'b' is not in the assembly text");
+  EXPECT_EQ(row_error("means: \"d = load(p)[o]\", asm: \"ld {d}, {p}\", class: load"),
+            "isa/toy.yaml:12:36: immediate 'o' is not in the assembly text");
+  EXPECT_EQ(row_error("means: \"d = pred_all.8()\", asm: \"p {d}\", class: mask"),
+            "isa/toy.yaml:12:38: operand 'd' has no register file");
+  EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d}\""),
+            "isa/toy.yaml:12:5: a row with 'asm' needs 'class', a key of the tables in "
+            "templates/core");
+  EXPECT_EQ(row_error("means: \"d = zero()\", c: \"0\", c_type: g"),
+            "isa/toy.yaml:12:43: unknown C type 'g'; known C types: f, i");
+}
+
+TEST(IsaReader, ChecksConstraintsOfRows) {
+  const std::string fma = "means: \"d = fma(a, b, c)\", c: x, ";
+  EXPECT_EQ(row_error(fma + "tied: {d: e}"),
+            "isa/toy.yaml:12:49: unknown operand 'e'; known operands: d, a, b, c");
+  EXPECT_EQ(row_error(fma + "tied: {a: d}"), "isa/toy.yaml:12:46: 'tied' is {result: argument}");
+  EXPECT_EQ(row_error("means: \"d = dup.32(a)\", c: x, tied: {d: a}"),
+            "isa/toy.yaml:12:43: 'd' and 'a' are in different register files");
+  EXPECT_EQ(row_error(fma + "early_clobber: [a]"), "isa/toy.yaml:12:55: 'a' is not a result");
+  EXPECT_EQ(row_error(fma + "tuple: [[a, b], [b, c]]"),
+            "isa/toy.yaml:12:56: 'b' is in a tuple already");
+  EXPECT_EQ(row_error(fma + "imm: {o: {bits: 3}}"),
+            "isa/toy.yaml:12:45: unknown immediate 'o'; known immediates: ");
+  EXPECT_EQ(row_error(fma + "operands: {a: {file: r}}"),
+            "isa/toy.yaml:12:60: register file 'r' does not hold the kind of value that 'a' is");
+  EXPECT_EQ(row_error(fma + "operands: {a: {file: w}}"),
+            "isa/toy.yaml:12:60: unknown register file 'w'; known register "
+            "files: v, r");
+  EXPECT_EQ(row_error(fma + "operands: {a: {allowed: [4]}}"),
+            "isa/toy.yaml:12:64: '4' is no register of file 'v'; 0 to 3 are");
+  EXPECT_EQ(row_error(fma + "clobbers: [\"v:4\"]"),
+            "isa/toy.yaml:12:50: 'v:4' is neither flags nor file:index");
+  EXPECT_EQ(row_error(fma + "mode: steaming"),
+            "isa/toy.yaml:12:45: unknown mode 'steaming'; did you mean 'streaming'? known modes: "
+            "streaming, accumulator_tiles");
+}
+
+TEST(IsaLibrary, RefusesUnknownNames) {
+  const Folder folder;
+  folder.write("isa/neon_i8mm.yaml", "isa: neon_i8mm\n");
+  folder.write("isa/avx512_vnni.yaml", "isa: avx512_vnni\n");
+  IsaLibrary isas(folder.path());
+  EXPECT_EQ(folder.error([&] {
+    isas.get("neon_im8m", {"mine.yaml", 3, 9});
+  }),
+            "mine.yaml:3:9: unknown ISA 'neon_im8m'; did you mean 'neon_i8mm'? known ISAs: "
+            "avx512_vnni, neon_i8mm");
+  EXPECT_EQ(isas.get("neon_i8mm").name, "neon_i8mm");
+}
+
+}  // namespace
+}  // namespace tw

@@ -1,0 +1,226 @@
+#include "spec/spec_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "folder.h"
+
+namespace tw {
+namespace {
+
+// Two ISAs: one that dots unsigned with signed bytes in vectors of 16 lanes, one that multiplies
+// small matrices and cannot be printed as assembly.
+const std::string wide =
+    "isa: wide\nvector_bytes: 64\n"
+    "registers: {v: {kind: vector, views: {v: \"v{0..31}\"}}, r: {kind: scalar, views: {r: "
+    "\"r{0..15}\"}}}\n"
+    "assembly: {rules: {leave: ret}}\n"
+    "rows:\n"
+    "  - {means: \"d = dot4_u8s8(c, a, b)\", tied: {d: c}, c: \"dot({c}, {a}, {b})\", asm: \"dot "
+    "{d}, {a}, {b}\", class: dot}\n";
+const std::string matrix =
+    "isa: matrix\nvector_bytes: 16\n"
+    "rows:\n"
+    "  - {means: \"d = mmla_s8s8(c, a, b)\", tied: {d: c}, c: \"mmla({c}, {a}, {b})\"}\n";
+
+/// The first five lines of a spec; its kernels follow from line 6.
+const std::string head =
+    "family: matmul_clamp_f32_qai8dxp_qsi4cxp\n"
+    "lhs: {format: qai8dx, from: [f32]}\n"
+    "rhs: {format: qsi4cx, from: [nxk, kxn]}\n"
+    "dst: f32\n"
+    "kernels:\n";
+
+class SpecReader : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder.write("isa/wide.yaml", wide);
+    folder.write("isa/matrix.yaml", matrix);
+    folder.write("core/big.yaml", "core: big\nwidth: 4\nports: [p]\n");
+  }
+  std::vector<Variant> read(const std::string& text) {
+    return read_spec(folder.write("s.yaml", text), isas);
+  }
+  std::string error(const std::string& text) {
+    return folder.error([&] { read(text); });
+  }
+  /// The error of one kernel, at line 6; its first key is at column 6.
+  std::string kernel_error(const std::string& kernel) {
+    return error(head + "  - {" + kernel + "}\n");
+  }
+
+  Folder folder;
+  IsaLibrary isas{folder.path()};
+};
+
+TEST_F(SpecReader, ListsMultiply) {
+  const auto variants =
+      read(head +
+           "  - {isa: wide, technique: dot, tile: {m: [1, 4], n: [16, 32]}, knobs: "
+           "{unroll_k: [32, 64], prefetch: false, core: big}}\n");
+  ASSERT_EQ(variants.size(), 8U);
+  const Variant& v = variants[3];
+  EXPECT_EQ(v.tile.m, 1);
+  EXPECT_EQ(v.tile.n, Length(32));
+  EXPECT_EQ(v.knobs.unroll_k, 64);
+  EXPECT_EQ(v.knobs.accumulators, 1);
+  EXPECT_FALSE(v.knobs.prefetch);
+  EXPECT_EQ(v.knobs.core, "big");
+  EXPECT_EQ(v.technique, Technique::dot);
+  EXPECT_EQ(v.isa, &isas.get("wide"));
+  EXPECT_EQ(v.family.lhs, find_format("qai8dx"));
+  EXPECT_EQ(v.family.rhs_from, (std::vector<std::string>{"nxk", "kxn"}));
+  EXPECT_EQ(v.lhs.panel, Length(1));
+  EXPECT_EQ(v.rhs.panel, Length(16));
+  EXPECT_EQ(v.rhs.order.kr, 4);
+  EXPECT_TRUE(v.print_c);
+  EXPECT_TRUE(v.print_assembly);
+  EXPECT_EQ(to_string(v.where), (folder.path() / "s.yaml").string() + ":6:5");
+  EXPECT_EQ(v.tile_where.column, 39);
+}
+
+TEST_F(SpecReader, PanelsAreAsAskedFor) {
+  const auto variants = read(head +
+                             "  - {isa: matrix, technique: mmla, panels: {lhs: 4, rhs: 8, "
+                             "kr: 8}, tile: {m: [2, 8], n: 8}}\n");
+  ASSERT_EQ(variants.size(), 2U);
+  EXPECT_EQ(variants[0].lhs.panel, Length(4));
+  EXPECT_EQ(variants[0].rhs.panel, Length(8));
+  EXPECT_EQ(variants[0].rhs.order.kr, 8);
+  EXPECT_FALSE(variants[0].print_assembly);
+}
+
+TEST_F(SpecReader, ShortFormSetsTileAndPanels) {
+  const auto variants =
+      read(head + "  - {isa: matrix, technique: mmla, tile: {mr: [4, 8], nr: 8, kr: 8}}\n");
+  ASSERT_EQ(variants.size(), 2U);
+  EXPECT_EQ(variants[1].tile.m, 8);
+  EXPECT_EQ(variants[1].tile.n, Length(8));
+  EXPECT_EQ(variants[1].lhs.panel, Length(8));
+  EXPECT_EQ(variants[1].rhs.panel, Length(8));
+}
+
+TEST_F(SpecReader, PrintSelects) {
+  const auto variants =
+      read(head + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}, print: [assembly]}\n");
+  EXPECT_FALSE(variants.at(0).print_c);
+  EXPECT_TRUE(variants.at(0).print_assembly);
+}
+
+TEST_F(SpecReader, RefusesAWrongFamily) {
+  EXPECT_EQ(error("family: matmul_clamp_f32_qai8dxp_qsi8cxp\n" + head.substr(head.find('\n') + 1) +
+                  "  - {}\n"),
+            "s.yaml:1:9: family 'matmul_clamp_f32_qai8dxp_qsi8cxp' disagrees with its formats, "
+            "which make 'matmul_clamp_f32_qai8dxp_qsi4cxp'");
+  EXPECT_EQ(error("family: f\nlhs: {format: qai8, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
+            "s.yaml:2:15: unknown format 'qai8'; did you mean 'qai8dx'? known formats: qai8dx, "
+            "qsi8d32, qsi4cx, qsi4c32");
+  EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
+                  "kx]}\ndst: f32\n"),
+            "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");
+  EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
+                  "nxk}\ndst: f16\n"),
+            "s.yaml:4:6: unknown dst 'f16'; known dsts: f32");
+  EXPECT_EQ(error("family: f\nlhs: {format: qai8dx}\n"), "s.yaml:1:1: key 'rhs' is missing");
+  EXPECT_EQ(error("familiy: f\n"),
+            "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
+            "rhs, dst, kernels");
+}
+
+TEST_F(SpecReader, RefusesASpecWithoutKernels) {
+  EXPECT_EQ(error(head), "s.yaml:5:1: 'kernels' must be a list, found nothing");
+  EXPECT_EQ(error(head + "  []\n"), "s.yaml:6:3: 'kernels' is an empty list");
+  EXPECT_EQ(error(head.substr(0, head.find("kernels"))), "s.yaml:1:1: key 'kernels' is missing");
+}
+
+TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
+  EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
+            "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
+            "technique, panels, tile, knobs, print");
+  EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
+            "s.yaml:6:5: key 'tile' is missing in 'kernels'");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: four, n: 16}"),
+            "s.yaml:6:43: 'm' must be a whole number above 0, found 'four'");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: [], n: 16}"),
+            "s.yaml:6:43: 'm' is an empty list");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: 4x16"),
+            "s.yaml:6:39: 'tile' must be a map, found '4x16'");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16, k: 4}"),
+            "s.yaml:6:53: unknown key 'k'; known keys: m, n");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {unrol_k: 32}"),
+            "s.yaml:6:62: unknown key 'unrol_k'; did you mean 'unroll_k'? known keys: unroll_k, "
+            "accumulators, prefetch, paired_loads, core");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {prefetch: 1}"),
+            "s.yaml:6:72: 'prefetch' must be true or false, found '1'");
+}
+
+TEST_F(SpecReader, RefusesUnknownNames) {
+  EXPECT_EQ(kernel_error("isa: wid, technique: dot, tile: {m: 1, n: 16}"),
+            "s.yaml:6:11: unknown ISA 'wid'; did you mean 'wide'? known ISAs: matrix, wide");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dots, tile: {m: 1, n: 16}"),
+            "s.yaml:6:28: unknown technique 'dots'; did you mean 'dot'? known techniques: dot, "
+            "mmla, fma, outer");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {core: bug}"),
+            "s.yaml:6:68: unknown core 'bug'; did you mean 'big'? known cores: big");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, print: [asembly]"),
+            "s.yaml:6:62: unknown printer 'asembly'; did you mean 'assembly'? known printers: "
+            "intrinsics, assembly");
+  EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, tile: {m: 2, n: 4}, print: [assembly]"),
+            "s.yaml:6:64: matrix cannot print assembly");
+}
+
+TEST_F(SpecReader, RefusesWhatTheInstructionCannotDo) {
+  EXPECT_EQ(kernel_error("isa: wide, technique: mmla, tile: {m: 1, n: 16}"),
+            "s.yaml:6:28: technique mmla is not possible on wide: it has no instruction for it");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, panels: {lhs: 1, kr: 3}, tile: {m: 1, n: 16}"),
+            "s.yaml:6:54: kr 3 does not fit dot4_u8s8 on wide, which eats kr 4");
+  EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, tile: {mr: 8, nr: 8, kr: 4}"),
+            "s.yaml:6:61: kr 4 does not fit mmla_s8s8 on matrix, which eats kr 8");
+  EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, panels: {lhs: 3}, tile: {m: 3, n: 4}"),
+            "s.yaml:6:50: lhs panel 3 does not fit mmla_s8s8 on matrix: panels of whole operands "
+            "of 2 rows");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, panels: {rhs: 24}, tile: {m: 1, n: 24}"),
+            "s.yaml:6:47: rhs panel 24 does not fit dot4_u8s8 on wide: panels of whole vectors, "
+            "multiples of 16 columns");
+}
+
+TEST_F(SpecReader, RefusesTilesThatDoNotFitPanels) {
+  EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, panels: {lhs: 4}, tile: {m: 6, n: 8}"),
+            "s.yaml:6:64: tile m 6 neither spans whole lhs panels of 4 nor divides one; 1, 2, 4 or "
+            "a multiple of 4 fit");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, panels: {rhs: 32}, tile: {m: 1, n: 48}"),
+            "s.yaml:6:68: tile n 48 neither spans whole rhs panels of 32 nor divides one; 2, 4, 8, "
+            "16, 32 or a multiple of 32 fit");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 0, n: 16}"),
+            "s.yaml:6:43: 'm' must be a whole number above 0, found '0'");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 0}"),
+            "s.yaml:6:49: 'n' must be from 1 to 4096");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1000, n: 16}"),
+            "s.yaml:6:43: 'm' must be at most 256");
+  EXPECT_EQ(
+      kernel_error("isa: wide, technique: dot, panels: {lhs: 4}, tile: {mr: 4, nr: 16}"),
+      "s.yaml:6:41: tile {mr, nr, kr} sets the panels too; write tile {m, n} beside 'panels'");
+}
+
+TEST_F(SpecReader, RefusesAnUnrollThatIsNotAMultiple) {
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {unroll_k: [32, "
+                         "48]}"),
+            "s.yaml:6:77: unroll_k 48 is not a multiple of 32, to which k is padded");
+}
+
+TEST_F(SpecReader, RefusesDuplicates) {
+  const std::string kernel = "  - {isa: wide, technique: dot, tile: {m: 4, n: 16}}\n";
+  EXPECT_EQ(error(head + kernel + kernel),
+            "s.yaml:7:39: duplicate kernel matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_4x16_wide; "
+            "first at 6:39");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: [4, 4], n: 16}"),
+            "s.yaml:6:47: '4' stands twice in the list");
+}
+
+TEST_F(SpecReader, RefusesAnUnreadableFile) {
+  EXPECT_EQ(folder.error([&] { read_spec(folder.path() / "none.yaml", isas); }),
+            "none.yaml:1:1: the file cannot be read");
+}
+
+}  // namespace
+}  // namespace tw
