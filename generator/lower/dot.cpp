@@ -10,8 +10,8 @@ namespace {
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
                  int64_t vectors_in_panel) {
   const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
-  const Length offset = code_offset(*t.rhs.layout, 0, k) +
-                        t.b.isa().vector_bytes * (vector % vectors_in_panel);
+  const Length offset =
+      code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (vector % vectors_in_panel);
   return t.b.op(OpCode::load, {cursor}, {.offset = offset}, fmt::format("raw_{}", vector),
                 Role::operand);
 }
@@ -54,8 +54,9 @@ class DepthDot : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return 8; }
 
+  void prepare(const Tile1& t) override { mask_ = splat_byte(t.b, 15); }
+
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
-    mask_ = splat_byte(t.b, 15);
     std::vector<Value> all;
     for (int64_t set = 0; set < sets_; ++set) {
       for (int64_t r = 0; r < rows_; ++r) {
@@ -70,8 +71,8 @@ class DepthDot : public Multiplier {
     return all;
   }
 
-  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-            int64_t g, std::vector<Value>& acc) override {
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& acc) override {
     const int64_t k = g * group();
     std::vector<Value> low;
     std::vector<Value> high;
@@ -130,12 +131,14 @@ class ColumnDot : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return kr_; }
 
+  void prepare(const Tile1& t) override { mask_ = splat_byte(t.b, 15); }
+
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
-    mask_ = splat_byte(t.b, 15);
     std::vector<Value> all;
     for (int64_t i = 0; i < sets_ * rows_ * vectors_ * 2; ++i) {
       const int64_t r = i / (vectors_ * 2) % rows_;
-      const std::string name = fmt::format("acc_{}_{}{}", r, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
+      const std::string name =
+          fmt::format("acc_{}_{}{}", r, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
       // High and low start alike, so that the start cancels in high - low.
       all.push_back(i < rows_ * vectors_ * 2
                         ? start_at(t, sums[static_cast<size_t>(r)], name)
@@ -144,8 +147,8 @@ class ColumnDot : public Multiplier {
     return all;
   }
 
-  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-            int64_t g, std::vector<Value>& acc) override {
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& acc) override {
     const int64_t k = g * kr_;
     std::vector<Value> a;
     for (int64_t r = 0; r < rows_; ++r) {
@@ -173,8 +176,8 @@ class ColumnDot : public Multiplier {
         row.push_back(high);
         row.push_back(sum[i + 1]);
       } else {
-        row.push_back(t.b.op(OpCode::pair_add, {high, sum[i + 1]}, {.bits = 32}, "out",
-                             Role::accumulator));
+        row.push_back(
+            t.b.op(OpCode::pair_add, {high, sum[i + 1]}, {.bits = 32}, "out", Role::accumulator));
       }
     }
     return rows;
@@ -186,8 +189,7 @@ class ColumnDot : public Multiplier {
   }
 
   static Value sixteenth(const Tile1& t, Value high, Value low) {
-    const Value times16 =
-        t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
+    const Value times16 = t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
     return t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
   }
 

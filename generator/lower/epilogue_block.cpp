@@ -21,10 +21,10 @@ std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& rhs) 
   for (int64_t j = 0; j < t.vectors(); ++j) {
     const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
     const Length at = block_field(*t.rhs.layout, FieldKind::scales) + half * (j % t.rhs.rows);
-    const Value packed = t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = half}, "scale",
-                                Role::operand);
-    scales.push_back(t.b.op(OpCode::cvt_f16_f32, {packed}, {}, fmt::format("scale_{}", j),
-                            Role::operand));
+    const Value packed =
+        t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = half}, "scale", Role::operand);
+    scales.push_back(
+        t.b.op(OpCode::cvt_f16_f32, {packed}, {}, fmt::format("scale_{}", j), Role::operand));
   }
   return scales;
 }
@@ -52,8 +52,8 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::
     for (int64_t j = 0; j < t.vectors(); ++j) {
       const Value sum = rows[static_cast<size_t>(r)][static_cast<size_t>(j)];
       const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
-      const Value scaled = t.b.op(OpCode::fmul, {real, scales[static_cast<size_t>(j)]}, {}, "real",
-                                  Role::operand);
+      const Value scaled =
+          t.b.op(OpCode::fmul, {real, scales[static_cast<size_t>(j)]}, {}, "real", Role::operand);
       Value& total = totals[static_cast<size_t>(r * t.vectors() + j)];
       total = t.b.op(OpCode::fma, {scaled, row_scale, total}, {}, fmt::format("f_{}_{}", r, j),
                      Role::accumulator);
@@ -65,9 +65,12 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::
 }  // namespace
 
 void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
+  multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), {}};
   for (int64_t i = 0; i < t.v.tile.m * t.vectors(); ++i) {
-    state.carried.push_back(t.b.op(OpCode::zero, {}, {}, "f", Role::accumulator));
+    state.carried.push_back(t.b.op(OpCode::zero, {}, {},
+                                   fmt::format("f_{}_{}", i / t.vectors(), i % t.vectors()),
+                                   Role::accumulator));
   }
   const int shift = std::countr_zero(static_cast<unsigned>(t.v.lhs.block));
   const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");

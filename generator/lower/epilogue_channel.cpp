@@ -40,6 +40,7 @@ std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
   for (int64_t r = 0; r < t.v.tile.m; ++r) {
     sums.push_back(lhs_row(t, sum_fields, r, FieldKind::sums));
   }
+  multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, sums)};
   auto run = [&](Value count, int64_t k, bool hot) {
     state = k_loop(t, {count, k, hot}, state,
@@ -62,7 +63,8 @@ std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
 }
 
 void add_zero_points(const Tile1& t, Rows& sums) {
-  const std::vector<Value> columns = load_row(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
+  const std::vector<Value> columns =
+      load_row(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
   for (size_t r = 0; r < sums.size(); ++r) {
     const Place at = lhs_row(t, zeros, static_cast<int64_t>(r), FieldKind::zero_points);
@@ -78,7 +80,8 @@ void add_zero_points(const Tile1& t, Rows& sums) {
 void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
   Rows sums = multiplier.finish(t, multiply_all(t, multiplier));
   add_zero_points(t, sums);
-  const std::vector<Value> scales = load_row(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
+  const std::vector<Value> scales =
+      load_row(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
   const std::vector<Value> row_scales = field_pointers(t, t.lhs, FieldKind::scales);
   const Value clamp = t.b.arg(ArgField::clamp);
   const Value low = load_dup32(t, {clamp, 0}, "min");

@@ -81,14 +81,12 @@ Length step_bytes(const Layout& layout, int64_t k) {
 
 Place lhs_row(const Tile1& t, const std::vector<Value>& pointers, int64_t row, FieldKind kind) {
   const int64_t panel = row / t.lhs.rows;
-  return {pointers[static_cast<size_t>(panel)],
-          row % t.lhs.rows * row_bytes(*t.lhs.layout, kind)};
+  return {pointers[static_cast<size_t>(panel)], row % t.lhs.rows * row_bytes(*t.lhs.layout, kind)};
 }
 
 Place rhs_vector(const Tile1& t, const std::vector<Value>& pointers, int64_t vector) {
   const int64_t panel = vector / t.rhs.rows;
-  return {pointers[static_cast<size_t>(panel)],
-          t.b.isa().vector_bytes * (vector % t.rhs.rows)};
+  return {pointers[static_cast<size_t>(panel)], t.b.isa().vector_bytes * (vector % t.rhs.rows)};
 }
 
 std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value left, Length unit,

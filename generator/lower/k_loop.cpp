@@ -8,6 +8,7 @@ constexpr int64_t cache_line = 64;
 /// One prefetch for every line that this iteration reads; the caller of the kernel chose how far.
 void prefetch_lines(const Tile1& t, const std::vector<Value>& rhs, Value distance, int64_t k) {
   const Length bytes = step_bytes(*t.rhs.layout, k);
+  if (!bytes.is_fixed()) return;  // the hardware follows such streams; no count of lines to write
   for (const Value cursor : rhs) {
     const Value ahead = t.b.op(OpCode::iadd, {cursor, distance}, {}, "ahead", Role::address);
     for (int64_t line = 0; line * cache_line < bytes.fixed; ++line) {

@@ -19,9 +19,9 @@ struct Span {
 Span span(Length tile, Length panel, const char* what) {
   if (const int64_t whole = ratio(tile, panel); whole >= 1) return {whole, 1};
   if (const int64_t parts = ratio(panel, tile); parts >= 1) return {1, parts};
-  throw std::invalid_argument(fmt::format(
-      "tile {} of {} neither spans whole panels of {} nor divides one", what, to_string(tile),
-      to_string(panel)));
+  throw std::invalid_argument(
+      fmt::format("tile {} of {} neither spans whole panels of {} nor divides one", what,
+                  to_string(tile), to_string(panel)));
 }
 
 void check_knobs(const Variant& v) {
@@ -32,9 +32,8 @@ void check_knobs(const Variant& v) {
         fmt::format("unroll_k {} is not possible: powers of two from {} on are", unroll, granule));
   }
   if (v.lhs.block != 0 && unroll != v.lhs.block) {
-    throw std::invalid_argument(
-        fmt::format("unroll_k {} is not possible with blocks: {}, the block length, is", unroll,
-                    v.lhs.block));
+    throw std::invalid_argument(fmt::format(
+        "unroll_k {} is not possible with blocks: {}, the block length, is", unroll, v.lhs.block));
   }
   const int sets = v.knobs.accumulators;
   if (sets < 1 || sets > 8 || !std::has_single_bit(static_cast<unsigned>(sets))) {
@@ -112,15 +111,14 @@ class KernelWriter {
     const Value column_bytes = p[1];
     const Walk rhs = pop(p, at, rhs_span_);
     const Value m = b_.arg(ArgField::m);
-    const Value dst = b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes}, {}, "dst_tile",
-                            Role::address);
+    const Value dst =
+        b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes}, {}, "dst_tile", Role::address);
     std::vector<Value> inits = {named(m, "m_left"), dst};
     push(inits, start(ArgField::lhs, lhs_span_));
     b_.stepped_loop("m", m, v_.tile.m, inits, [&](const std::vector<Value>& q) {
       return rows(q, n_left, column_bytes, rhs);
     });
-    std::vector<Value> yields = {step_down(n_left, v_.tile.n),
-                                 b_.add(column_bytes, v_.tile.n * 4)};
+    std::vector<Value> yields = {step_down(n_left, v_.tile.n), b_.add(column_bytes, v_.tile.n * 4)};
     push(yields, next(b_, rhs, rhs_span_, v_.tile.n, b_.arg(ArgField::rhs_stride)));
     return yields;
   }
@@ -158,8 +156,8 @@ class KernelWriter {
     } else {
       lower_channel_tile(t, *multiplier_);
     }
-    const Value row_bytes = b_.op(OpCode::imul, {b_.arg(ArgField::dst_stride),
-                                                 b_.constant(v_.tile.m)});
+    const Value row_bytes =
+        b_.op(OpCode::imul, {b_.arg(ArgField::dst_stride), b_.constant(v_.tile.m)});
     std::vector<Value> yields = {step_down(m_left, v_.tile.m),
                                  b_.op(OpCode::iadd, {dst, row_bytes})};
     push(yields, next(b_, lhs, lhs_span_, v_.tile.m, b_.arg(ArgField::lhs_stride)));

@@ -16,24 +16,25 @@ class Mmla : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return 8; }
 
+  void prepare(const Tile1& t) override { mask_ = splat_byte(t.b, 15); }
+
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
-    mask_ = splat_byte(t.b, 15);
     std::vector<Value> all;
     for (int64_t i = 0; i < sets_ * pairs_ * vectors_ * 2; ++i) {
       const int64_t pair = i / (vectors_ * 2) % pairs_;
       const std::string name =
           fmt::format("acc_{}_{}{}", pair, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
       // Packed as [r0 r0 r1 r1]: high and low start alike, the start cancels in high - low.
-      all.push_back(i < pairs_ * vectors_ * 2
-                        ? load_segment(t, sums[static_cast<size_t>(2 * pair)], name,
-                                       Role::accumulator)
-                        : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+      all.push_back(
+          i < pairs_ * vectors_ * 2
+              ? load_segment(t, sums[static_cast<size_t>(2 * pair)], name, Role::accumulator)
+              : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
     }
     return all;
   }
 
-  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-            int64_t g, std::vector<Value>& acc) override {
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& acc) override {
     const int64_t k = g * group();
     std::vector<Value> a;
     for (int64_t p = 0; p < pairs_; ++p) {
@@ -43,8 +44,8 @@ class Mmla : public Multiplier {
     }
     const int64_t in_panel = vectors_ / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Length offset = code_offset(*t.rhs.layout, 0, k) +
-                            t.b.isa().vector_bytes * (j % in_panel);
+      const Length offset =
+          code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (j % in_panel);
       const Value raw = t.b.op(OpCode::load, {rhs[static_cast<size_t>(j / in_panel)]},
                                {.offset = offset}, fmt::format("raw_{}", j), Role::operand);
       const Value low =
@@ -59,16 +60,16 @@ class Mmla : public Multiplier {
     while (sum.size() > static_cast<size_t>(pairs_ * vectors_ * 2)) {
       const size_t half = sum.size() / 2;
       for (size_t i = 0; i < half; ++i) {
-        sum[i] = t.b.op(OpCode::add, {sum[i], sum[i + half]}, {.bits = 32}, "sum",
-                        Role::accumulator);
+        sum[i] =
+            t.b.op(OpCode::add, {sum[i], sum[i + half]}, {.bits = 32}, "sum", Role::accumulator);
       }
       sum.resize(half);
     }
     Rows rows(static_cast<size_t>(2 * pairs_));
     for (size_t i = 0; i < sum.size(); i += 2) {
       const size_t pair = i / static_cast<size_t>(vectors_ * 2);
-      const Value times16 = t.b.op(OpCode::sub, {sum[i], sum[i + 1]}, {.bits = 32}, "high",
-                                   Role::accumulator);
+      const Value times16 =
+          t.b.op(OpCode::sub, {sum[i], sum[i + 1]}, {.bits = 32}, "high", Role::accumulator);
       const Value high =
           t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
       for (const size_t row : {2 * pair, 2 * pair + 1}) {
@@ -104,6 +105,8 @@ class Mmla : public Multiplier {
 
 }  // namespace
 
-std::unique_ptr<Multiplier> make_mmla(const Variant& v) { return std::make_unique<Mmla>(v); }
+std::unique_ptr<Multiplier> make_mmla(const Variant& v) {
+  return std::make_unique<Mmla>(v);
+}
 
 }  // namespace tw

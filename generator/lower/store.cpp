@@ -61,7 +61,8 @@ class OutputWriter {
   void whole_rows() {
     std::vector<Value> bias;
     for (const Place& at : bias_places()) {
-      bias.push_back(b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand));
+      bias.push_back(
+          b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand));
     }
     rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
       b_.op(OpCode::store, {dst, out}, {.offset = b_.isa().vector_bytes * j});
@@ -114,9 +115,9 @@ class OutputWriter {
       const Value before = b_.constant(j * lanes);
       const Value room = b_.op(OpCode::isub_sat, {last, before});
       // A vector wholly beyond the edge reads the row's first column instead.
-      const Value first = b_.op(OpCode::if_null,
-                                {b_.op(OpCode::isub_sat, {t_.n_left, before}),
-                                 places.front().pointer, b_.add(at.pointer, at.offset)});
+      const Value first =
+          b_.op(OpCode::if_null, {b_.op(OpCode::isub_sat, {t_.n_left, before}),
+                                  places.front().pointer, b_.add(at.pointer, at.offset)});
       Value vector = b_.op(OpCode::load_dup, {first}, {.bits = 32}, "bias", Role::operand);
       for (int64_t lane = 1; lane < lanes; ++lane) {
         const Value at_most = b_.op(OpCode::imin, {room, b_.constant(lane)});
@@ -159,6 +160,8 @@ class OutputWriter {
 
 }  // namespace
 
-void store_outputs(const Tile1& t, const OutputOf& output) { OutputWriter(t, output).write(); }
+void store_outputs(const Tile1& t, const OutputOf& output) {
+  OutputWriter(t, output).write();
+}
 
 }  // namespace tw

@@ -17,9 +17,9 @@ using Rows = std::vector<std::vector<Value>>;
 /// The panels that a tile's rows (lhs) or columns (rhs) lie in.
 struct Panels1D {
   const Layout* layout = nullptr;
-  std::vector<Value> base;    ///< each panel's first byte; panels beyond the edge repeat the last
-  Value sub = no_value;       ///< first row in the panel when the tile is a part of it
-  int64_t rows = 1;           ///< rows of the tile in one panel (lhs), vectors of it (rhs)
+  std::vector<Value> base;  ///< each panel's first byte; panels beyond the edge repeat the last
+  Value sub = no_value;     ///< first row in the panel when the tile is a part of it
+  int64_t rows = 1;         ///< rows of the tile in one panel (lhs), vectors of it (rhs)
 };
 
 struct Tile1 {
@@ -70,6 +70,8 @@ class Multiplier {
   virtual ~Multiplier() = default;
   /// k values that step() handles.
   [[nodiscard]] virtual int64_t group() const = 0;
+  /// Makes what every step needs, before any loop over k.
+  virtual void prepare(const Tile1& t) = 0;
   /// Accumulators before the first step; `sums` is where each lhs row's starting sum lies.
   virtual std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) = 0;
   /// Multiplies group number `g` after the cursors (one per panel).
@@ -90,12 +92,12 @@ void lower_block_tile(const Tile1& t, Multiplier& multiplier);
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried)` returns their
 /// next values; the cursors advance over k values of every panel.
-using KBody = std::function<std::vector<Value>(const std::vector<Value>& lhs,
-                                               const std::vector<Value>& rhs,
-                                               const std::vector<Value>& carried)>;
+using KBody =
+    std::function<std::vector<Value>(const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                                     const std::vector<Value>& carried)>;
 struct KLoop {
   Value count = no_value;
-  int64_t k = 0;    ///< values of k that an iteration handles
+  int64_t k = 0;  ///< values of k that an iteration handles
   bool hot = true;
 };
 struct KState {

@@ -13,9 +13,9 @@ constexpr int segment_bytes = 16;  // a 128-bit part of a vector
 /// What a multiply-accumulate instruction wants of its operands.
 struct Appetite {
   OpCode code;
-  std::vector<int> kr;      ///< legal depths, the preferred one first
-  int64_t lhs_rows;         ///< rows that one LHS operand holds
-  Length rhs_columns;       ///< columns that one packed RHS vector holds (both nibbles)
+  std::vector<int> kr;  ///< legal depths, the preferred one first
+  int64_t lhs_rows;     ///< rows that one LHS operand holds
+  Length rhs_columns;   ///< columns that one packed RHS vector holds (both nibbles)
   NibblePair pair;
   bool high_unsigned;
 };
@@ -108,8 +108,8 @@ Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& pan
 
 }  // namespace
 
-LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique,
-                          const Isa& isa, const Panels& wanted) {
+LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
+                          const Panels& wanted) {
   if (rhs.element != ElementType::i4 || lhs.element != ElementType::i8 || lhs.block != rhs.block) {
     throw std::invalid_argument(
         fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx "

@@ -21,11 +21,11 @@ struct IssueClass {
 
 struct CoreModel {
   std::string name;
-  int width = 4;          ///< instructions dispatched per cycle
+  int width = 4;  ///< instructions dispatched per cycle
   bool in_order = false;
   std::vector<std::string> ports;
   std::map<std::string, IssueClass> classes;
-  double ghz = 0;         ///< typical clock, 0: unknown
+  double ghz = 0;  ///< typical clock, 0: unknown
 };
 
 }  // namespace tw

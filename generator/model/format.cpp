@@ -4,24 +4,34 @@ namespace tw {
 
 std::string_view name(ElementType type) {
   switch (type) {
-    case ElementType::i4: return "i4";
-    case ElementType::i8: return "i8";
-    case ElementType::i32: return "i32";
-    case ElementType::f16: return "f16";
-    case ElementType::bf16: return "bf16";
-    case ElementType::f32: return "f32";
+    case ElementType::i4:
+      return "i4";
+    case ElementType::i8:
+      return "i8";
+    case ElementType::i32:
+      return "i32";
+    case ElementType::f16:
+      return "f16";
+    case ElementType::bf16:
+      return "bf16";
+    case ElementType::f32:
+      return "f32";
   }
   return "?";
 }
 
 int bits(ElementType type) {
   switch (type) {
-    case ElementType::i4: return 4;
-    case ElementType::i8: return 8;
+    case ElementType::i4:
+      return 4;
+    case ElementType::i8:
+      return 8;
     case ElementType::f16:
-    case ElementType::bf16: return 16;
+    case ElementType::bf16:
+      return 16;
     case ElementType::i32:
-    case ElementType::f32: return 32;
+    case ElementType::f32:
+      return 32;
   }
   return 0;
 }

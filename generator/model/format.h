@@ -16,12 +16,12 @@ int bits(ElementType type);
 enum class Granularity { none, row, channel, block };
 
 struct Format {
-  std::string_view name;     ///< "qai8dx", "qsi4cx", "qsi4c32": as in family names
+  std::string_view name;  ///< "qai8dx", "qsi4cx", "qsi4c32": as in family names
   ElementType element;
   Granularity scales;
-  bool has_zero_point;       ///< asymmetric
-  bool quantized_on_the_fly; ///< an LHS that its packer quantizes from floats
-  int block;                 ///< default block length (values along k), 0: no blocks
+  bool has_zero_point;        ///< asymmetric
+  bool quantized_on_the_fly;  ///< an LHS that its packer quantizes from floats
+  int block;                  ///< default block length (values along k), 0: no blocks
 };
 
 const Format* find_format(std::string_view name);

@@ -28,8 +28,8 @@ struct RegisterFile {
   /// Printed names per view, one for each register that allocation may use, in the order of
   /// preference. The first view is the default. {"z": [zmm0, ...], "y": [ymm0, ...]}
   std::vector<std::pair<std::string, std::vector<std::string>>> views;
-  std::vector<int> callee_saved;   ///< indices (into the lists above) that a kernel must restore
-  std::vector<int> consecutive;    ///< hardware number of each index: tuples need neighbours
+  std::vector<int> callee_saved;  ///< indices (into the lists above) that a kernel must restore
+  std::vector<int> consecutive;   ///< hardware number of each index: tuples need neighbours
   [[nodiscard]] int count() const {
     return views.empty() ? 0 : static_cast<int>(views.front().second.size());
   }
@@ -47,22 +47,22 @@ struct MeansNode {
   std::string result;  ///< operand name, empty for an inner value and for stores
   std::vector<MeansArg> args;
   int bits = 0;
-  Length offset;             ///< added to the named offset
-  std::string offset_name;   ///< immediate that gives the offset, or empty
+  Length offset;            ///< added to the named offset
+  std::string offset_name;  ///< immediate that gives the offset, or empty
   int64_t imm = 0;
-  std::string imm_name;      ///< immediate that gives #i, or empty
+  std::string imm_name;  ///< immediate that gives #i, or empty
 };
 
 struct Operand {
   std::string name;
   Kind kind = Kind::vector;
   bool is_result = false;
-  std::string file;           ///< register file; empty: the ISA's only file of that kind
-  std::vector<int> allowed;   ///< allowed register indices; empty: all
-  std::string tied;           ///< a result that must share the register of this argument
-  bool early_clobber = false; ///< a result written before all arguments are read
-  std::string tuple;          ///< operands with the same tuple name take consecutive registers
-  std::string c_type;         ///< C type class when it differs from the row's `c_type`
+  std::string file;            ///< register file; empty: the ISA's only file of that kind
+  std::vector<int> allowed;    ///< allowed register indices; empty: all
+  std::string tied;            ///< a result that must share the register of this argument
+  bool early_clobber = false;  ///< a result written before all arguments are read
+  std::string tuple;           ///< operands with the same tuple name take consecutive registers
+  std::string c_type;          ///< C type class when it differs from the row's `c_type`
 };
 
 struct Immediate {
@@ -75,17 +75,17 @@ struct Immediate {
 
 /// One instruction (or a fixed short sequence), what it means and how it is written.
 struct Row {
-  std::string name;                  ///< unique in the ISA; made from the assembly mnemonic
-  std::vector<MeansNode> means;      ///< in order; inner results feed later nodes
-  std::vector<Operand> operands;     ///< results first
+  std::string name;               ///< unique in the ISA; made from the assembly mnemonic
+  std::vector<MeansNode> means;   ///< in order; inner results feed later nodes
+  std::vector<Operand> operands;  ///< results first
   std::vector<Immediate> immediates;
-  Length bytes;                      ///< length of its vectors; zero: the ISA's vector length
-  std::string c;                     ///< C expression or statement, fmt named arguments; empty: none
-  std::string c_type;                ///< C type class of its vector operands ("i", "f", "s8" ...)
-  std::vector<std::string> assembly; ///< one line each; empty: none
-  std::string issue_class;           ///< key into core tables
+  Length bytes;        ///< length of its vectors; zero: the ISA's vector length
+  std::string c;       ///< C expression or statement, fmt named arguments; empty: none
+  std::string c_type;  ///< C type class of its vector operands ("i", "f", "s8" ...)
+  std::vector<std::string> assembly;  ///< one line each; empty: none
+  std::string issue_class;            ///< key into core tables
   Mode mode = Mode::none;
-  std::vector<std::string> clobbers; ///< "flags", or "file:index"
+  std::vector<std::string> clobbers;  ///< "flags", or "file:index"
   Where where;
   [[nodiscard]] const Operand* operand(const std::string& name) const;
 };
@@ -94,26 +94,26 @@ struct Row {
 /// Lines end up in the order given. {n} counter, {a} {b} scalars, {label}, {r} register,
 /// {o} byte offset, {bytes} frame size.
 struct AssemblyRules {
-  std::vector<std::string> skip_if_zero;   ///< go to {label} when {n} is 0
-  std::vector<std::string> loop_end;       ///< subtract {step} from {n}, go to {label} if {n} was
-                                           ///< above {step} (unsigned)
-  std::vector<std::string> jump;           ///< go to {label}
+  std::vector<std::string> skip_if_zero;  ///< go to {label} when {n} is 0
+  std::vector<std::string> loop_end;      ///< subtract {step} from {n}, go to {label} if {n} was
+                                          ///< above {step} (unsigned)
+  std::vector<std::string> jump;          ///< go to {label}
   std::map<std::string, std::vector<std::string>> branch;  ///< "equal", "not_equal", "below",
                                                            ///< "at_least": {a} {b} {label}
-  std::string args_register;               ///< name (first view) that holds tw_args* on entry
-  std::vector<std::string> entry;          ///< first lines of a function ("endbr64", "bti c")
-  std::vector<std::string> leave;          ///< last lines ("vzeroupper", "ret")
-  std::string frame_enter, frame_leave;    ///< move the stack pointer by {bytes}
+  std::string args_register;             ///< name (first view) that holds tw_args* on entry
+  std::vector<std::string> entry;        ///< first lines of a function ("endbr64", "bti c")
+  std::vector<std::string> leave;        ///< last lines ("vzeroupper", "ret")
+  std::string frame_enter, frame_leave;  ///< move the stack pointer by {bytes}
   int frame_align = 16;
-  int frame_bias = 0;   ///< bytes the caller already pushed (x86-64: 8)
+  int frame_bias = 0;                       ///< bytes the caller already pushed (x86-64: 8)
   std::string save_scalar, restore_scalar;  ///< {r} at stack pointer + {o}; also frame slots
   std::string save_vector, restore_vector;  ///< the callee-saved part of {r}
   int save_vector_bytes = 8;
-  std::string cfi_frame;                    ///< after frame_enter, ".cfi_def_cfa_offset {bytes}"
-  std::string cfi_save;                     ///< ".cfi_offset {r}, {o}"; empty: none
+  std::string cfi_frame;  ///< after frame_enter, ".cfi_def_cfa_offset {bytes}"
+  std::string cfi_save;   ///< ".cfi_offset {r}, {o}"; empty: none
   std::string comment = "//";
-  std::vector<std::string> head;   ///< after the file's head: ".intel_syntax noprefix"
-  std::vector<std::string> foot;   ///< at the file's end: ".att_syntax prefix"
+  std::vector<std::string> head;  ///< after the file's head: ".intel_syntax noprefix"
+  std::vector<std::string> foot;  ///< at the file's end: ".att_syntax prefix"
 };
 
 struct Isa {
@@ -124,12 +124,12 @@ struct Isa {
   std::vector<RegisterFile> files;
   std::vector<Row> rows;
   std::vector<std::string> c_includes;
-  std::string c_target;               ///< __attribute__((target("..."))) text, may be empty
+  std::string c_target;  ///< __attribute__((target("..."))) text, may be empty
   std::map<std::string, std::string> c_types;  ///< class -> C type, "i" -> "__m512i"
   std::map<std::string, std::string> c_casts;  ///< "i>f" -> "_mm512_castsi512_ps({x})"; "*" pattern
   std::vector<std::string> assembly_head;      ///< ".arch armv8.2-a+i8mm"
   AssemblyRules rules;
-  std::string default_core;                    ///< core table used when a spec names none
+  std::string default_core;  ///< core table used when a spec names none
   bool can_print_c = true;
   bool can_print_assembly = true;
   Where where;

@@ -9,20 +9,28 @@ namespace {
 
 std::string_view name(FieldKind kind) {
   switch (kind) {
-    case FieldKind::data: return "data";
-    case FieldKind::sums: return "sums";
-    case FieldKind::zero_points: return "zeros";
-    case FieldKind::scales: return "scales";
-    case FieldKind::bias: return "bias";
+    case FieldKind::data:
+      return "data";
+    case FieldKind::sums:
+      return "sums";
+    case FieldKind::zero_points:
+      return "zeros";
+    case FieldKind::scales:
+      return "scales";
+    case FieldKind::bias:
+      return "bias";
   }
   return "?";
 }
 
 std::string_view name(NibblePair pair) {
   switch (pair) {
-    case NibblePair::none: return "none";
-    case NibblePair::depth: return "depth";
-    case NibblePair::column: return "column";
+    case NibblePair::none:
+      return "none";
+    case NibblePair::depth:
+      return "depth";
+    case NibblePair::column:
+      return "column";
   }
   return "?";
 }
@@ -31,7 +39,9 @@ bool in_block(const Layout& layout, const Field& field) {
   return field.kind == FieldKind::data || (layout.block != 0 && field.per_block);
 }
 
-int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+int64_t round_up(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
 
 /// Values of k that one repetition of the per-block fields covers.
 int64_t span(const Layout& layout, int64_t padded) {
@@ -40,7 +50,9 @@ int64_t span(const Layout& layout, int64_t padded) {
 
 }  // namespace
 
-bool operator==(const Layout& a, const Layout& b) { return canonical(a) == canonical(b); }
+bool operator==(const Layout& a, const Layout& b) {
+  return canonical(a) == canonical(b);
+}
 
 std::string canonical(const Layout& layout) {
   std::string fields;
@@ -148,12 +160,12 @@ CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t
     }
     case NibblePair::column: {
       const int64_t segments = layout.panel.vl != 0 ? vl.vl : 1;
-      const int64_t columns = 16 / kr;           // of a segment
-      const int64_t half = segments * columns;   // columns of one vector's high nibbles
+      const int64_t columns = 16 / kr;          // of a segment
+      const int64_t half = segments * columns;  // columns of one vector's high nibbles
       const int64_t vector = row / (2 * half);
       const int64_t in_half = row % half;
-      place.byte += in_span / kr * (panel * kr / 2) + vector * segments * 16 + in_half * kr +
-                    in_span % kr;
+      place.byte +=
+          in_span / kr * (panel * kr / 2) + vector * segments * 16 + in_half * kr + in_span % kr;
       place.shift = row / half % 2 == 0 ? 4 : 0;
       break;
     }

@@ -53,7 +53,7 @@ struct DataOrder {
 struct Layout {
   Side side = Side::rhs;
   ElementType element = ElementType::i8;
-  Length panel = 1;     ///< rows (lhs) or columns (rhs) of one panel
+  Length panel = 1;  ///< rows (lhs) or columns (rhs) of one panel
   DataOrder order;
   int k_multiple = 32;  ///< k is padded with code 0 up to a multiple of this
   int block = 0;        ///< values of k that share block fields; 0: no blocks
@@ -87,8 +87,8 @@ int field_index(const Layout& layout, FieldKind kind);
 /// Where the code of (row, k) is: byte offset from the panel's start, and the bit shift in it.
 struct CodePlace {
   int64_t byte = 0;
-  int shift = 0;            ///< 0, or 4 for a high nibble
-  bool is_unsigned = false; ///< stored as code + 8
+  int shift = 0;             ///< 0, or 4 for a high nibble
+  bool is_unsigned = false;  ///< stored as code + 8
 };
 CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
                      VectorLength vl);

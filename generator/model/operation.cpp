@@ -17,13 +17,15 @@ constexpr OpInfo table[] = {
 };
 
 constexpr std::array<std::string_view, static_cast<size_t>(ArgField::count)> field_names = {
-    "size", "m",          "n",   "k",          "block", "lhs",   "lhs_stride",
-    "lhs_rows", "lhs_zero", "lhs_offset", "rhs", "rhs_stride", "dst", "dst_stride",
-    "bias", "clamp",      "output_zero", "lookup", "flags", "rhs_prefetch"};
+    "size",     "m",        "n",           "k",      "block",      "lhs",         "lhs_stride",
+    "lhs_rows", "lhs_zero", "lhs_offset",  "rhs",    "rhs_stride", "dst",         "dst_stride",
+    "bias",     "clamp",    "output_zero", "lookup", "flags",      "rhs_prefetch"};
 
 }  // namespace
 
-const OpInfo& info(OpCode code) { return table[static_cast<size_t>(code)]; }
+const OpInfo& info(OpCode code) {
+  return table[static_cast<size_t>(code)];
+}
 
 std::optional<OpCode> find_operation(std::string_view name) {
   for (size_t i = 0; i < std::size(table); ++i) {
@@ -60,6 +62,8 @@ bool writes_memory(OpCode code) {
   }
 }
 
-std::string_view name(ArgField field) { return field_names[static_cast<size_t>(field)]; }
+std::string_view name(ArgField field) {
+  return field_names[static_cast<size_t>(field)];
+}
 
 }  // namespace tw

@@ -20,90 +20,90 @@ enum class Kind { scalar, vector, predicate, tile };
 /// Vectors are bits; the operation says how to read them. "segment" is a 128-bit part of a vector.
 #define TW_OPERATIONS(X)                                                                           \
   /* scalars, 64 bits, wrap around */                                                              \
-  X(arg, "s", "s", "i")         /* field #i (ArgField) of the tw_args at a; clamp and output_zero: \
-                                   the ADDRESS of the field, for load_dup */                       \
-  X(constant, "", "s", "i")     /* #i */                                                           \
-  X(length, "", "s", "o")       /* the value of a Length at run time */                            \
+  X(arg, "s", "s", "i")     /* field #i (ArgField) of the tw_args at a; clamp and output_zero:     \
+                               the ADDRESS of the field, for load_dup */                           \
+  X(constant, "", "s", "i") /* #i */                                                               \
+  X(length, "", "s", "o")   /* the value of a Length at run time */                                \
   X(iadd, "ss", "s", "")                                                                           \
-  X(iadd_imm, "s", "s", "o")    /* a + Length: pointer steps */                                    \
+  X(iadd_imm, "s", "s", "o") /* a + Length: pointer steps */                                       \
   X(isub, "ss", "s", "")                                                                           \
   X(imul, "ss", "s", "")                                                                           \
   X(ishl, "s", "s", "i")                                                                           \
-  X(ishr, "s", "s", "i")        /* logical */                                                      \
+  X(ishr, "s", "s", "i") /* logical */                                                             \
   X(iand_imm, "s", "s", "i")                                                                       \
-  X(imin, "ss", "s", "")        /* unsigned */                                                     \
-  X(isub_sat, "ss", "s", "")    /* a > b ? a - b : 0, unsigned */                                  \
-  X(idiv, "ss", "s", "")        /* unsigned, b > 0; outside hot loops only */                      \
-  X(if_null, "sss", "s", "")    /* a == 0 ? b : c */                                               \
-  X(low_bits, "ss", "s", "")    /* the low b bits of a; b >= 64: a */                              \
+  X(imin, "ss", "s", "")     /* unsigned */                                                        \
+  X(isub_sat, "ss", "s", "") /* a > b ? a - b : 0, unsigned */                                     \
+  X(idiv, "ss", "s", "")     /* unsigned, b > 0; outside hot loops only */                         \
+  X(if_null, "sss", "s", "") /* a == 0 ? b : c */                                                  \
+  X(low_bits, "ss", "s", "") /* the low b bits of a; b >= 64: a */                                 \
   X(load_i64, "s", "s", "o")                                                                       \
-  X(store_i64, "ss", "-", "o")  /* store_i64(p, x) */                                              \
-  X(frame_load, "", "s", "i")   /* scalar slot #i of the function's own frame */                   \
+  X(store_i64, "ss", "-", "o") /* store_i64(p, x) */                                               \
+  X(frame_load, "", "s", "i")  /* scalar slot #i of the function's own frame */                    \
   X(frame_store, "s", "-", "i")                                                                    \
   /* memory */                                                                                     \
   X(load, "s", "v", "o")                                                                           \
-  X(load_dup, "s", "v", "bo")        /* one element of b bits to every place */                    \
-  X(load_lane, "vs", "v", "bio")     /* replace element #i of b bits */                            \
-  X(load_pred, "ps", "v", "bo")      /* active lanes of b bits; the others are 0, not touched */   \
+  X(load_dup, "s", "v", "bo")    /* one element of b bits to every place */                        \
+  X(load_lane, "vs", "v", "bio") /* replace element #i of b bits */                                \
+  X(load_pred, "ps", "v", "bo")  /* active lanes of b bits; the others are 0, not touched */       \
   X(store, "sv", "-", "o")                                                                         \
-  X(store_stream, "sv", "-", "o")    /* store, not to be kept in caches; p 64-byte aligned */      \
-  X(store_fence, "", "-", "")        /* earlier store_streams are seen before later stores */      \
+  X(store_stream, "sv", "-", "o") /* store, not to be kept in caches; p 64-byte aligned */         \
+  X(store_fence, "", "-", "")     /* earlier store_streams are seen before later stores */         \
   X(store_pred, "psv", "-", "bo")                                                                  \
-  X(store_lane, "sv", "-", "bio")    /* element #i of b bits */                                    \
-  X(prefetch, "s", "-", "o")         /* line at a + offset into L2; no effect on values */         \
+  X(store_lane, "sv", "-", "bio") /* element #i of b bits */                                       \
+  X(prefetch, "s", "-", "o")      /* line at a + offset into L2; no effect on values */            \
   /* making vectors */                                                                             \
   X(zero, "", "v", "")                                                                             \
-  X(splat, "", "v", "bi")            /* #i in every lane of b bits */                              \
-  X(dup, "s", "v", "b")              /* low b bits of a scalar in every lane */                    \
-  X(dup_lane, "v", "v", "bi")        /* element #i of b bits to every place */                     \
+  X(splat, "", "v", "bi")     /* #i in every lane of b bits */                                     \
+  X(dup, "s", "v", "b")       /* low b bits of a scalar in every lane */                           \
+  X(dup_lane, "v", "v", "bi") /* element #i of b bits to every place */                            \
   /* lane by lane, integers wrap around */                                                         \
   X(add, "vv", "v", "b")                                                                           \
   X(sub, "vv", "v", "b")                                                                           \
-  X(mul, "vv", "v", "b")             /* low half */                                                \
-  X(mla, "vvv", "v", "b")            /* a + b * c */                                               \
+  X(mul, "vv", "v", "b")  /* low half */                                                           \
+  X(mla, "vvv", "v", "b") /* a + b * c */                                                          \
   X(and_, "vv", "v", "")                                                                           \
   X(or_, "vv", "v", "")                                                                            \
   X(xor_, "vv", "v", "")                                                                           \
   X(shl, "v", "v", "bi")                                                                           \
-  X(shr, "v", "v", "bi")             /* logical */                                                 \
-  X(sar, "v", "v", "bi")             /* arithmetic */                                              \
-  X(shl_insert, "vv", "v", "bi")     /* (b << i) | (a & ((1 << i) - 1)): AArch64 sli */            \
-  X(shr_insert, "vv", "v", "bi")     /* (b >> i) | (a & ~(ones >> i)): AArch64 sri */              \
+  X(shr, "v", "v", "bi")         /* logical */                                                     \
+  X(sar, "v", "v", "bi")         /* arithmetic */                                                  \
+  X(shl_insert, "vv", "v", "bi") /* (b << i) | (a & ((1 << i) - 1)): AArch64 sli */                \
+  X(shr_insert, "vv", "v", "bi") /* (b >> i) | (a & ~(ones >> i)): AArch64 sri */                  \
   /* f32 lanes, round to nearest even, one rounding each */                                        \
   X(fadd, "vv", "v", "")                                                                           \
   X(fsub, "vv", "v", "")                                                                           \
   X(fmul, "vv", "v", "")                                                                           \
-  X(fma, "vvv", "v", "")             /* a * b + c */                                               \
-  X(fmin, "vv", "v", "")             /* a < b ? a : b (x86 minps) ... see interpreter for NaN */   \
+  X(fma, "vvv", "v", "") /* a * b + c */                                                           \
+  X(fmin, "vv", "v", "") /* a < b ? a : b (x86 minps) ... see interpreter for NaN */               \
   X(fmax, "vv", "v", "")                                                                           \
   X(cvt_i32_f32, "v", "v", "")                                                                     \
-  X(cvt_f32_i32, "v", "v", "")       /* to nearest even, in range */                               \
-  X(cvt_f16_f32, "v", "v", "")       /* result is twice as long */                                 \
-  X(narrow_32_8, "v", "v", "")       /* i32 -> i8, saturating; result is a quarter as long */      \
+  X(cvt_f32_i32, "v", "v", "") /* to nearest even, in range */                                     \
+  X(cvt_f16_f32, "v", "v", "") /* result is twice as long */                                       \
+  X(narrow_32_8, "v", "v", "") /* i32 -> i8, saturating; result is a quarter as long */            \
   /* multiply-accumulate, exact in 32 bits, wrap around */                                         \
-  X(dot4_u8s8, "vvv", "v", "")       /* a + sum of 4 neighbours u8 b * s8 c, per 32-bit lane */    \
+  X(dot4_u8s8, "vvv", "v", "") /* a + sum of 4 neighbours u8 b * s8 c, per 32-bit lane */          \
   X(dot4_s8s8, "vvv", "v", "")                                                                     \
   X(dot4_s8s8_lane, "vvv", "v", "i") /* c: 32-bit element #i of each segment */                    \
   X(mmla_s8s8, "vvv", "v", "")       /* per segment: a (2x2 i32) + b (2x8) * c (2x8) transposed */ \
   X(outer_s8s8, "tvvpp", "t", "")    /* tile + 4-deep outer product of b (rows) and c (columns) */ \
   /* moving lanes */                                                                               \
-  X(zip_lo, "vv", "v", "b")          /* a0 b0 a1 b1 ... of each segment's low half */              \
-  X(zip_hi, "vv", "v", "b")          /* the same of each segment's high half */                    \
-  X(uzp_even, "vv", "v", "b")        /* even lanes of a, then even lanes of b (whole vectors) */   \
+  X(zip_lo, "vv", "v", "b")   /* a0 b0 a1 b1 ... of each segment's low half */                     \
+  X(zip_hi, "vv", "v", "b")   /* the same of each segment's high half */                           \
+  X(uzp_even, "vv", "v", "b") /* even lanes of a, then even lanes of b (whole vectors) */          \
   X(uzp_odd, "vv", "v", "b")                                                                       \
-  X(pair_add, "vv", "v", "b")        /* neighbours of a added, then neighbours of b */             \
-  X(move_segments, "vv", "v", "i")   /* x86 shuf_32x4: segments 0, 1 from a, 2, 3 from b by #i */  \
+  X(pair_add, "vv", "v", "b")      /* neighbours of a added, then neighbours of b */               \
+  X(move_segments, "vv", "v", "i") /* x86 shuf_32x4: segments 0, 1 from a, 2, 3 from b by #i */    \
   /* copies that allocation may need */                                                            \
   X(copy, "v", "v", "")                                                                            \
   X(icopy, "s", "s", "")                                                                           \
   /* predicates: one flag per lane of b bits */                                                    \
   X(pred_all, "", "p", "b")                                                                        \
-  X(pred_first, "s", "p", "b")       /* lanes below the unsigned count */                          \
-  X(pred_bits, "s", "p", "b")        /* bit j of the scalar is lane j */                           \
+  X(pred_first, "s", "p", "b") /* lanes below the unsigned count */                                \
+  X(pred_bits, "s", "p", "b")  /* bit j of the scalar is lane j */                                 \
   /* accumulator tiles and modes */                                                                \
   X(tile_zero, "", "t", "")                                                                        \
-  X(tile_row, "ts", "v", "")         /* row number (scalar) of a tile of 32-bit elements */        \
-  X(mode_enter, "", "-", "i")        /* see Mode */                                                \
+  X(tile_row, "ts", "v", "")  /* row number (scalar) of a tile of 32-bit elements */               \
+  X(mode_enter, "", "-", "i") /* see Mode */                                                       \
   X(mode_leave, "", "-", "i")
 
 enum class OpCode {

@@ -8,19 +8,23 @@ namespace tw {
 
 std::string_view name(Technique technique) {
   switch (technique) {
-    case Technique::dot: return "dot";
-    case Technique::mmla: return "mmla";
-    case Technique::fma: return "fma";
-    case Technique::outer: return "outer";
+    case Technique::dot:
+      return "dot";
+    case Technique::mmla:
+      return "mmla";
+    case Technique::fma:
+      return "fma";
+    case Technique::outer:
+      return "outer";
   }
   return "?";
 }
 
 std::string Variant::name() const {
-  std::string text = fmt::format(
-      "matmul_clamp_{}_{}p{}x{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst), family.lhs->name,
-      to_string(lhs.panel), lhs.order.kr, family.rhs->name, to_string(rhs.panel), rhs.order.kr,
-      tile.m, to_string(tile.n), isa->name);
+  std::string text =
+      fmt::format("matmul_clamp_{}_{}p{}x{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
+                  family.lhs->name, to_string(lhs.panel), lhs.order.kr, family.rhs->name,
+                  to_string(rhs.panel), rhs.order.kr, tile.m, to_string(tile.n), isa->name);
   if (technique != Technique::dot || isa->has(OpCode::mmla_s8s8)) {
     text += fmt::format("_{}", tw::name(technique));
   }

@@ -20,11 +20,11 @@ struct Tile {
 
 /// Choices inside a kernel that change speed only.
 struct Knobs {
-  int unroll_k = 32;     ///< k values per iteration of the main loop
-  int accumulators = 1;  ///< independent sets of accumulators (k is dealt out to them in turn)
-  bool prefetch = true;  ///< prefetch the packed rhs at the driver's distance
+  int unroll_k = 32;          ///< k values per iteration of the main loop
+  int accumulators = 1;       ///< independent sets of accumulators (k is dealt out to them in turn)
+  bool prefetch = true;       ///< prefetch the packed rhs at the driver's distance
   bool paired_loads = false;  ///< assembly: ldp-like pairs instead of longer register lists
-  std::string core;      ///< core table to schedule for; empty: the ISA's default
+  std::string core;           ///< core table to schedule for; empty: the ISA's default
 };
 
 struct Family {
@@ -68,7 +68,7 @@ struct LayoutPair {
   Layout lhs;
   Layout rhs;
 };
-LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique,
-                          const Isa& isa, const Panels& panels);
+LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
+                          const Panels& panels);
 
 }  // namespace tw
