@@ -1,0 +1,373 @@
+// Every operation on vectors against values computed here, lane by lane, at several lengths.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "helpers.h"
+#include "ir/semantics.h"
+
+namespace tw::test {
+namespace {
+
+/// Lanes as wide integers, so that what wraps in the operation does not wrap here.
+__extension__ typedef __int128 Wide;
+using Lanes = std::vector<Wide>;
+
+Lanes lanes_of(const Bytes& bytes, int bits, bool is_signed) {
+  Lanes lanes;
+  size_t n = static_cast<size_t>(bits) / 8;
+  for (size_t at = 0; at + n <= bytes.size(); at += n) {
+    Wide value = 0;
+    for (size_t i = n; i-- > 0;) value = value * 256 + bytes[at + i];
+    if (is_signed && bytes[at + n - 1] >= 128) value -= Wide{1} << bits;
+    lanes.push_back(value);
+  }
+  return lanes;
+}
+
+Bytes bytes_from(const Lanes& lanes, int bits) {
+  Bytes bytes;
+  for (Wide lane : lanes) {
+    for (int i = 0; i < bits; i += 8) bytes.push_back(static_cast<uint8_t>(lane >> i));
+  }
+  return bytes;
+}
+
+struct Shape {
+  const Isa* isa;
+  VectorLength vl;
+  size_t bytes;
+};
+
+std::vector<Shape> shapes() {
+  return {{&fixed16(), {}, 16},       {&fixed64(), {}, 64},      {&scalable(), {1, 1}, 16},
+          {&scalable(), {2, 1}, 32},  {&scalable(), {4, 1}, 64}, {&scalable(), {16, 1}, 256},
+          {&streaming(), {1, 2}, 32}, {&streaming(), {1, 4}, 64}};
+}
+
+struct Case {
+  OpCode code;
+  int bits;  ///< attribute
+  int64_t imm;
+  int args;
+  int lane_bits;  ///< how `expected` wants its arguments and gives its result
+  bool is_signed;
+  std::function<Lanes(const Lanes& a, const Lanes& b, const Lanes& c)> expected;
+};
+
+/// The same for each lane.
+Case each(OpCode code, int bits, int64_t imm, int args, bool is_signed,
+          const std::function<Wide(Wide, Wide, Wide)>& f) {
+  return {
+      code, bits, imm, args, bits, is_signed, [f](const Lanes& a, const Lanes& b, const Lanes& c) {
+        Lanes d;
+        for (size_t i = 0; i < a.size(); ++i) {
+          d.push_back(f(a[i], b.empty() ? 0 : b[i], c.empty() ? 0 : c[i]));
+        }
+        return d;
+      }};
+}
+
+void add_integer_cases(std::vector<Case>& cases) {
+  for (int bits : {8, 16, 32, 64}) {
+    cases.push_back(
+        each(OpCode::add, bits, 0, 2, true, [](Wide a, Wide b, Wide) { return a + b; }));
+    cases.push_back(
+        each(OpCode::sub, bits, 0, 2, true, [](Wide a, Wide b, Wide) { return a - b; }));
+    cases.push_back(
+        each(OpCode::mul, bits, 0, 2, true, [](Wide a, Wide b, Wide) { return a * b; }));
+    cases.push_back(
+        each(OpCode::mla, bits, 0, 3, true, [](Wide a, Wide b, Wide c) { return a + b * c; }));
+    for (int64_t i : {0, 1, 4, bits - 1}) {
+      Wide power = Wide{1} << i;
+      Wide above = Wide{1} << (bits - i);  // of what a shift to the right leaves
+      cases.push_back(
+          each(OpCode::shl, bits, i, 1, false, [=](Wide a, Wide, Wide) { return a * power; }));
+      cases.push_back(
+          each(OpCode::shr, bits, i, 1, false, [=](Wide a, Wide, Wide) { return a / power; }));
+      cases.push_back(each(OpCode::sar, bits, i, 1, true, [=](Wide a, Wide, Wide) {
+        return (a - ((a % power) + power) % power) / power;  // the floor
+      }));
+      cases.push_back(each(OpCode::shl_insert, bits, i, 2, false,
+                           [=](Wide a, Wide b, Wide) { return b * power + a % power; }));
+      cases.push_back(each(OpCode::shr_insert, bits, i, 2, false,
+                           [=](Wide a, Wide b, Wide) { return b / power + a / above * above; }));
+    }
+  }
+  cases.push_back(
+      {OpCode::and_, 0, 0, 2, 8, false, [](const Lanes& a, const Lanes& b, const Lanes&) {
+         Lanes d;
+         for (size_t i = 0; i < a.size(); ++i) d.push_back(a[i] & b[i]);
+         return d;
+       }});
+  cases.push_back(
+      {OpCode::or_, 0, 0, 2, 8, false, [](const Lanes& a, const Lanes& b, const Lanes&) {
+         Lanes d;
+         for (size_t i = 0; i < a.size(); ++i) d.push_back(a[i] + b[i] - (a[i] & b[i]));
+         return d;
+       }});
+  cases.push_back(
+      {OpCode::xor_, 0, 0, 2, 8, false, [](const Lanes& a, const Lanes& b, const Lanes&) {
+         Lanes d;
+         for (size_t i = 0; i < a.size(); ++i) d.push_back(a[i] + b[i] - 2 * (a[i] & b[i]));
+         return d;
+       }});
+  cases.push_back({OpCode::copy, 0, 0, 1, 8, false,
+                   [](const Lanes& a, const Lanes&, const Lanes&) { return a; }});
+}
+
+/// Four neighbouring bytes as one number's digits.
+Wide digit(Wide lane, int i, bool is_signed) {
+  Wide byte = (lane >> (8 * i)) & 255;
+  return is_signed && byte > 127 ? byte - 256 : byte;
+}
+
+Lanes dots(const Lanes& a, const Lanes& b, const Lanes& c, bool b_signed, int lane) {
+  Lanes d;
+  for (size_t i = 0; i < a.size(); ++i) {
+    Wide other = lane < 0 ? c[i] : c[i - i % 4 + static_cast<size_t>(lane)];
+    Wide sum = a[i];
+    for (int j = 0; j < 4; ++j) sum += digit(b[i], j, b_signed) * digit(other, j, true);
+    d.push_back(sum);
+  }
+  return d;
+}
+
+/// Lanes of 64 bits hold a row of 8 codes; two rows a segment.
+Lanes matrices(const Lanes& a, const Lanes& b, const Lanes& c) {
+  Lanes d;
+  for (size_t i = 0; i < a.size(); i += 2) {  // a 2x2 of i32 is two lanes of 64 bits
+    for (size_t row = 0; row < 2; ++row) {
+      Wide pair = 0;
+      for (size_t column = 0; column < 2; ++column) {
+        Wide sum = (a[i + row] >> (32 * column)) & 0xFFFFFFFF;
+        for (int j = 0; j < 8; ++j)
+          sum += digit(b[i + row], j, true) * digit(c[i + column], j, true);
+        pair |= (sum & 0xFFFFFFFF) << (32 * column);
+      }
+      d.push_back(pair);
+    }
+  }
+  return d;
+}
+
+void add_multiply_cases(std::vector<Case>& cases) {
+  cases.push_back({OpCode::dot4_u8s8, 0, 0, 3, 32, true,
+                   [](auto& a, auto& b, auto& c) { return dots(a, b, c, false, -1); }});
+  cases.push_back({OpCode::dot4_s8s8, 0, 0, 3, 32, true,
+                   [](auto& a, auto& b, auto& c) { return dots(a, b, c, true, -1); }});
+  for (int lane = 0; lane < 4; ++lane) {
+    cases.push_back({OpCode::dot4_s8s8_lane, 0, lane, 3, 32, true,
+                     [=](auto& a, auto& b, auto& c) { return dots(a, b, c, true, lane); }});
+  }
+  cases.push_back({OpCode::mmla_s8s8, 0, 0, 3, 64, false, matrices});
+}
+
+void add_lane_cases(std::vector<Case>& cases) {
+  for (int bits : {8, 16, 32, 64}) {
+    auto per = static_cast<size_t>(128 / bits);  // lanes of a segment
+    for (bool high : {false, true}) {
+      cases.push_back({high ? OpCode::zip_hi : OpCode::zip_lo, bits, 0, 2, bits, false,
+                       [=](const Lanes& a, const Lanes& b, const Lanes&) {
+                         Lanes d;
+                         for (size_t i = 0; i < a.size(); ++i) {
+                           size_t from = i / per * per + i % per / 2 + (high ? per / 2 : 0);
+                           d.push_back(i % 2 == 0 ? a[from] : b[from]);
+                         }
+                         return d;
+                       }});
+      cases.push_back({high ? OpCode::uzp_odd : OpCode::uzp_even, bits, 0, 2, bits, false,
+                       [=](Lanes a, const Lanes& b, const Lanes&) {
+                         a.insert(a.end(), b.begin(), b.end());
+                         Lanes d;
+                         for (size_t i = high ? 1 : 0; i < a.size(); i += 2) d.push_back(a[i]);
+                         return d;
+                       }});
+    }
+    cases.push_back(
+        {OpCode::pair_add, bits, 0, 2, bits, true, [](Lanes a, const Lanes& b, const Lanes&) {
+           a.insert(a.end(), b.begin(), b.end());
+           Lanes d;
+           for (size_t i = 0; i < a.size(); i += 2) d.push_back(a[i] + a[i + 1]);
+           return d;
+         }});
+  }
+  for (int bits : {8, 16, 32, 64, 128}) {
+    int64_t lane = 128 / bits - 1;
+    cases.push_back({OpCode::dup_lane, bits, lane, 1, 8, false,
+                     [=](const Lanes& a, const Lanes&, const Lanes&) {
+                       Lanes d;
+                       auto n = static_cast<size_t>(bits) / 8;
+                       for (size_t i = 0; i < a.size(); ++i) d.push_back(a[16 - n + i % n]);
+                       return d;
+                     }});
+  }
+}
+
+TEST(Vectors, IntegersMatch) {
+  std::vector<Case> cases;
+  add_integer_cases(cases);
+  add_multiply_cases(cases);
+  add_lane_cases(cases);
+  unsigned seed = 1;
+  for (const Case& c : cases) {
+    for (const Shape& shape : shapes()) {
+      Bytes input = random_bytes(3 * shape.bytes, seed++);
+      // Extremes first: all ones, and the sign bits alone.
+      for (size_t i = 0; i < 4; ++i) input[i] = 0xFF;
+      for (size_t i = 0; i < 8; ++i) input[shape.bytes + i] = 0x80;
+      Lanes args[3];
+      for (size_t i = 0; i < static_cast<size_t>(c.args); ++i) {
+        auto first = input.begin() + static_cast<std::ptrdiff_t>(i * shape.bytes);
+        Bytes part(first, first + static_cast<std::ptrdiff_t>(shape.bytes));
+        args[i] = lanes_of(part, c.lane_bits, c.is_signed);
+      }
+      Bytes expected = bytes_from(c.expected(args[0], args[1], args[2]), c.lane_bits);
+      Bytes got = run_vector(*shape.isa, c.code, {.bits = c.bits, .imm = c.imm}, c.args, input,
+                             shape.bytes, shape.vl);
+      EXPECT_EQ(got, expected) << info(c.code).name << '.' << c.bits << " #" << c.imm << " with "
+                               << shape.bytes << " bytes";
+    }
+  }
+}
+
+TEST(Vectors, MakingThem) {
+  for (const Shape& shape : shapes()) {
+    EXPECT_EQ(run_vector(*shape.isa, OpCode::zero, {}, 0, {}, shape.bytes, shape.vl),
+              Bytes(shape.bytes));
+    EXPECT_EQ(run_vector(*shape.isa, OpCode::splat, {.bits = 8, .imm = -16}, 0, {}, shape.bytes,
+                         shape.vl),
+              Bytes(shape.bytes, 0xF0));
+    EXPECT_EQ(as<int32_t>(run_vector(*shape.isa, OpCode::splat, {.bits = 32, .imm = -7}, 0, {},
+                                     shape.bytes, shape.vl)),
+              std::vector<int32_t>(shape.bytes / 4, -7));
+    Bytes dup = run_written(
+        *shape.isa, {}, shape.bytes,
+        [](Builder& b, Value, Value to) {
+          Value x = b.constant(0x123456789);
+          b.op(OpCode::store, {to, b.op(OpCode::dup, {x}, {.bits = 16})});
+        },
+        shape.vl);
+    EXPECT_EQ(as<uint16_t>(dup), std::vector<uint16_t>(shape.bytes / 2, 0x6789));
+  }
+}
+
+TEST(Vectors, MoveSegments) {
+  Bytes input(128);
+  for (size_t i = 0; i < 128; ++i) input[i] = static_cast<uint8_t>(i / 16);
+  // From a: segments 3, 2; from b: 1, 0.
+  Bytes got = run_vector(fixed64(), OpCode::move_segments, {.imm = 3 | 2 << 2 | 1 << 4 | 0 << 6}, 2,
+                         input, 64);
+  for (size_t i = 0; i < 64; ++i) EXPECT_EQ(got[i], (std::vector<int>{3, 2, 5, 4})[i / 16]);
+}
+
+TEST(Vectors, Floats) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  // One rounding: 1 + 2^-12 squared, minus 1 - 2^-11, is 2^-24 only when the product is not
+  // rounded.
+  const float x = 1.0F + std::ldexp(1.0F, -12);
+  std::vector<float> a = {1.5F, 0.1F, x, nan};
+  std::vector<float> b = {-2.0F, 0.2F, x, 1.0F};
+  std::vector<float> c = {inf, 0.3F, -1.0F - std::ldexp(1.0F, -11), 1.0F};
+  std::vector<float> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  all.insert(all.end(), c.begin(), c.end());
+  auto f32 = [&](OpCode code, int args) {
+    return as<float>(run_vector(fixed16(), code, {}, args, bytes_of(all), 16));
+  };
+  std::vector<float> sum = f32(OpCode::fadd, 2);
+  EXPECT_EQ(sum[0], -0.5F);
+  EXPECT_EQ(sum[1], 0x1.333334p-2F);  // 0.3 rounded up, as IEEE adds 0.1 and 0.2
+  EXPECT_EQ(f32(OpCode::fsub, 2)[0], 3.5F);
+  EXPECT_EQ(f32(OpCode::fmul, 2)[0], -3.0F);
+  EXPECT_EQ(f32(OpCode::fmul, 2)[2], 1.0F + std::ldexp(1.0F, -11));
+  EXPECT_EQ(f32(OpCode::fma, 3)[0], inf);
+  EXPECT_EQ(f32(OpCode::fma, 3)[2], std::ldexp(1.0F, -24));
+  EXPECT_EQ(f32(OpCode::fmin, 2)[0], -2.0F);
+  EXPECT_EQ(f32(OpCode::fmax, 2)[0], 1.5F);
+  EXPECT_EQ(f32(OpCode::fmin, 2)[3], 1.0F) << "a NaN gives the second argument";
+  EXPECT_EQ(f32(OpCode::fmax, 2)[3], 1.0F);
+}
+
+TEST(Vectors, MinAndMaxOfUnorderedGiveTheSecond) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> all = {1.0F, 0.0F, -0.0F, 2.0F, nan, -0.0F, 0.0F, 2.0F};
+  for (OpCode code : {OpCode::fmin, OpCode::fmax}) {
+    std::vector<float> got = as<float>(run_vector(fixed16(), code, {}, 2, bytes_of(all), 16));
+    EXPECT_TRUE(std::isnan(got[0]));
+    EXPECT_TRUE(std::signbit(got[1]));
+    EXPECT_FALSE(std::signbit(got[2]));
+  }
+}
+
+TEST(Vectors, MultiplyAndAddAreNotFused) {
+  const float x = 1.0F + std::ldexp(1.0F, -12);
+  std::vector<float> all(12, x);
+  for (size_t i = 8; i < 12; ++i) all[i] = -1.0F - std::ldexp(1.0F, -11);
+  Bytes got = run_written(fixed16(), bytes_of(all), 16, [](Builder& b, Value from, Value to) {
+    Value product = b.op(OpCode::fmul,
+                         {b.op(OpCode::load, {from}), b.op(OpCode::load, {from}, {.offset = 16})});
+    Value c = b.op(OpCode::load, {from}, {.offset = 32});
+    b.op(OpCode::store, {to, b.op(OpCode::fadd, {product, c})});
+  });
+  EXPECT_EQ(as<float>(got), std::vector<float>(4, 0.0F));
+}
+
+TEST(Vectors, Conversions) {
+  std::vector<float> halves = {0.5F,  1.5F,  2.5F,          -0.5F,
+                               -1.5F, -2.5F, 2147483520.0F, -2147483648.0F};
+  std::vector<int32_t> even = {0, 2, 2, 0, -2, -2, 2147483520, std::numeric_limits<int>::min()};
+  EXPECT_EQ(as<int32_t>(run_vector(isa_of(32), OpCode::cvt_f32_i32, {}, 1, bytes_of(halves), 32)),
+            even);
+  std::vector<int32_t> whole = {1, -1, 16777217, 16777219};
+  std::vector<float> rounded = {1.0F, -1.0F, 16777216.0F, 16777220.0F};
+  EXPECT_EQ(as<float>(run_vector(fixed16(), OpCode::cvt_i32_f32, {}, 1, bytes_of(whole), 16)),
+            rounded);
+  std::vector<int32_t> wide = {127, 128, -128, -129};
+  EXPECT_EQ(as<int8_t>(run_vector(fixed16(), OpCode::narrow_32_8, {}, 1, bytes_of(wide), 4)),
+            (std::vector<int8_t>{127, 127, -128, -128}));
+}
+
+TEST(Vectors, ConversionOutOfRangeFaults) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (float x : {2147483648.0F, -2147483904.0F, inf, -inf, std::nanf("")}) {
+    std::string fault = fault_of([&] {
+      run_vector(fixed16(), OpCode::cvt_f32_i32, {}, 1, bytes_of(std::vector<float>(4, x)), 16);
+    });
+    EXPECT_NE(fault.find("out of range"), std::string::npos) << fault;
+  }
+}
+
+TEST(Vectors, HalfToFloat) {
+  struct Pair {
+    uint16_t half;
+    float value;
+  };
+  for (Pair p : {Pair{0x3C00, 1.0F},
+                 {0xC000, -2.0F},
+                 {0x7BFF, 65504.0F},
+                 {0x0001, 0x1p-24F},
+                 {0x03FF, 1023 * 0x1p-24F},
+                 {0x0400, 0x1p-14F},
+                 {0x7C00, INFINITY},
+                 {0xFC00, -INFINITY},
+                 {0x3555, 0x1.554p-2F}}) {
+    EXPECT_EQ(half_to_float(p.half), p.value) << p.half;
+  }
+  EXPECT_TRUE(std::isnan(half_to_float(0x7E00)));
+  EXPECT_TRUE(std::signbit(half_to_float(0x8000)));
+  for (int64_t vl : {1, 2, 4}) {
+    std::vector<uint16_t> half(static_cast<size_t>(4 * vl), 0x3C00);
+    half.back() = 0xC000;
+    std::vector<float> expected(half.size(), 1.0F);
+    expected.back() = -2.0F;
+    EXPECT_EQ(as<float>(run_vector(scalable(), OpCode::cvt_f16_f32, {}, 1, bytes_of(half),
+                                   static_cast<size_t>(16 * vl), {vl, 1}, {0, 8})),
+              expected);
+  }
+}
+
+}  // namespace
+}  // namespace tw::test
