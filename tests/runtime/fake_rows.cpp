@@ -1,0 +1,190 @@
+#include "runtime/fake_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "reference/matmul_reference.h"
+
+namespace tw::test {
+namespace {
+
+constexpr size_t kMultiple = 32;
+size_t padded(size_t k) {
+  return (k + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+template <typename T>
+T* at(const void* base, size_t bytes) {
+  return reinterpret_cast<T*>(const_cast<char*>(static_cast<const char*>(base)) + bytes);
+}
+
+/// Row of an LHS panel: codes as i8, then an i32 zero point and an f32 scale.
+constexpr size_t kLhsExtra = 8;
+size_t lhs_row_bytes(size_t k) {
+  return padded(k) + kLhsExtra;
+}
+
+void pack_lhs(const tw_pack_args* a, size_t panel) {
+  for (size_t row = a->row_begin; row < a->row_end; ++row) {
+    char* packed =
+        at<char>(a->packed, row / panel * a->packed_stride + row % panel * lhs_row_bytes(a->k));
+    const QuantizedRow q = quantize_row_qai8dx(at<float>(a->source, row * a->source_stride), a->k);
+    std::memset(packed, 0, lhs_row_bytes(a->k));
+    std::copy(q.codes.begin(), q.codes.end(), packed);
+    std::memcpy(packed + padded(a->k), &q.zero_point, 4);
+    std::memcpy(packed + padded(a->k) + 4, &q.scale, 4);
+  }
+}
+
+/// Column of an RHS panel: codes as i4 (two's complement), then f32 scale and bias.
+constexpr size_t kRhsExtra = 8;
+size_t rhs_column_bytes(size_t k) {
+  return padded(k) / 2 + kRhsExtra;
+}
+
+int nibble(const uint8_t* bytes, size_t index, bool is_unsigned) {
+  const int code = bytes[index / 2] >> (index % 2 * 4) & 15;
+  return is_unsigned ? code - 8 : (code ^ 8) - 8;
+}
+
+void pack_rhs(const tw_pack_args* a, size_t panel, bool nxk) {
+  const bool is_unsigned = (a->flags & TW_PACK_UNSIGNED_NIBBLES) != 0;
+  for (size_t n = a->row_begin; n < a->row_end; ++n) {
+    uint8_t* packed =
+        at<uint8_t>(a->packed, n / panel * a->packed_stride + n % panel * rhs_column_bytes(a->k));
+    std::memset(packed, 0, rhs_column_bytes(a->k));
+    for (size_t k = 0; k < a->k; ++k) {
+      const uint8_t* row = at<uint8_t>(a->source, (nxk ? n : k) * a->source_stride);
+      const int code = nibble(row, nxk ? k : n, is_unsigned);
+      packed[k / 2] = static_cast<uint8_t>(packed[k / 2] | (code & 15) << (k % 2 * 4));
+    }
+    const float bias = a->bias != nullptr ? a->bias[n] : 0;
+    std::memcpy(packed + padded(a->k) / 2, &a->scales[n], 4);
+    std::memcpy(packed + padded(a->k) / 2 + 4, &bias, 4);
+  }
+}
+
+float dot(const tw_args* a, const char* lhs, const char* rhs, size_t column) {
+  int32_t zero_point = 0;
+  float lhs_scale = 0;
+  float rhs_scale = 0;
+  float bias = 0;
+  std::memcpy(&zero_point, lhs + padded(a->k), 4);
+  std::memcpy(&lhs_scale, lhs + padded(a->k) + 4, 4);
+  std::memcpy(&rhs_scale, rhs + padded(a->k) / 2, 4);
+  std::memcpy(&bias, rhs + padded(a->k) / 2 + 4, 4);
+  if (a->bias != nullptr) bias = static_cast<const float*>(a->bias)[column];
+  int32_t sum = 0;
+  for (size_t k = 0; k < a->k; ++k) {
+    sum += (lhs[k] - zero_point) * nibble(reinterpret_cast<const uint8_t*>(rhs), k, false);
+  }
+  return clamp_output(std::fma(static_cast<float>(sum), rhs_scale * lhs_scale, bias), a->min,
+                      a->max);
+}
+
+void multiply_tile(const tw_args* a, const tw_kernel& kernel) {
+  calls().push_back({&kernel, a->m, a->n, a->rhs_prefetch});
+  const size_t lhs_panel = kernel.lhs->panel;
+  const size_t rhs_panel = kernel.rhs->panel;
+  for (size_t row = 0; row < a->m; ++row) {
+    const char* lhs =
+        at<char>(a->lhs, row / lhs_panel * a->lhs_stride + row % lhs_panel * lhs_row_bytes(a->k));
+    for (size_t n = 0; n < a->n; ++n) {
+      const char* rhs =
+          at<char>(a->rhs, n / rhs_panel * a->rhs_stride + n % rhs_panel * rhs_column_bytes(a->k));
+      at<float>(a->dst, row * a->dst_stride)[n] = dot(a, lhs, rhs, n);
+    }
+  }
+}
+
+// ---- layouts: LHS by panel, RHS by ISA ----
+
+const tw_layout kLhs1{0x101, "lhs 1", 1, 0, kMultiple, 0, 8, kLhsExtra, 0};
+const tw_layout kLhs4{0x104, "lhs 4", 4, 0, kMultiple, 0, 8, kLhsExtra, 0};
+const tw_layout kLhs8{0x108, "lhs 8", 8, 0, kMultiple, 0, 8, kLhsExtra, 0};
+const tw_layout kRhs8{0x208, "rhs 8 scalar", 8, 0, kMultiple, 0, 4, kRhsExtra, 0};
+const tw_layout kRhs32{0x220, "rhs 32", 32, 0, kMultiple, 0, 4, kRhsExtra, 0};
+const tw_layout kRhs8Arm{0x308, "rhs 8 arm", 8, 0, kMultiple, 0, 4, kRhsExtra, 0};
+const tw_layout kRhsScalable{0x404, "rhs 4vl", 0, 4, kMultiple, 0, 4, kRhsExtra, 0};
+
+template <int Index>
+void run(const tw_args* args) {
+  multiply_tile(args, tw_generated_kernels[Index]);
+}
+
+tw_kernel row(const char* name, const char* isa, tw_kernel_fn function, tw_features features,
+              const tw_layout& lhs, const tw_layout& rhs, size_t tile_m, size_t tile_n,
+              double rate) {
+  return {name,     kFamily,  isa,  "intrinsics", "dot",  "specs/fake.yaml:1:1",
+          function, features, &lhs, &rhs,         tile_m, tile_n,
+          0,        32,       1,    16,           rate,   0};
+}
+
+template <size_t Panel>
+void lhs_packer(const tw_pack_args* args) {
+  pack_lhs(args, Panel);
+}
+template <size_t Panel, bool Nxk>
+void rhs_packer(const tw_pack_args* args) {
+  pack_rhs(args, Panel, Nxk);
+}
+
+}  // namespace
+
+std::vector<Call>& calls() {
+  static std::vector<Call> list;
+  return list;
+}
+
+tw_registry fake_registry() {
+  return tw_generated_registry();
+}
+
+const tw_kernel& fake_kernel(const std::string& name) {
+  const tw_kernel* kernel = tw_find_kernel(name.c_str());
+  if (kernel == nullptr) throw std::invalid_argument("no fake kernel " + name);
+  return *kernel;
+}
+
+}  // namespace tw::test
+
+// Rates: as measured kernels relate to each other, MACs a cycle.
+using namespace tw::test;  // NOLINT: the definitions below must stand outside of the namespace
+
+extern "C" {
+
+const tw_kernel tw_generated_kernels[] = {
+    row("scalar_1x8", "scalar", run<0>, 0, kLhs1, kRhs8, 1, 8, 0.5),
+    row("scalar_2x8", "scalar", run<1>, 0, kLhs1, kRhs8, 2, 8, 0.6),
+    row("avx2_4x16", "avx2", run<2>, kAvx2, kLhs4, kRhs32, 4, 16, 30),
+    row("vnni_1x32", "avx512_vnni", run<3>, kVnni, kLhs1, kRhs32, 1, 32, 40),
+    row("vnni_4x32", "avx512_vnni", run<4>, kVnni, kLhs4, kRhs32, 4, 32, 58),
+    row("vnni_8x32", "avx512_vnni", run<5>, kVnni, kLhs8, kRhs32, 8, 32, 62),
+    row("vnni_8x32_again", "avx512_vnni", run<6>, kVnni, kLhs8, kRhs32, 8, 32, 62),
+    row("dotprod_1x16", "neon_dotprod", run<7>, kDotprod, kLhs1, kRhs8Arm, 1, 16, 20),
+    row("dotprod_4x8", "neon_dotprod", run<8>, kDotprod, kLhs4, kRhs8Arm, 4, 8, 28),
+    row("i8mm_4x8", "neon_i8mm", run<9>, kI8mm, kLhs4, kRhs8Arm, 4, 8, 46),
+    row("i8mm_8x8", "neon_i8mm", run<10>, kI8mm, kLhs8, kRhs8Arm, 8, 8, 57),
+    {"sve2_4x1vl", kFamily, "sve2", "assembly", "dot", "specs/fake.yaml:1:2", run<11>,
+     TW_FEATURE_SVE2, &kLhs4, &kRhsScalable, 4, 0, 4, 32, 1, 16, 70, 0},
+    {"f32_6x16", kOtherFamily, "avx512f", "assembly", "fma", "specs/fake.yaml:2:1", nullptr,
+     kAvx512, &kLhs4, &kRhs32, 6, 16, 0, 32, 1, 16, 30, 0},
+};
+const size_t tw_generated_kernel_count =
+    sizeof tw_generated_kernels / sizeof tw_generated_kernels[0];
+
+const tw_packer tw_generated_packers[] = {
+    {"lhs1", "lhs", "f32", "scalar", lhs_packer<1>, 0, &kLhs1, 0},
+    {"lhs4", "lhs", "f32", "scalar", lhs_packer<4>, 0, &kLhs4, 0},
+    {"lhs4_vnni", "lhs", "f32", "avx512_vnni", lhs_packer<4>, kVnni, &kLhs4, 0},
+    {"lhs8", "lhs", "f32", "scalar", lhs_packer<8>, 0, &kLhs8, 0},
+    {"rhs8_nxk", "rhs", "nxk", "scalar", rhs_packer<8, true>, 0, &kRhs8, 0},
+    {"rhs8_kxn", "rhs", "kxn", "scalar", rhs_packer<8, false>, 0, &kRhs8, 0},
+    {"rhs32_nxk", "rhs", "nxk", "scalar", rhs_packer<32, true>, 0, &kRhs32, 0},
+    {"rhs8_arm_nxk", "rhs", "nxk", "neon_i8mm", rhs_packer<8, true>, kI8mm, &kRhs8Arm, 0},
+};
+const size_t tw_generated_packer_count =
+    sizeof tw_generated_packers / sizeof tw_generated_packers[0];
+}

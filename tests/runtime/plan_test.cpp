@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+
+#include "runtime/devices.h"
+#include "runtime/problem.h"
+
+namespace tw::test {
+namespace {
+
+constexpr size_t kN = 2048;
+constexpr size_t kK = 2048;
+
+TEST(Plan, SplitsRowsByCost) {
+  const TestPlan plan(zen4(), kN, kK);
+  ASSERT_EQ(plan.status, TW_OK) << tw_error_message();
+  EXPECT_EQ(plan.split(0), "");
+  EXPECT_EQ(plan.split(1), "1:vnni_1x32");
+  EXPECT_EQ(plan.split(4), "4:vnni_4x32");
+  EXPECT_EQ(plan.split(5), "4:vnni_4x32 1:vnni_1x32");
+  EXPECT_EQ(plan.split(7), "7:vnni_8x32");
+  EXPECT_EQ(plan.split(8), "8:vnni_8x32");
+  EXPECT_EQ(plan.split(12), "8:vnni_8x32 4:vnni_4x32");
+  EXPECT_EQ(plan.split(13), "8:vnni_8x32 4:vnni_4x32 1:vnni_1x32");
+  EXPECT_EQ(plan.split(16), "16:vnni_8x32");
+  EXPECT_EQ(plan.split(512), "512:vnni_8x32");
+  EXPECT_EQ(plan.split(516), "512:vnni_8x32 4:vnni_4x32");
+  EXPECT_EQ(plan.split(1000001), "1000000:vnni_8x32 1:vnni_1x32");
+}
+
+// The dynamic programming against all ways to cover the rows with whole and partial tiles.
+double cheapest(const tw_plan* plan, size_t rows, double segment) {
+  double best = rows == 0 ? 0 : 1e300;
+  for (size_t c = 0; rows > 0 && c < plan->split.count; ++c) {
+    const tw_choice& choice = plan->split.choices[c];
+    const size_t tile = choice.kernel->tile_m;
+    for (size_t tiles = 1; (tiles - 1) * tile < rows; ++tiles) {
+      const size_t taken = std::min(rows, tiles * tile);
+      best = std::min(best, static_cast<double>(tiles) * choice.tile_cycles + segment +
+                                cheapest(plan, rows - taken, segment));
+    }
+  }
+  return best;
+}
+
+TEST(Plan, SplitIsTheCheapest) {
+  for (const tw_device& device : {zen4(), neoverse_v1(), alder_lake(), plain()}) {
+    const TestPlan plan(device, 96, 64);
+    ASSERT_EQ(plan.status, TW_OK);
+    const double segment =
+        100.0 * static_cast<double>((96 + plan.get()->n_block - 1) / plan.get()->n_block);
+    for (size_t m = 1; m <= 15; ++m) {
+      EXPECT_NEAR(tw_split_cycles(&plan.get()->split, m), cheapest(plan.get(), m, segment), 1e-6)
+          << device.name << " m " << m;
+    }
+  }
+}
+
+TEST(Plan, SegmentsCoverTheRowsInOrder) {
+  const TestPlan plan(zen4(), 96, 64);
+  for (size_t m = 0; m < 70; ++m) {
+    tw_segment segments[TW_MAX_SEGMENTS];
+    size_t count = 0;
+    ASSERT_EQ(tw_plan_segments(plan.get(), m, segments, &count), TW_OK);
+    size_t row = 0;
+    size_t offset = 0;
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(segments[i].row_begin, row);
+      EXPECT_GE(segments[i].lhs_offset, offset);
+      EXPECT_EQ(segments[i].lhs_offset % 64, 0U);
+      row += segments[i].rows;
+      const size_t panel = segments[i].kernel->lhs->panel;
+      offset =
+          segments[i].lhs_offset + (segments[i].rows + panel - 1) / panel * segments[i].lhs_stride;
+    }
+    EXPECT_EQ(row, m);
+    EXPECT_LE(offset, plan.lhs_bytes(m));
+  }
+}
+
+// A kernel is never offered to a machine without its features, whatever m, n and k are.
+TEST(Plan, UsesOnlyWhatTheMachineHas) {
+  for (const tw_device& device :
+       {plain(), neoverse_n1(), neoverse_v1(), neoverse_n2(), alder_lake(), zen4(), zen5()}) {
+    for (const size_t n : {1, 33, 256, 16384}) {
+      const TestPlan plan(device, n, 100);
+      ASSERT_EQ(plan.status, TW_OK) << device.name << ": " << tw_error_message();
+      for (const size_t m : {1, 2, 3, 4, 7, 8, 16, 31, 500}) {
+        tw_segment segments[TW_MAX_SEGMENTS];
+        size_t count = 0;
+        ASSERT_EQ(tw_plan_segments(plan.get(), m, segments, &count), TW_OK);
+        for (size_t i = 0; i < count; ++i) {
+          EXPECT_TRUE(tw_kernel_supported(segments[i].kernel, &device)) << device.name;
+          EXPECT_TRUE(tw_packer_supported(segments[i].lhs_packer, &device)) << device.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Plan, ForeignMachines) {
+  struct {
+    tw_device device;
+    const char* one;
+    const char* twelve;
+    const char* many;
+  } cases[] = {
+      {plain(), "1:scalar_1x8", "12:scalar_2x8", "64:scalar_2x8"},
+      {neoverse_n1(), "1:dotprod_1x16", "12:dotprod_4x8", "64:dotprod_4x8"},
+      {neoverse_v1(), "1:dotprod_1x16", "8:i8mm_8x8 4:i8mm_4x8", "64:i8mm_8x8"},
+      {neoverse_n2(), "1:sve2_4x1vl", "12:sve2_4x1vl", "64:sve2_4x1vl"},
+      {alder_lake(), "1:avx2_4x16", "12:avx2_4x16", "64:avx2_4x16"},
+      {zen4(), "1:vnni_1x32", "8:vnni_8x32 4:vnni_4x32", "64:vnni_8x32"},
+      {zen5(), "1:vnni_1x32", "8:vnni_8x32 4:vnni_4x32", "64:vnni_8x32"},
+  };
+  for (const auto& expected : cases) {
+    const TestPlan plan(expected.device, kN, kK);
+    ASSERT_EQ(plan.status, TW_OK) << expected.device.name;
+    EXPECT_EQ(plan.split(1), expected.one) << expected.device.name;
+    EXPECT_EQ(plan.split(12), expected.twelve) << expected.device.name;
+    EXPECT_EQ(plan.split(64), expected.many) << expected.device.name;
+  }
+}
+
+TEST(Plan, MixDecidesTheLayout) {
+  tw_matmul matmul = TestPlan::basic(64, 64);
+  const tw_mix decode[] = {{1, 1}};
+  matmul.mix = decode;
+  matmul.mix_count = 1;
+  const TestPlan one(neoverse_n2(), matmul);
+  EXPECT_EQ(one.split(1), "1:dotprod_1x16");
+  const tw_mix prefill[] = {{256, 1}};
+  matmul.mix = prefill;
+  const TestPlan many(neoverse_n2(), matmul);
+  EXPECT_EQ(many.split(256), "256:sve2_4x1vl");
+}
+
+TEST(Plan, LayoutAndKernelCanBeGiven) {
+  tw_matmul matmul = TestPlan::basic(kN, kK);
+  matmul.rhs_layout = 0x208;
+  const TestPlan scalar(zen4(), matmul);
+  ASSERT_EQ(scalar.status, TW_OK);
+  EXPECT_EQ(scalar.split(5), "4:scalar_2x8 1:scalar_1x8");
+  EXPECT_EQ(tw_plan_rhs_layout(scalar.get())->id, 0x208U);
+  matmul.rhs_layout = 0;
+  matmul.kernel = "vnni_8x32_again";  // never chosen by itself: the first of equals is
+  const TestPlan forced(zen4(), matmul);
+  ASSERT_EQ(forced.status, TW_OK);
+  EXPECT_EQ(forced.split(1), "1:vnni_8x32_again");
+  EXPECT_EQ(tw_plan_rhs_layout(nullptr), nullptr);
+}
+
+TEST(Plan, LimitedDeviceUsesThatIsa) {
+  tw_device device = zen4();
+  ASSERT_EQ(tw_device_limit(&device, "avx2"), TW_OK);
+  EXPECT_EQ(TestPlan(device, kN, kK).split(8), "8:avx2_4x16");
+  ASSERT_EQ(tw_device_limit(&device, "scalar"), TW_OK);
+  EXPECT_EQ(TestPlan(device, kN, kK).split(8), "8:scalar_2x8");
+}
+
+TEST(Plan, PrefetchIsOffWhenMemoryBound) {
+  const TestPlan plan(zen4(), kN, kK);
+  tw_tuning tuning{};
+  ASSERT_EQ(tw_plan_tuning(plan.get(), 1, &tuning), TW_OK);
+  EXPECT_EQ(tuning.rhs_prefetch, 0U);
+  ASSERT_EQ(tw_plan_tuning(plan.get(), 16, &tuning), TW_OK);
+  EXPECT_EQ(tuning.rhs_prefetch, 32U * (kK / 2 + 8));  // the next panel
+  EXPECT_EQ(tuning.n_block % 32, 0U);
+  const TestPlan shallow(zen4(), kN, 128);  // one pass: not closer than 16 KiB
+  ASSERT_EQ(tw_plan_tuning(shallow.get(), 4, &tuning), TW_OK);
+  EXPECT_EQ(tuning.rhs_prefetch, 16384U);
+  ASSERT_EQ(tw_plan_tuning(shallow.get(), 0, &tuning), TW_OK);
+}
+
+TEST(Plan, TuningOverrides) {
+  tw_matmul matmul = TestPlan::basic(1000, 64);
+  matmul.tuning = {100, 17, 4096};
+  const TestPlan plan(zen4(), matmul);
+  tw_tuning tuning{};
+  ASSERT_EQ(tw_plan_tuning(plan.get(), 64, &tuning), TW_OK);
+  EXPECT_EQ(tuning.n_block, 128U);
+  EXPECT_EQ(tuning.m_block, 16U);
+  EXPECT_EQ(tuning.rhs_prefetch, 4096U);
+  EXPECT_EQ(tw_run_slices(plan.get(), 64), 8U * 4U);
+  matmul.tuning = {SIZE_MAX, SIZE_MAX, TW_PREFETCH_OFF};
+  const TestPlan whole(zen4(), matmul);
+  ASSERT_EQ(tw_plan_tuning(whole.get(), 64, &tuning), TW_OK);
+  EXPECT_EQ(tuning.rhs_prefetch, 0U);
+  EXPECT_EQ(tw_run_slices(whole.get(), 64), 1U);
+}
+
+TEST(Plan, CoresGetSlices) {
+  const tw_device one = machine("one core", kVnni, 1);
+  const tw_device many = machine("many cores", kVnni, 64);
+  EXPECT_EQ(tw_run_slices(TestPlan(one, kN, kK).get(), 1), 10U);  // 7 panels fit a quarter of L2
+  EXPECT_EQ(tw_run_slices(TestPlan(many, kN, kK).get(), 1), 64U);
+}
+
+TEST(Plan, PackedLhsIsSharedWhenIdsAgree) {
+  const TestPlan q(zen4(), 2048, 512);
+  const TestPlan k(zen4(), 256, 512);
+  const TestPlan deeper(zen4(), 2048, 544);
+  EXPECT_EQ(tw_lhs_id(q.get(), 12), tw_lhs_id(k.get(), 12));
+  EXPECT_NE(tw_lhs_id(q.get(), 12), tw_lhs_id(q.get(), 13));
+  EXPECT_NE(tw_lhs_id(q.get(), 12), tw_lhs_id(deeper.get(), 12));
+  const TestPlan arm(neoverse_v1(), 2048, 512);
+  EXPECT_NE(tw_lhs_id(q.get(), 1), tw_lhs_id(TestPlan(alder_lake(), 2048, 512).get(), 1));
+  EXPECT_EQ(tw_lhs_id(nullptr, 1), 0U);
+}
+
+TEST(Plan, LogSaysWhatRuns) {
+  ::setenv("TILEWRIGHT_LOG", "1", 1);
+  ::testing::internal::CaptureStderr();
+  const TestPlan plan(zen4(), 64, 64);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  ::unsetenv("TILEWRIGHT_LOG");
+  EXPECT_NE(log.find("m=1 rows 0..0: vnni_1x32"), std::string::npos) << log;
+  EXPECT_NE(log.find("m=128 rows 0..127: vnni_8x32"), std::string::npos) << log;
+  ::testing::internal::CaptureStderr();
+  const TestPlan quiet(zen4(), 64, 64);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace tw::test
