@@ -1,0 +1,177 @@
+// Predicates, accumulator tiles and modes.
+#include <gtest/gtest.h>
+
+#include "helpers.h"
+
+namespace tw::test {
+namespace {
+
+constexpr int64_t tiles = static_cast<int64_t>(Mode::accumulator_tiles);
+constexpr int64_t stream = static_cast<int64_t>(Mode::streaming);
+
+/// Which lanes of ones reach memory: stores under the predicate that `make` makes.
+template <typename Make>
+std::vector<bool> active(const Isa& isa, int bits, VectorLength vl, const Make& make) {
+  Program program = written(isa, [&](Builder& b, Value, Value to) {
+    b.op(OpCode::store_pred, {make(b), to, b.op(OpCode::splat, {}, {.bits = 8, .imm = 1})},
+         {.bits = bits});
+  });
+  Memory memory;
+  Arguments arguments;
+  auto bytes = static_cast<size_t>(isa.vector_bytes.at(vl));
+  uint64_t dst = memory.add_unwritten("dst", bytes);
+  arguments.field[static_cast<size_t>(ArgField::lhs)] = dst;
+  arguments.field[static_cast<size_t>(ArgField::dst)] = dst;
+  run(program, arguments, memory, {.vl = vl});
+  std::vector<bool> lanes;
+  auto lane = static_cast<size_t>(bits) / 8;
+  for (size_t i = 0; i < bytes; i += lane) {
+    lanes.push_back(memory.written(dst)[i]);
+    for (size_t j = 1; j < lane; ++j) EXPECT_EQ(memory.written(dst)[i + j], lanes.back());
+  }
+  return lanes;
+}
+
+TEST(Predicates, MakingThem) {
+  for (int64_t vl : {1, 2, 4}) {
+    for (int bits : {8, 16, 32, 64}) {
+      auto lanes = static_cast<size_t>(128 / bits * vl);
+      EXPECT_EQ(active(scalable(), bits, {vl, 1},
+                       [&](Builder& b) { return b.op(OpCode::pred_all, {}, {.bits = bits}); }),
+                std::vector<bool>(lanes, true));
+      for (size_t n : {size_t{0}, size_t{1}, lanes - 1, lanes, lanes + 1}) {
+        std::vector<bool> expected(lanes, true);
+        for (size_t i = n; i < lanes; ++i) expected[i] = false;
+        EXPECT_EQ(active(scalable(), bits, {vl, 1},
+                         [&](Builder& b) {
+                           return b.op(OpCode::pred_first, {b.constant(static_cast<int64_t>(n))},
+                                       {.bits = bits});
+                         }),
+                  expected);
+      }
+    }
+  }
+  EXPECT_EQ(
+      active(fixed16(), 32, {},
+             [](Builder& b) { return b.op(OpCode::pred_first, {b.constant(-1)}, {.bits = 32}); }),
+      std::vector<bool>(4, true))
+      << "counts are unsigned";
+  EXPECT_EQ(
+      active(fixed16(), 32, {},
+             [](Builder& b) { return b.op(OpCode::pred_bits, {b.constant(0xF5)}, {.bits = 32}); }),
+      (std::vector<bool>{true, false, true, false}));
+}
+
+TEST(Predicates, LoadsTouchActiveLanesOnly) {
+  // 3 values of i32 exist; the fourth lane would read beyond them.
+  std::vector<int32_t> input = {5, 6, 7};
+  Bytes got = run_written(fixed16(), bytes_of(input), 16, [](Builder& b, Value from, Value to) {
+    Value three = b.op(OpCode::pred_first, {b.constant(3)}, {.bits = 32});
+    b.op(OpCode::store, {to, b.op(OpCode::load_pred, {three, from}, {.bits = 32})});
+  });
+  EXPECT_EQ(as<int32_t>(got), (std::vector<int32_t>{5, 6, 7, 0}));
+  EXPECT_NE(fault_of([&] {
+              run_written(fixed16(), bytes_of(input), 16, [](Builder& b, Value from, Value) {
+                Value all = b.op(OpCode::pred_all, {}, {.bits = 32}, "all");
+                b.op(OpCode::load_pred, {all, from}, {.bits = 32}, "x");
+              });
+            }).find("read of 4 bytes at lhs+12: the region has 12 bytes"),
+            std::string::npos);
+}
+
+/// A tile from two outer products of rows b and columns c, read row by row.
+void write_tile(Builder& b, Value from, Value to, Value rows, Value columns, int64_t svl) {
+  Value x = b.op(OpCode::load, {from});
+  Value y = b.op(OpCode::load, {from}, {.offset = {0, 0, 16}});
+  b.op(OpCode::mode_enter, {}, {.imm = tiles});
+  Value p = b.op(OpCode::pred_first, {rows}, {.bits = 8});
+  Value q = b.op(OpCode::pred_first, {columns}, {.bits = 8});
+  Value all = b.op(OpCode::pred_all, {}, {.bits = 8});
+  Value tile = b.op(OpCode::tile_zero);
+  tile = b.op(OpCode::outer_s8s8, {tile, x, y, all, all});
+  tile = b.op(OpCode::outer_s8s8, {tile, x, y, p, q});
+  for (int64_t row = 0; row < 4 * svl; ++row) {
+    Value line = b.op(OpCode::tile_row, {tile, b.constant(row)});
+    b.op(OpCode::store, {to, line}, {.offset = 16 * svl * row});
+  }
+  b.op(OpCode::mode_leave, {}, {.imm = tiles});
+}
+
+TEST(Tiles, OuterProducts) {
+  for (int64_t svl : {1, 2, 4}) {
+    auto n = static_cast<size_t>(4 * svl);
+    Bytes input = random_bytes(8 * n, 9);
+    size_t active_rows = n - 1;         // of the second product, in whole rows
+    size_t active_columns = 4 * n - 3;  // in bytes: the last column has one
+    Bytes got =
+        run_written(streaming(), input, 4 * n * n,
+                    [&](Builder& b, Value from, Value to) {
+                      write_tile(b, from, to, b.constant(static_cast<int64_t>(4 * active_rows)),
+                                 b.constant(static_cast<int64_t>(active_columns)), svl);
+                    },
+                    {1, svl});
+    std::vector<int8_t> codes = as<int8_t>(input);
+    std::vector<int32_t> expected;
+    for (size_t row = 0; row < n; ++row) {
+      for (size_t column = 0; column < n; ++column) {
+        int32_t sum = 0;
+        for (size_t j = 0; j < 4; ++j) {
+          int product = codes[4 * row + j] * codes[4 * n + 4 * column + j];
+          bool twice = row < active_rows && 4 * column + j < active_columns;
+          sum += twice ? 2 * product : product;
+        }
+        expected.push_back(sum);
+      }
+    }
+    EXPECT_EQ(as<int32_t>(got), expected) << "svl " << svl;
+  }
+}
+
+TEST(Tiles, NeedTheirModeAndTheirRows) {
+  auto run_tile = [](const std::function<void(Builder&)>& write) {
+    return fault_of([&] {
+      run_written(streaming(), {}, 0, [&](Builder& b, Value, Value) { write(b); }, {1, 2});
+    });
+  };
+  EXPECT_EQ(run_tile([](Builder& b) { b.op(OpCode::tile_zero, {}, {}, "t"); }),
+            "test: t = tile_zero(): needs mode accumulator_tiles");
+  auto row = [&](int64_t n) {
+    return run_tile([n](Builder& b) {
+      b.op(OpCode::mode_enter, {}, {.imm = tiles});
+      b.op(OpCode::tile_row, {b.op(OpCode::tile_zero, {}, {}, "t"), b.constant(n)}, {}, "x");
+      b.op(OpCode::mode_leave, {}, {.imm = tiles});
+    });
+  };
+  EXPECT_EQ(row(7), "no fault");
+  EXPECT_EQ(row(8), "test: x = tile_row(t, v4): row 8 of a tile with 8 rows");
+  EXPECT_EQ(run_tile([](Builder& b) {
+              b.op(OpCode::mode_enter, {}, {.imm = tiles});
+              Value t = b.op(OpCode::tile_zero, {}, {}, "t");
+              b.op(OpCode::mode_leave, {}, {.imm = tiles});
+              b.op(OpCode::tile_row, {t, b.constant(0)}, {}, "x");
+            }),
+            "test: x = tile_row(t, v4): needs mode accumulator_tiles");
+  EXPECT_EQ(run_tile([](Builder& b) {
+              b.op(OpCode::mode_enter, {}, {.imm = tiles});
+              Value t = b.op(OpCode::tile_zero, {}, {}, "t");
+              b.op(OpCode::tile_row, {t, b.constant(0)}, {.bytes = 16}, "x");
+              b.op(OpCode::mode_leave, {}, {.imm = tiles});
+            }),
+            "test: x:16 = tile_row(t, v4): a vector of 16 bytes, a tile's rows have 32");
+}
+
+TEST(Modes, StreamingLosesVectors) {
+  auto bytes = [](bool enter) {
+    return run_written(streaming(), {}, 16, [&](Builder& b, Value, Value to) {
+      Value x = b.op(OpCode::zero);
+      if (enter) b.op(OpCode::mode_enter, {}, {.imm = stream});
+      b.op(OpCode::store, {to, x});
+      if (enter) b.op(OpCode::mode_leave, {}, {.imm = stream});
+    });
+  };
+  EXPECT_EQ(bytes(false), Bytes(16));
+  EXPECT_NE(bytes(true), Bytes(16));
+}
+
+}  // namespace
+}  // namespace tw::test
