@@ -1,6 +1,7 @@
 /* The optional 64-byte header of packed weights in files (layout: tilewright.h). */
 #include "internal.h"
 
+static const unsigned char magic[4] = {'T', 'W', 'P', 'K'};
 enum { VERSION = 1 };
 enum { AT_VERSION = 4, AT_LAYOUT = 8, AT_N = 16, AT_K = 24, AT_BLOCK = 32, AT_VECTOR = 36 };
 enum { AT_BYTES = 40, AT_CHECKSUM = 48, AT_OWN_CHECKSUM = 56 };
@@ -54,7 +55,7 @@ tw_status tw_container_write(const tw_plan* plan, const void* rhs, size_t rhs_by
       check_buffers("tw_container_write", plan, rhs, rhs_bytes, header, header_bytes);
   if (status != TW_OK) return status;
   unsigned char* at = header;
-  memcpy(at, "TWPK", 4);
+  memcpy(at, magic, sizeof magic);
   put(at + AT_VERSION, VERSION, 4);
   put(at + AT_LAYOUT, plan->rhs->id, 8);
   put(at + AT_N, plan->n, 8);
@@ -77,7 +78,7 @@ tw_status tw_container_read(const void* header, size_t header_bytes, tw_containe
                    header_bytes, TW_CONTAINER_BYTES);
   }
   const unsigned char* at = header;
-  if (memcmp(at, "TWPK", 4) != 0) {
+  if (memcmp(at, magic, sizeof magic) != 0) {
     return tw_fail(TW_MISMATCH,
                    "container: header starts with %02x %02x %02x %02x, not with the "
                    "magic \"TWPK\"",
@@ -112,7 +113,7 @@ tw_status tw_container_check(const tw_plan* plan, const void* header, size_t hea
   tw_status status =
       check_buffers("tw_container_check", plan, rhs, rhs_bytes, header, header_bytes);
   if (status != TW_OK) return status;
-  tw_container found;
+  tw_container found = {0};
   status = tw_container_read(header, header_bytes, &found);
   if (status != TW_OK) return status;
   if (found.layout != plan->rhs->id) {

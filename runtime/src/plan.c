@@ -76,7 +76,7 @@ static tw_status nothing_runs(const tw_registry* registry, const tw_device* devi
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
     tw_append_word(&families, kernel->family);
-    if (strcmp(kernel->family, matmul->family) != 0) continue;
+    if (strcmp(kernel->family, matmul->family) != 0 || kernel->rhs == NULL) continue;
     if (matmul->kernel != NULL && strcmp(matmul->kernel, kernel->name) == 0) named = kernel;
     char id[24];
     snprintf(id, sizeof id, "0x%016llx", (unsigned long long)kernel->rhs->id);

@@ -67,7 +67,7 @@ static size_t cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
 
 /* Half of the L2 cache is for the packed LHS. */
 static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
-  if (rows->m == 0) return 0;
+  if (rows->count == 0) return 0;
   size_t block = plan->tuning.m_block;
   if (block == 0) {
     const size_t row_bytes = tw_divide_up(rows->lhs_bytes, rows->m);
@@ -112,7 +112,7 @@ tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
  * the loads. Else one pass over the weights prefetches far ahead, and several tile rows prefetch
  * the next panel while they use this one. */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
-  if (plan->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->m == 0) return 0;
+  if (plan->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->count == 0) return 0;
   if (plan->tuning.rhs_prefetch != 0) return plan->tuning.rhs_prefetch;
   const tw_kernel* kernel = rows->segments[0].kernel;
   const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
