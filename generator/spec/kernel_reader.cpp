@@ -13,7 +13,7 @@ constexpr int64_t most_rows = 256;
 constexpr int64_t most_columns = 4096;
 constexpr int64_t most_k = 4096;
 constexpr int64_t most_accumulators = 64;
-constexpr size_t most_variants = 100000;
+constexpr size_t most_variants = 10000;
 
 int64_t count_up_to(const YamlNode& node, int64_t most) {
   const int64_t value = node.positive();

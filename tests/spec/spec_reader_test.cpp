@@ -217,6 +217,17 @@ TEST_F(SpecReader, RefusesDuplicates) {
             "s.yaml:6:47: '4' stands twice in the list");
 }
 
+TEST_F(SpecReader, RefusesMoreVariantsThanAnybodyWants) {
+  std::string unrolls;
+  std::string accumulators;
+  for (int i = 1; i <= 128; ++i) unrolls += std::to_string(32 * i) + ", ";
+  for (int i = 1; i <= 64; ++i) accumulators += std::to_string(i) + ", ";
+  EXPECT_EQ(
+      kernel_error("isa: wide, technique: dot, tile: {m: [1, 2], n: 16}, knobs: {unroll_k: [" +
+                   unrolls + "], accumulators: [" + accumulators + "]}"),
+      "s.yaml:6:5: the lists multiply to too many variants");
+}
+
 TEST_F(SpecReader, RefusesAnUnreadableFile) {
   EXPECT_EQ(folder.error([&] { read_spec(folder.path() / "none.yaml", isas); }),
             "none.yaml:1:1: the file cannot be read");
