@@ -60,7 +60,8 @@ std::string format_row_text(const std::string& text, const RowTextValues& values
 
 std::vector<Placeholder> placeholders(const std::string& text) {
   std::vector<Placeholder> found;
-  walk(text, [](char) {}, [&](const Placeholder& p) { found.push_back(p); });
+  walk(
+      text, [](char) {}, [&](const Placeholder& p) { found.push_back(p); });
   return found;
 }
 
