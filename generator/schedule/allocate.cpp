@@ -1,0 +1,120 @@
+#include "schedule/allocate.h"
+
+#include <fmt/format.h>
+
+#include "schedule/color.h"
+#include "schedule/park.h"
+#include "schedule/rows.h"
+#include "schedule/webs.h"
+
+namespace tw {
+namespace {
+
+std::string_view name(Kind kind) {
+  switch (kind) {
+    case Kind::scalar:
+      return "scalar";
+    case Kind::vector:
+      return "vector";
+    case Kind::predicate:
+      return "predicate";
+    case Kind::tile:
+      break;
+  }
+  return "tile";
+}
+
+void add_counters(Program& program, Region& region) {
+  for (Node& node : region.nodes) {
+    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      (*loop)->counter = program.add_value({Kind::scalar, 8}, (*loop)->label + "_left");
+      add_counters(program, (*loop)->body);
+    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
+      add_counters(program, (*branch)->then_body);
+      add_counters(program, (*branch)->else_body);
+    }
+  }
+}
+
+/// First position at which most webs of `file` live; `most` of them.
+int fullest(const Webs& webs, int file, int& most) {
+  std::vector<int> change(static_cast<size_t>(webs.live.end) + 2, 0);
+  for (size_t w = 0; w < webs.webs.size(); ++w) {
+    if (webs.of[w] != static_cast<int>(w) || webs.webs[w].file != file) continue;
+    for (const Interval& i : webs.webs[w].live) {
+      ++change[static_cast<size_t>(i.begin)];
+      --change[static_cast<size_t>(i.end)];
+    }
+  }
+  int now = 0;
+  int where = 0;
+  most = 0;
+  for (size_t i = 0; i < change.size(); ++i) {
+    now += change[i];
+    if (now > most) {
+      most = now;
+      where = static_cast<int>(i);
+    }
+  }
+  return where;
+}
+
+[[noreturn]] void fail(const Program& program, Kind kind) {
+  const Pressure p = pressure(program, kind);
+  std::string message = sum(p, program.isa->name, std::string(name(kind)));
+  if (p.most <= p.available) message += ", but not in the order that its register lists need";
+  throw AllocationError(message, p);
+}
+
+class Allocator {
+ public:
+  explicit Allocator(Program& program) : program_(program), isa_(*program.isa) {}
+
+  void run() {
+    if (const Pressure p = vector_pressure(program_); p.most > p.available) {
+      fail(program_, Kind::vector);
+    }
+    add_counters(program_, program_.body);
+    while (!attempt()) {
+    }
+  }
+
+ private:
+  /// One round: gathers, colours, writes the registers down. False after it parked a scalar.
+  bool attempt() {
+    const Webs webs = gather_webs(program_);
+    std::vector<int> registers(program_.values.size(), -1);
+    for (int file = 0; file < static_cast<int>(isa_.files.size()); ++file) {
+      const Kind kind = isa_.files[static_cast<size_t>(file)].kind;
+      int most = 0;
+      const int where = fullest(webs, file, most);
+      if (most == 0) continue;
+      if (most > isa_.files[static_cast<size_t>(file)].count()) return park(webs, kind, where);
+      const Coloring colors = color(webs, isa_, file);
+      if (colors.failed >= 0) {
+        return park(webs, kind,
+                    webs.webs[static_cast<size_t>(colors.failed)].live.front().begin);
+      }
+      for (size_t v = 0; v < registers.size(); ++v) {
+        const auto web = static_cast<size_t>(webs.of[v]);
+        if (webs.webs[web].file == file) registers[v] = colors.registers[web];
+      }
+    }
+    program_.registers = std::move(registers);
+    return true;
+  }
+
+  bool park(const Webs& webs, Kind kind, int position) {
+    if (kind != Kind::scalar || !park_scalar(program_, webs.live, position)) fail(program_, kind);
+    return false;
+  }
+
+  Program& program_;
+  const Isa& isa_;
+};
+
+}  // namespace
+
+void allocate(Program& program) { Allocator(program).run(); }
+
+}  // namespace tw

@@ -1,0 +1,139 @@
+#include "schedule/effects.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "schedule/rows.h"
+
+namespace tw {
+namespace {
+
+constexpr Value frame_base = -2;  // the function's own frame, as a base of accesses
+
+/// Index of the pointer among the arguments of a memory operation: its first scalar.
+size_t pointer_argument(OpCode code) { return info(code).args.find('s'); }
+
+Length vector_length(const Program& program, Value v) {
+  return v == no_value ? program.isa->vector_bytes : program.type(v).bytes;
+}
+
+/// Bytes that `code` touches; `vector` is the vector it loads or stores (no_value: inside a row).
+Length access_size(const Program& program, OpCode code, int bits, Value vector) {
+  switch (code) {
+    case OpCode::load_dup:
+    case OpCode::load_lane:
+    case OpCode::store_lane:
+      return bits / 8;
+    case OpCode::load_i64:
+    case OpCode::store_i64:
+    case OpCode::frame_load:
+    case OpCode::frame_store:
+      return 8;
+    default:
+      return vector_length(program, vector);
+  }
+}
+
+void add_plain(const Program& program, const Op& op, Effects& effects) {
+  const bool writes = writes_memory(op.code);
+  if (!writes && !reads_memory(op.code)) return;
+  Access access{writes, no_value, op.offset, 0};
+  if (op.code == OpCode::frame_load || op.code == OpCode::frame_store) {
+    access.base = frame_base;
+    access.offset = op.imm * 8;
+  } else {
+    access.base = op.args[pointer_argument(op.code)];
+  }
+  const Value vector = writes ? op.args.back() : op.results.front();
+  access.size = access_size(program, op.code, op.bits, vector);
+  effects.accesses.push_back(access);
+}
+
+void add_node(const Program& program, const Op& op, const MeansNode& node, Effects& effects) {
+  const bool writes = writes_memory(node.code);
+  if (!writes && !reads_memory(node.code)) return;
+  auto value = [&](const MeansArg& arg) {
+    const int at = argument_index(*op.row, arg.operand);
+    return at < 0 ? no_value : op.args[static_cast<size_t>(at)];
+  };
+  Access access{writes, value(node.args[pointer_argument(node.code)]), node.offset, 0};
+  if (!node.offset_name.empty()) access.offset += immediate(op, node.offset_name);
+  Value vector = no_value;
+  if (writes) {
+    vector = value(node.args.back());
+  } else if (const int at = result_index(*op.row, node.result); at >= 0) {
+    vector = op.results[static_cast<size_t>(at)];
+  }
+  access.size = access_size(program, node.code, node.bits, vector);
+  effects.accesses.push_back(access);
+}
+
+bool changes_mode(OpCode code) { return code == OpCode::mode_enter || code == OpCode::mode_leave; }
+
+bool overlap(const Access& a, const Access& b) {
+  if (a.base != b.base || a.base == no_value) {
+    return a.base != frame_base && b.base != frame_base;
+  }
+  const bool fixed = a.offset.is_fixed() && a.size.is_fixed() && b.offset.is_fixed() &&
+                     b.size.is_fixed();
+  if (!fixed) return true;
+  return a.offset.fixed < b.offset.fixed + b.size.fixed &&
+         b.offset.fixed < a.offset.fixed + a.size.fixed;
+}
+
+}  // namespace
+
+bool Effects::writes() const {
+  return std::any_of(accesses.begin(), accesses.end(), [](const Access& a) { return a.writes; });
+}
+
+Effects effects(const Program& program, const Op& op) {
+  Effects effects;
+  if (op.row == nullptr) {
+    effects.barrier = changes_mode(op.code);
+    add_plain(program, op, effects);
+    return effects;
+  }
+  for (const MeansNode& node : op.row->means) {
+    effects.barrier = effects.barrier || changes_mode(node.code);
+    add_node(program, op, node, effects);
+  }
+  return effects;
+}
+
+bool conflict(const Effects& a, const Effects& b) {
+  if (a.barrier || b.barrier) return true;
+  for (const Access& x : a.accesses) {
+    for (const Access& y : b.accesses) {
+      if ((x.writes || y.writes) && overlap(x, y)) return true;
+    }
+  }
+  return false;
+}
+
+Dependences dependences(const Program& program, std::span<const Op* const> ops) {
+  Dependences graph{std::vector<std::vector<int>>(ops.size()),
+                    std::vector<std::vector<int>>(ops.size())};
+  auto edge = [&](int from, int to) {
+    graph.before[static_cast<size_t>(to)].push_back(from);
+    graph.after[static_cast<size_t>(from)].push_back(to);
+  };
+  std::unordered_map<Value, int> defined;
+  std::vector<std::pair<int, Effects>> with_effects;
+  for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+    const Op& op = *ops[static_cast<size_t>(i)];
+    for (Value v : op.args) {
+      if (auto at = defined.find(v); at != defined.end()) edge(at->second, i);
+    }
+    for (Value v : op.results) defined[v] = i;
+    Effects own = effects(program, op);
+    if (own.none() && !own.barrier) continue;
+    for (const auto& [earlier, its] : with_effects) {
+      if (conflict(its, own)) edge(earlier, i);
+    }
+    with_effects.emplace_back(i, std::move(own));
+  }
+  return graph;
+}
+
+}  // namespace tw

@@ -1,0 +1,73 @@
+#include "schedule/insert.h"
+
+#include <algorithm>
+
+namespace tw {
+namespace {
+
+void append(std::vector<Node>& nodes, std::unordered_map<const void*, std::vector<Op>>& from,
+            const void* key) {
+  const auto at = from.find(key);
+  if (at == from.end()) return;
+  for (Op& op : at->second) nodes.emplace_back(std::move(op));
+}
+
+const void* address(const Node& node) {
+  if (const auto* op = std::get_if<Op>(&node)) return op;
+  if (const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) return loop->get();
+  return std::get<std::unique_ptr<If>>(node).get();
+}
+
+void insert(Region& region, Insertions& insertions, const void* loop) {
+  std::vector<Node> nodes;
+  nodes.reserve(region.nodes.size());
+  append(nodes, insertions.body_begin, loop);
+  for (Node& node : region.nodes) {
+    const void* key = address(node);
+    append(nodes, insertions.before, key);
+    if (auto* inner = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      insert((*inner)->body, insertions, key);
+    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
+      insert((*branch)->then_body, insertions, nullptr);
+      insert((*branch)->else_body, insertions, nullptr);
+    }
+    nodes.push_back(std::move(node));
+    append(nodes, insertions.after, key);
+  }
+  append(nodes, insertions.body_end, loop);
+  region.nodes = std::move(nodes);
+}
+
+}  // namespace
+
+void insert(Program& program, Insertions insertions) {
+  insert(program.body, insertions, nullptr);
+  std::vector<Node> nodes;
+  for (Op& op : insertions.program_begin) nodes.emplace_back(std::move(op));
+  std::move(program.body.nodes.begin(), program.body.nodes.end(), std::back_inserter(nodes));
+  program.body.nodes = std::move(nodes);
+}
+
+void replace_uses(Region& region, Value from, Value to) {
+  auto all = [&](std::vector<Value>& values) {
+    std::replace(values.begin(), values.end(), from, to);
+  };
+  for (Node& node : region.nodes) {
+    if (auto* op = std::get_if<Op>(&node)) {
+      all(op->args);
+    } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      if ((*loop)->count == from) (*loop)->count = to;
+      all((*loop)->inits);
+      all((*loop)->yields);
+      replace_uses((*loop)->body, from, to);
+    } else {
+      If& branch = *std::get<std::unique_ptr<If>>(node);
+      if (branch.a == from) branch.a = to;
+      if (branch.b == from) branch.b = to;
+      replace_uses(branch.then_body, from, to);
+      replace_uses(branch.else_body, from, to);
+    }
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,177 @@
+#include "schedule/match.h"
+
+#include <algorithm>
+
+#include "schedule/rows.h"
+
+namespace tw {
+namespace {
+
+bool commutes(OpCode code) {
+  switch (code) {
+    case OpCode::iadd:
+    case OpCode::imul:
+    case OpCode::imin:
+    case OpCode::add:
+    case OpCode::mul:
+    case OpCode::and_:
+    case OpCode::or_:
+    case OpCode::xor_:
+    case OpCode::fadd:
+    case OpCode::fmul:
+    case OpCode::fma:  // its factors
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool fits(const Immediate& field, Length value) {
+  const int symbols = (value.fixed != 0) + (value.vl != 0) + (value.svl != 0);
+  return symbols <= 1 && field.fits(value.fixed + value.vl + value.svl);
+}
+
+/// Is the row made for vectors as long as those of `op`?
+bool length_fits(const Program& program, const Row& row, const Op& op) {
+  const Length own = row.bytes == Length{} ? program.isa->vector_bytes : row.bytes;
+  Length longest;
+  bool any = false;
+  auto see = [&](Value v) {
+    const Type& type = program.type(v);
+    if (type.kind == Kind::predicate && info(op.code).args.find('v') == std::string_view::npos &&
+        !any) {
+      longest = type.bytes * std::max(op.bits / 8, 1);
+      any = true;
+    }
+    if (type.kind != Kind::vector) return;
+    if (!any || type.bytes.at({}) > longest.at({})) longest = type.bytes;
+    any = true;
+  };
+  for (Value v : op.results) see(v);
+  for (Value v : op.args) see(v);
+  return !any || longest == own;
+}
+
+class Matcher {
+ public:
+  Matcher(const Block& block, Match& found) : block_(block), found_(found) {}
+
+  bool node(int n, int at) {
+    const Row& row = *found_.row;
+    const MeansNode& means = row.means[static_cast<size_t>(n)];
+    const Op& op = *block_.ops[static_cast<size_t>(at)];
+    if (block_.taken[static_cast<size_t>(at)] || op.row != nullptr || op.code != means.code ||
+        op.bits != means.bits) {
+      return false;
+    }
+    if (std::find(found_.nodes.begin(), found_.nodes.end(), at) != found_.nodes.end()) return false;
+    if (!length_fits(*block_.program, row, op)) return false;
+    if (!attribute(means.offset_name, op.offset, means.offset)) return false;
+    if (!attribute(means.imm_name, op.imm, means.imm)) return false;
+    if (!means.result.empty() && !bind(means.result, op.results[0])) return false;
+    found_.nodes[static_cast<size_t>(n)] = at;
+    return arguments(means, op);
+  }
+
+ private:
+  bool attribute(const std::string& name, Length value, Length literal) {
+    if (name.empty()) {
+      ++found_.literals;
+      return value == literal;
+    }
+    const std::vector<Immediate>& fields = found_.row->immediates;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name != name) continue;
+      const Length rest = value - literal;
+      if (found_.immediate_set[i]) return found_.immediates[i] == rest;
+      found_.immediates[i] = rest;
+      found_.immediate_set[i] = 1;
+      return fits(fields[i], rest);
+    }
+    return false;
+  }
+
+  bool bind(const std::string& name, Value v) {
+    const std::vector<Operand>& operands = found_.row->operands;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].name != name) continue;
+      if (found_.operands[i] != no_value) return found_.operands[i] == v;
+      found_.operands[i] = v;
+      return true;
+    }
+    return false;
+  }
+
+  bool argument(const MeansArg& arg, Value v) {
+    if (arg.node < 0) return bind(arg.operand, v);
+    if ((*block_.uses)[static_cast<size_t>(v)] != 1) return false;
+    const auto at = block_.definition.find(v);
+    return at != block_.definition.end() && node(arg.node, at->second);
+  }
+
+  bool arguments(const MeansNode& means, const Op& op) {
+    auto all = [&](size_t first, size_t second) {
+      for (size_t i = 0; i < op.args.size(); ++i) {
+        const size_t from = i == 0 ? first : i == 1 ? second : i;
+        if (!argument(means.args[i], op.args[from])) return false;
+      }
+      return true;
+    };
+    if (!commutes(op.code)) return all(0, 1);
+    const Match before = found_;
+    if (all(0, 1)) return true;
+    found_ = before;
+    return all(1, 0);
+  }
+
+  const Block& block_;
+  Match& found_;
+};
+
+/// The first operation before `last` that could be root `n`, now that other roots are bound.
+bool other_root(const Block& block, int n, int last, Match& found) {
+  const auto list = block.by_code.find(found.row->means[static_cast<size_t>(n)].code);
+  if (list == block.by_code.end()) return false;
+  for (auto at = list->second.rbegin(); at != list->second.rend(); ++at) {
+    if (*at >= last || block.taken[static_cast<size_t>(*at)]) continue;
+    Match attempt = found;
+    if (!Matcher(block, attempt).node(n, *at)) continue;
+    found = std::move(attempt);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<int> roots(const Row& row) {
+  std::vector<char> inner(row.means.size(), 0);
+  for (const MeansNode& node : row.means) {
+    for (const MeansArg& arg : node.args) {
+      if (arg.node >= 0) inner[static_cast<size_t>(arg.node)] = 1;
+    }
+  }
+  std::vector<int> found;
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (!inner[i]) found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+bool match(const Block& block, const Row& row, int root, int at, Match& found) {
+  found = {};
+  found.row = &row;
+  found.operands.assign(row.operands.size(), no_value);
+  found.immediates.assign(row.immediates.size(), Length{});
+  found.immediate_set.assign(row.immediates.size(), 0);
+  found.nodes.assign(row.means.size(), -1);
+  if (!Matcher(block, found).node(root, at)) return false;
+  if (row.means.size() == 1) return true;
+  for (int other : roots(row)) {
+    if (other == root || found.nodes[static_cast<size_t>(other)] >= 0) continue;
+    if (!other_root(block, other, at, found)) return false;
+  }
+  return true;
+}
+
+}  // namespace tw

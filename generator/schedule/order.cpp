@@ -1,0 +1,249 @@
+#include "schedule/order.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "schedule/effects.h"
+#include "schedule/liveness.h"
+
+namespace tw {
+namespace {
+
+constexpr size_t kinds = 4;
+using Counts = std::array<int, kinds>;
+
+size_t index(Kind kind) { return static_cast<size_t>(kind); }
+
+/// A straight-line stretch with values renumbered from 0, so that orders are tried cheaply.
+struct Stretch {
+  struct Item {
+    std::vector<int> results, args;  ///< args without repeats
+  };
+  std::vector<Item> items;
+  Dependences graph;
+  std::vector<size_t> kind;    ///< per value
+  std::vector<char> comes_in;  ///< defined before the stretch
+  std::vector<char> goes_out;  ///< used after it
+  Counts through{};            ///< values that live through and are not used
+};
+
+struct Cost {
+  int excess = 0;  ///< registers that do not exist
+  int most = 0;    ///< vector registers
+  friend auto operator<=>(const Cost&, const Cost&) = default;
+};
+
+Counts available(const Isa& isa) {
+  Counts counts{};
+  for (const RegisterFile& file : isa.files) counts[index(file.kind)] += file.count();
+  return counts;
+}
+
+Cost cost(const Stretch& stretch, const std::vector<int>& order, const Counts& available) {
+  std::vector<int> uses(stretch.kind.size(), 0);
+  for (const Stretch::Item& item : stretch.items) {
+    for (int v : item.args) ++uses[static_cast<size_t>(v)];
+  }
+  Counts now = stretch.through;
+  for (size_t v = 0; v < stretch.kind.size(); ++v) now[stretch.kind[v]] += stretch.comes_in[v];
+  Counts most = now;
+  for (int i : order) {
+    const Stretch::Item& item = stretch.items[static_cast<size_t>(i)];
+    for (int v : item.args) {
+      const auto at = static_cast<size_t>(v);
+      if (--uses[at] == 0 && !stretch.goes_out[at]) --now[stretch.kind[at]];
+    }
+    for (int v : item.results) ++now[stretch.kind[static_cast<size_t>(v)]];
+    for (size_t k = 0; k < kinds; ++k) most[k] = std::max(most[k], now[k]);
+    for (int v : item.results) {
+      const auto at = static_cast<size_t>(v);
+      if (uses[at] == 0 && !stretch.goes_out[at]) --now[stretch.kind[at]];
+    }
+  }
+  Cost cost{0, most[index(Kind::vector)]};
+  for (size_t k = 0; k < kinds; ++k) cost.excess += std::max(0, most[k] - available[k]);
+  return cost;
+}
+
+/// From the first operation on: of those that could come next, the one after which fewest values
+/// live; the earliest among equals.
+std::vector<int> forward(const Stretch& stretch) {
+  const size_t n = stretch.items.size();
+  std::vector<int> uses(stretch.kind.size(), 0);
+  std::vector<size_t> waits(n);
+  for (size_t i = 0; i < n; ++i) {
+    for (int v : stretch.items[i].args) ++uses[static_cast<size_t>(v)];
+    waits[i] = stretch.graph.before[i].size();
+  }
+  std::vector<int> ready, order;
+  for (size_t i = 0; i < n; ++i) {
+    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  auto change = [&](int i) {
+    const Stretch::Item& item = stretch.items[static_cast<size_t>(i)];
+    int delta = static_cast<int>(item.results.size());
+    for (int v : item.args) {
+      const auto at = static_cast<size_t>(v);
+      delta -= uses[at] == 1 && !stretch.goes_out[at];
+    }
+    return delta;
+  };
+  while (!ready.empty()) {
+    auto best = ready.begin();
+    int best_change = change(*best);
+    for (auto it = ready.begin() + 1; it != ready.end(); ++it) {
+      const int its = change(*it);
+      if (its < best_change || (its == best_change && *it < *best)) {
+        best = it;
+        best_change = its;
+      }
+    }
+    const int chosen = *best;
+    ready.erase(best);
+    order.push_back(chosen);
+    for (int v : stretch.items[static_cast<size_t>(chosen)].args) --uses[static_cast<size_t>(v)];
+    for (int next : stretch.graph.after[static_cast<size_t>(chosen)]) {
+      if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
+    }
+  }
+  return order;
+}
+
+/// From the last operation back: of those that could come last, the one before which fewest values
+/// live; the latest among equals.
+std::vector<int> backward(const Stretch& stretch) {
+  const size_t n = stretch.items.size();
+  std::vector<char> lives = stretch.goes_out;
+  std::vector<size_t> waits(n);
+  std::vector<int> ready, order;
+  for (size_t i = 0; i < n; ++i) {
+    waits[i] = stretch.graph.after[i].size();
+    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  auto change = [&](int i) {
+    const Stretch::Item& item = stretch.items[static_cast<size_t>(i)];
+    int delta = 0;
+    for (int v : item.args) delta += !lives[static_cast<size_t>(v)];
+    for (int v : item.results) delta -= lives[static_cast<size_t>(v)];
+    return delta;
+  };
+  while (!ready.empty()) {
+    auto best = ready.begin();
+    int best_change = change(*best);
+    for (auto it = ready.begin() + 1; it != ready.end(); ++it) {
+      const int its = change(*it);
+      if (its < best_change || (its == best_change && *it > *best)) {
+        best = it;
+        best_change = its;
+      }
+    }
+    const int chosen = *best;
+    ready.erase(best);
+    order.push_back(chosen);
+    const Stretch::Item& item = stretch.items[static_cast<size_t>(chosen)];
+    for (int v : item.results) lives[static_cast<size_t>(v)] = 0;
+    for (int v : item.args) lives[static_cast<size_t>(v)] = 1;
+    for (int next : stretch.graph.before[static_cast<size_t>(chosen)]) {
+      if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+class Orderer {
+ public:
+  explicit Orderer(Program& program)
+      : program_(program), live_(liveness(program)), available_(available(*program.isa)) {}
+
+  void order(Region& region) {
+    for (size_t i = 0; i < region.nodes.size();) {
+      size_t end = i;
+      while (end < region.nodes.size() && std::holds_alternative<Op>(region.nodes[end])) ++end;
+      if (end - i > 2) order(region, i, end);
+      if (end < region.nodes.size()) inside(region.nodes[end]);
+      i = end + 1;
+    }
+  }
+
+ private:
+  void inside(Node& node) {
+    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      order((*loop)->body);
+    } else {
+      If& branch = *std::get<std::unique_ptr<If>>(node);
+      order(branch.then_body);
+      order(branch.else_body);
+    }
+  }
+
+  Stretch stretch(std::span<const Op* const> ops) {
+    Stretch s;
+    s.graph = dependences(program_, ops);
+    const int after = live_.position.at(ops.back()) + 2;
+    const int first = live_.position.at(ops.front());
+    std::unordered_map<Value, int> local;
+    auto number = [&](Value v, bool defined_here) {
+      auto [at, is_new] = local.try_emplace(v, static_cast<int>(s.kind.size()));
+      if (is_new) {
+        s.kind.push_back(index(program_.type(v).kind));
+        s.comes_in.push_back(!defined_here);
+        s.goes_out.push_back(lives_after(v, after));
+      }
+      return at->second;
+    };
+    for (const Op* op : ops) {
+      Stretch::Item item;
+      for (Value v : op->args) {
+        const int at = number(v, false);
+        if (std::find(item.args.begin(), item.args.end(), at) == item.args.end()) {
+          item.args.push_back(at);
+        }
+      }
+      for (Value v : op->results) item.results.push_back(number(v, true));
+      s.items.push_back(std::move(item));
+    }
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      if (!local.contains(static_cast<Value>(v)) && covers(live_.of[v], first)) {
+        ++s.through[index(program_.values[v].type.kind)];
+      }
+    }
+    return s;
+  }
+
+  /// The stretch's end may be that of a region whose yields are read right there.
+  bool lives_after(Value v, int after) const {
+    return covers(live_.of[static_cast<size_t>(v)], after);
+  }
+
+  void order(Region& region, size_t begin, size_t end) {
+    std::vector<const Op*> ops;
+    for (size_t i = begin; i < end; ++i) ops.push_back(&std::get<Op>(region.nodes[i]));
+    const Stretch s = stretch(ops);
+    std::vector<int> best(ops.size());
+    for (size_t i = 0; i < best.size(); ++i) best[i] = static_cast<int>(i);
+    Cost best_cost = cost(s, best, available_);
+    if (best_cost.excess == 0) return;
+    for (std::vector<int> other : {forward(s), backward(s)}) {
+      const Cost its = cost(s, other, available_);
+      if (its < best_cost) {
+        best_cost = its;
+        best = std::move(other);
+      }
+    }
+    std::vector<Node> sorted;
+    for (int i : best) sorted.push_back(std::move(region.nodes[begin + static_cast<size_t>(i)]));
+    std::move(sorted.begin(), sorted.end(), region.nodes.begin() + static_cast<long>(begin));
+  }
+
+  Program& program_;
+  Liveness live_;
+  Counts available_;
+};
+
+}  // namespace
+
+void order(Program& program) { Orderer(program).order(program.body); }
+
+}  // namespace tw

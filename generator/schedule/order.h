@@ -1,0 +1,13 @@
+// Ordering for least register pressure; serves both printers.
+#pragma once
+
+#include "ir/program.h"
+
+namespace tw {
+
+/// Reorders operations within straight-line stretches that need more registers than exist, by
+/// greedy list scheduling from both ends. Data and memory dependences hold. A stretch that fits,
+/// or for which nothing better is found, keeps the order in which it came.
+void order(Program& program);
+
+}  // namespace tw

@@ -1,0 +1,14 @@
+// Scalars that wait in the function's frame while others need the registers.
+#pragma once
+
+#include "ir/program.h"
+#include "schedule/liveness.h"
+
+namespace tw {
+
+/// Parks one scalar that lives at `position` without being needed there: it is stored after its
+/// definition and loaded before each use. Takes the one that is not needed for longest, none that a
+/// hot loop touches. False when there is none.
+bool park_scalar(Program& program, const Liveness& live, int position);
+
+}  // namespace tw

@@ -1,0 +1,67 @@
+#include "schedule/pressure.h"
+
+#include <fmt/format.h>
+
+#include "schedule/liveness.h"
+
+namespace tw {
+
+Pressure pressure(const Program& program, Kind kind) {
+  const Liveness live = liveness(program);
+  std::vector<int> change(static_cast<size_t>(live.end) + 1, 0);
+  for (size_t v = 0; v < program.values.size(); ++v) {
+    if (program.values[v].type.kind != kind) continue;
+    for (const Interval& interval : live.of[v]) {
+      ++change[static_cast<size_t>(interval.begin)];
+      --change[static_cast<size_t>(interval.end)];
+    }
+  }
+  Pressure found;
+  int now = 0;
+  int where = 0;
+  for (size_t i = 0; i < change.size(); ++i) {
+    now += change[i];
+    if (now > found.most) {
+      found.most = now;
+      where = static_cast<int>(i);
+    }
+  }
+  for (size_t v = 0; v < program.values.size(); ++v) {
+    const ValueInfo& value = program.values[v];
+    if (value.type.kind != kind || !covers(live.of[v], where)) continue;
+    switch (value.role) {
+      case Role::accumulator:
+        ++found.accumulators;
+        break;
+      case Role::operand:
+        ++found.operands;
+        break;
+      case Role::mask:
+        ++found.masks;
+        break;
+      default:
+        ++found.other;
+    }
+  }
+  const RegisterFile* file = program.isa->file_of(kind);
+  found.available = file == nullptr ? 0 : file->count();
+  return found;
+}
+
+Pressure vector_pressure(const Program& program) { return pressure(program, Kind::vector); }
+
+std::string sum(const Pressure& pressure, const std::string& isa, const std::string& kind) {
+  std::string parts;
+  auto part = [&](int count, const char* one, const char* many) {
+    if (count == 0) return;
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : " + ", count, count == 1 ? one : many);
+  };
+  part(pressure.accumulators, "accumulator", "accumulators");
+  part(pressure.operands, "operand", "operands");
+  part(pressure.masks, "mask", "masks");
+  part(pressure.other, "other", "others");
+  return fmt::format("needs {} {} registers on {} ({}), {} exist", pressure.most, kind, isa, parts,
+                     pressure.available);
+}
+
+}  // namespace tw

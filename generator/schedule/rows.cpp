@@ -1,0 +1,74 @@
+#include "schedule/rows.h"
+
+namespace tw {
+namespace {
+
+std::vector<const Operand*> operands(const Row& row, bool results) {
+  std::vector<const Operand*> found;
+  for (const Operand& operand : row.operands) {
+    if (operand.is_result == results) found.push_back(&operand);
+  }
+  return found;
+}
+
+int index(const Row& row, std::string_view name, bool results) {
+  int at = 0;
+  for (const Operand& operand : row.operands) {
+    if (operand.is_result != results) continue;
+    if (operand.name == name) return at;
+    ++at;
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::vector<const Operand*> result_operands(const Row& row) { return operands(row, true); }
+std::vector<const Operand*> argument_operands(const Row& row) { return operands(row, false); }
+
+int result_index(const Row& row, std::string_view name) { return index(row, name, true); }
+int argument_index(const Row& row, std::string_view name) { return index(row, name, false); }
+
+Length immediate(const Op& op, std::string_view name) {
+  for (size_t i = 0; i < op.row->immediates.size(); ++i) {
+    if (op.row->immediates[i].name == name) return op.immediates[i];
+  }
+  return 0;
+}
+
+std::vector<std::vector<Value>> tuples(const Op& op) {
+  std::vector<std::vector<Value>> found;
+  if (op.row == nullptr) return found;
+  std::vector<std::string_view> names;
+  size_t result = 0;
+  size_t argument = 0;
+  for (const Operand& operand : op.row->operands) {
+    const Value v = operand.is_result ? op.results[result++] : op.args[argument++];
+    if (operand.tuple.empty()) continue;
+    size_t at = 0;
+    while (at < names.size() && names[at] != operand.tuple) ++at;
+    if (at == names.size()) {
+      names.push_back(operand.tuple);
+      found.emplace_back();
+    }
+    found[at].push_back(v);
+  }
+  return found;
+}
+
+int file_index(const Isa& isa, Kind kind) {
+  for (size_t i = 0; i < isa.files.size(); ++i) {
+    if (isa.files[i].kind == kind) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int file_index(const Isa& isa, const Operand& operand) {
+  if (operand.file.empty()) return file_index(isa, operand.kind);
+  for (size_t i = 0; i < isa.files.size(); ++i) {
+    if (isa.files[i].name == operand.file) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace tw

@@ -1,0 +1,357 @@
+#include "schedule/select.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "schedule/effects.h"
+#include "schedule/liveness.h"
+#include "schedule/match.h"
+#include "schedule/rows.h"
+#include "schedule/streams.h"
+
+namespace tw {
+namespace {
+
+/// Rows with assembly text by the operation that can stand for one of their roots.
+struct RowRoot {
+  const Row* row = nullptr;
+  int root = 0;
+};
+using Rows = std::map<OpCode, std::vector<RowRoot>>;
+
+Rows index_rows(const Isa& isa, const SelectOptions& options) {
+  Rows rows;
+  for (const Row& row : isa.rows) {
+    if (row.assembly.empty()) continue;
+    const std::vector<int> its = roots(row);
+    const auto loads = std::count_if(its.begin(), its.end(), [&](int n) {
+      return row.means[static_cast<size_t>(n)].code == OpCode::load;
+    });
+    if (options.paired_loads && loads > 2) continue;
+    for (int n : its) rows[row.means[static_cast<size_t>(n)].code].push_back({&row, n});
+  }
+  return rows;
+}
+
+bool is_frame(const Op& op) {
+  return op.code == OpCode::frame_load || op.code == OpCode::frame_store;
+}
+
+/// Selects one straight-line stretch from its end to its beginning.
+class StretchSelector {
+ public:
+  StretchSelector(const Program& program, const Rows& rows, std::vector<int>& uses)
+      : program_(program), rows_(rows), uses_(uses) {
+    block_.program = &program;
+    block_.uses = &uses;
+  }
+
+  std::vector<Op> run(const std::vector<Op>& ops) {
+    for (size_t i = 0; i < ops.size(); ++i) add(ops[i], static_cast<int>(i));
+    block_.taken.assign(ops.size(), 0);
+    for (int at = static_cast<int>(ops.size()) - 1; at >= 0; --at) {
+      const auto i = static_cast<size_t>(at);
+      if (block_.taken[i]) continue;
+      if (is_dead(ops[i])) {
+        for (Value v : ops[i].args) --uses_[static_cast<size_t>(v)];
+        block_.taken[i] = 1;
+        place_[i] = dropped;
+      } else if (is_frame(ops[i]) || ops[i].row != nullptr) {
+        block_.taken[i] = 1;
+        placed_[at] = ops[i];
+      } else {
+        choose(at);
+      }
+    }
+    std::vector<Op> selected;
+    for (auto& [at, op] : placed_) selected.push_back(std::move(op));
+    return selected;
+  }
+
+ private:
+  static constexpr int dropped = -1;
+
+  void add(const Op& op, int at) {
+    block_.ops.push_back(&op);
+    for (Value v : op.results) block_.definition[v] = at;
+    for (Value v : op.args) users_[v].push_back(at);
+    block_.by_code[op.code].push_back(at);
+    place_.push_back(at);
+    Effects its = effects(program_, op);
+    if (!its.none()) memory_.emplace_back(at, std::move(its));
+  }
+
+  bool is_dead(const Op& op) const {
+    if (op.results.empty()) return false;
+    return std::all_of(op.results.begin(), op.results.end(),
+                       [&](Value v) { return uses_[static_cast<size_t>(v)] == 0; });
+  }
+
+  void choose(int at) {
+    const Op& op = *block_.ops[static_cast<size_t>(at)];
+    Match best;
+    int best_place = 0;
+    if (auto its = rows_.find(op.code); its != rows_.end()) {
+      for (const RowRoot& candidate : its->second) {
+        if (best.row != nullptr && candidate.row->means.size() < best.nodes.size()) continue;
+        Match found;
+        if (!match(block_, *candidate.row, candidate.root, at, found)) continue;
+        if (best.row != nullptr && found.nodes.size() == best.nodes.size() &&
+            found.literals <= best.literals) {
+          continue;
+        }
+        if (const int place = place_of(found); place >= 0) {
+          best = std::move(found);
+          best_place = place;
+        }
+      }
+    }
+    if (best.row == nullptr) {
+      throw std::runtime_error(fmt::format("{}: no instruction of {} says {}", program_.name,
+                                           program_.isa->name, describe(op)));
+    }
+    put(best, best_place);
+  }
+
+  std::string describe(const Op& op) const {
+    std::string text(info(op.code).name);
+    if (op.bits != 0) text += fmt::format(".{}", op.bits);
+    if (info(op.code).has('i')) text += fmt::format(" #{}", op.imm);
+    if (op.offset != Length{}) text += fmt::format(" [{}]", to_string(op.offset));
+    for (const std::vector<Value>* values : {&op.results, &op.args}) {
+      for (Value v : *values) {
+        if (program_.type(v).kind != Kind::vector) continue;
+        return text + fmt::format(" for vectors of {} bytes", to_string(program_.type(v).bytes));
+      }
+    }
+    return text;
+  }
+
+  /// Where the row can stand: at its last operation, or, when it makes several values, where its
+  /// first stood. -1: nowhere.
+  int place_of(const Match& found) const {
+    const std::vector<int> its_roots = roots(*found.row);
+    int first = static_cast<int>(block_.ops.size());
+    int last = -1;
+    for (int n : its_roots) {
+      first = std::min(first, found.nodes[static_cast<size_t>(n)]);
+      last = std::max(last, found.nodes[static_cast<size_t>(n)]);
+    }
+    if (its_roots.size() > 1 && !ties_die(found, first)) return -1;
+    for (int place : {first, last}) {
+      if (can_stand(found, place)) return place;
+    }
+    return -1;
+  }
+
+  bool belongs(const Match& found, int at) const {
+    return std::find(found.nodes.begin(), found.nodes.end(), at) != found.nodes.end();
+  }
+
+  /// A step of a pointer that others still need would cost a copy.
+  bool ties_die(const Match& found, int place) const {
+    for (const Operand& result : found.row->operands) {
+      if (result.tied.empty()) continue;
+      const Value v = found.operands[operand_index(*found.row, result.tied)];
+      const auto users = users_.find(v);
+      const size_t here = users == users_.end() ? 0 : users->second.size();
+      if (static_cast<int>(here) < uses_[static_cast<size_t>(v)]) return false;
+      for (int at : users->second) {
+        const int its = place_[static_cast<size_t>(at)];
+        if (!belongs(found, at) && its != dropped && its > place) return false;
+      }
+    }
+    return true;
+  }
+
+  static size_t operand_index(const Row& row, const std::string& name) {
+    size_t i = 0;
+    while (row.operands[i].name != name) ++i;
+    return i;
+  }
+
+  bool can_stand(const Match& found, int place) const {
+    for (size_t i = 0; i < found.operands.size(); ++i) {
+      const Value v = found.operands[i];
+      if (found.row->operands[i].is_result) {
+        const auto users = users_.find(v);
+        if (users == users_.end()) continue;
+        for (int at : users->second) {
+          const int its = place_[static_cast<size_t>(at)];
+          if (!belongs(found, at) && its != dropped && its <= place) return false;
+        }
+      } else if (auto at = block_.definition.find(v); at != block_.definition.end()) {
+        if (place_[static_cast<size_t>(at->second)] >= place) return false;
+      }
+    }
+    return std::all_of(found.nodes.begin(), found.nodes.end(),
+                       [&](int at) { return may_move(found, at, place); });
+  }
+
+  bool may_move(const Match& found, int at, int place) const {
+    const auto own = std::find_if(memory_.begin(), memory_.end(),
+                                  [&](const auto& entry) { return entry.first == at; });
+    if (at == place || own == memory_.end()) return true;
+    for (const auto& [other, its] : memory_) {
+      if (belongs(found, other) || place_[static_cast<size_t>(other)] == dropped) continue;
+      const bool was_before = other < at;
+      const bool is_before = place_[static_cast<size_t>(other)] < place;
+      if (was_before != is_before && conflict(own->second, its)) return false;
+    }
+    return true;
+  }
+
+  void put(const Match& found, int place) {
+    Op op;
+    op.row = found.row;
+    op.immediates = found.immediates;
+    for (size_t i = 0; i < found.operands.size(); ++i) {
+      (found.row->operands[i].is_result ? op.results : op.args).push_back(found.operands[i]);
+    }
+    for (int at : found.nodes) {
+      block_.taken[static_cast<size_t>(at)] = 1;
+      place_[static_cast<size_t>(at)] = place;
+    }
+    placed_[place] = std::move(op);
+  }
+
+  const Program& program_;
+  const Rows& rows_;
+  std::vector<int>& uses_;
+  Block block_;
+  std::unordered_map<Value, std::vector<int>> users_;   ///< operations of the stretch
+  std::vector<int> place_;                              ///< per operation: where its row stands
+  std::vector<std::pair<int, Effects>> memory_;         ///< operations with effects
+  std::map<int, Op> placed_;                            ///< rows by place
+};
+
+class Selector {
+ public:
+  Selector(Program& program, const SelectOptions& options)
+      : program_(program), rows_(index_rows(*program.isa, options)) {}
+
+  void run() {
+    split_offsets(program_.body);
+    uses_.assign(program_.values.size(), 0);
+    for_each_use(program_.body, [&](Value v) { ++uses_[static_cast<size_t>(v)]; });
+    region(program_.body);
+  }
+
+ private:
+  /// From the end, so that what only dead operations use is dead when its turn comes.
+  void region(Region& region) {
+    std::vector<Node> reversed;
+    std::vector<Op> stretch;
+    auto flush = [&] {
+      std::reverse(stretch.begin(), stretch.end());
+      std::vector<Op> done = StretchSelector(program_, rows_, uses_).run(stretch);
+      for (auto op = done.rbegin(); op != done.rend(); ++op) reversed.emplace_back(std::move(*op));
+      stretch.clear();
+    };
+    for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node) {
+      if (auto* op = std::get_if<Op>(&*node)) {
+        stretch.push_back(std::move(*op));
+        continue;
+      }
+      flush();
+      inside(*node);
+      reversed.push_back(std::move(*node));
+    }
+    flush();
+    std::reverse(reversed.begin(), reversed.end());
+    region.nodes = std::move(reversed);
+  }
+
+  void inside(Node& node) {
+    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      region((*loop)->body);
+    } else {
+      If& branch = *std::get<std::unique_ptr<If>>(node);
+      region(branch.else_body);
+      region(branch.then_body);
+    }
+  }
+
+  /// Is there a row for this operation alone, as it is?
+  bool has_row(const Op& op) const {
+    const auto its = rows_.find(op.code);
+    if (its == rows_.end()) return false;
+    const std::vector<int> none;
+    Block block{&program_, {&op}, {}, {}, {0}, &none};
+    return std::any_of(its->second.begin(), its->second.end(), [&](const RowRoot& candidate) {
+      Match found;
+      return candidate.row->means.size() == 1 && match(block, *candidate.row, 0, 0, found);
+    });
+  }
+
+  Value append(std::vector<Node>& nodes, OpCode code, std::vector<Value> args, Length offset,
+               int64_t imm, const std::string& hint) {
+    Op op;
+    op.code = code;
+    op.args = std::move(args);
+    op.offset = offset;
+    op.imm = imm;
+    const Value v = program_.add_value({Kind::scalar, 8}, hint, Role::address);
+    op.results = {v};
+    nodes.emplace_back(std::move(op));
+    return v;
+  }
+
+  /// Offsets that no row can encode are added to the pointer first.
+  void split_offsets(Region& region) {
+    std::vector<Node> nodes;
+    for (Node& node : region.nodes) {
+      if (auto* op = std::get_if<Op>(&node)) {
+        split_offset(nodes, *op);
+      } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+        split_offsets((*loop)->body);
+      } else {
+        If& branch = *std::get<std::unique_ptr<If>>(node);
+        split_offsets(branch.then_body);
+        split_offsets(branch.else_body);
+      }
+      nodes.push_back(std::move(node));
+    }
+    region.nodes = std::move(nodes);
+  }
+
+  void split_offset(std::vector<Node>& nodes, Op& op) {
+    if (op.row != nullptr || op.offset == Length{} || op.code == OpCode::length || has_row(op)) {
+      return;
+    }
+    const size_t at = info(op.code).args.find('s');
+    const std::string hint = program_.values[static_cast<size_t>(op.args[at])].name;
+    if (op.code == OpCode::iadd_imm) {
+      if (!op.offset.is_fixed()) return;
+      const Value by = append(nodes, OpCode::constant, {}, 0, op.offset.fixed, "step");
+      op.code = OpCode::iadd;
+      op.args.push_back(by);
+    } else {
+      Op step;
+      step.code = OpCode::iadd_imm;
+      step.args = {op.args[at]};
+      step.offset = op.offset;
+      op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
+      step.results = {op.args[at]};
+      split_offset(nodes, step);
+      nodes.emplace_back(std::move(step));
+    }
+    op.offset = 0;
+  }
+
+  Program& program_;
+  Rows rows_;
+  std::vector<int> uses_;
+};
+
+}  // namespace
+
+void select(Program& program, const SelectOptions& options) {
+  if (!options.paired_loads) chain_streams(program);
+  Selector(program, options).run();
+}
+
+}  // namespace tw

@@ -1,0 +1,18 @@
+// Instruction selection: operations become rows of the ISA's table.
+#pragma once
+
+#include "ir/program.h"
+
+namespace tw {
+
+struct SelectOptions {
+  bool paired_loads = false;  ///< at most two loads a row, no chains of post-indexed loads
+};
+
+/// Replaces operations by rows with assembly text, as many operations a row as possible: memory
+/// operands, addressing, pairs, register lists, post-indexed loads. Operations of which nobody uses
+/// the result disappear. Frame slots stay operations: the calling convention prints them.
+/// Throws std::runtime_error naming the operation and the ISA when no row says it.
+void select(Program& program, const SelectOptions& options = {});
+
+}  // namespace tw

@@ -1,0 +1,216 @@
+#include "schedule/streams.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tw {
+namespace {
+
+/// The loads of one walk: all alike, each `bytes` after the one before.
+struct Shape {
+  OpCode code = OpCode::load;
+  int bits = 0;
+  int64_t bytes = 0;
+};
+
+/// Numbers of such loads that some row does together with the pointer's step.
+std::set<int64_t, std::greater<>> row_sizes(const Isa& isa, const Shape& shape) {
+  std::set<int64_t, std::greater<>> sizes;
+  for (const Row& row : isa.rows) {
+    if (row.assembly.empty() || row.means.size() < 2) continue;
+    const Length vector = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
+    if (shape.code == OpCode::load && vector != Length{shape.bytes}) continue;
+    const MeansNode& step = row.means.back();
+    const auto loads = static_cast<int64_t>(row.means.size()) - 1;
+    if (step.code != OpCode::iadd_imm || !step.offset_name.empty() ||
+        step.offset != Length{loads * shape.bytes}) {
+      continue;
+    }
+    bool fits = true;
+    for (int64_t i = 0; i < loads; ++i) {
+      const MeansNode& load = row.means[static_cast<size_t>(i)];
+      fits = fits && load.code == shape.code && load.bits == shape.bits &&
+             load.offset_name.empty() && load.offset == Length{i * shape.bytes} &&
+             load.args[0].operand == step.args[0].operand;
+    }
+    if (fits) sizes.insert(loads);
+  }
+  return sizes;
+}
+
+/// One pointer's walk in an iteration.
+struct Walk {
+  size_t param = 0;
+  Shape shape;
+  int64_t step = 0;                 ///< bytes per iteration
+  std::map<int64_t, size_t> loads;  ///< offset -> node
+  size_t last_other = 0;            ///< after the last node that uses the pointer otherwise
+  size_t advance = 0;               ///< node of the step
+};
+
+bool straight_without_stores(const Loop& loop) {
+  return std::all_of(loop.body.nodes.begin(), loop.body.nodes.end(), [](const Node& node) {
+    const auto* op = std::get_if<Op>(&node);
+    return op != nullptr && !writes_memory(op->code) && op->code != OpCode::mode_enter &&
+           op->code != OpCode::mode_leave;
+  });
+}
+
+bool add_load(const Program& program, const Op& op, size_t node, Walk& walk) {
+  const Length bytes =
+      op.code == OpCode::load_dup ? Length{op.bits / 8} : program.type(op.results[0]).bytes;
+  if (!op.offset.is_fixed() || !bytes.is_fixed()) return false;
+  if (walk.loads.empty()) walk.shape = {op.code, op.bits, bytes.fixed};
+  if (op.code != walk.shape.code || op.bits != walk.shape.bits || bytes != walk.shape.bytes) {
+    return false;
+  }
+  return walk.loads.emplace(op.offset.fixed, node).second;
+}
+
+/// False when the parameter is no pointer that walks on by a constant past loads that are alike.
+bool find_walk(const Program& program, const Loop& loop, size_t param, Walk& walk) {
+  const Value pointer = loop.params[param];
+  const Value next = loop.yields[param];
+  if (program.type(pointer).kind != Kind::scalar) return false;
+  if (std::count(loop.yields.begin(), loop.yields.end(), pointer) != 0) return false;
+  if (std::count(loop.yields.begin(), loop.yields.end(), next) != 1) return false;
+  walk = {};
+  walk.param = param;
+  for (size_t i = 0; i < loop.body.nodes.size(); ++i) {
+    const Op& op = std::get<Op>(loop.body.nodes[i]);
+    if (std::find(op.args.begin(), op.args.end(), next) != op.args.end()) return false;
+    if (std::find(op.args.begin(), op.args.end(), pointer) == op.args.end()) continue;
+    if (op.code == OpCode::load || op.code == OpCode::load_dup) {
+      if (!add_load(program, op, i, walk)) return false;
+    } else if (op.code == OpCode::iadd_imm && op.results[0] == next && op.offset.is_fixed()) {
+      walk.step = op.offset.fixed;
+      walk.advance = i;
+    } else {
+      walk.last_other = i + 1;
+    }
+  }
+  return walk.step > 0 && !walk.loads.empty();
+}
+
+/// Loads [first, first + count) of the walk, through a pointer of their own.
+struct Group {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+std::vector<Group> groups(const Isa& isa, const Walk& walk) {
+  int64_t run = 0;  // loads without a gap, from the start, within the step
+  while (walk.loads.contains(run * walk.shape.bytes) &&
+         (run + 1) * walk.shape.bytes <= walk.step) {
+    ++run;
+  }
+  if (run != static_cast<int64_t>(walk.loads.size())) return {};
+  std::vector<Group> found;
+  for (int64_t size : row_sizes(isa, walk.shape)) {
+    const int64_t done = found.empty() ? 0 : found.back().first + found.back().count;
+    for (int64_t at = done; at + size <= run; at += size) found.push_back({at, size});
+  }
+  return found;
+}
+
+/// Where each group stands: where its first load stood, but not after what follows it in the walk.
+std::vector<size_t> places(const Walk& walk, const std::vector<Group>& parts) {
+  std::vector<size_t> place(parts.size());
+  const int64_t done = (parts.back().first + parts.back().count) * walk.shape.bytes;
+  size_t latest = walk.advance;
+  for (const auto& [offset, node] : walk.loads) {
+    if (offset >= done) latest = std::min(latest, node);
+  }
+  for (size_t g = parts.size(); g-- > 0;) {
+    for (int64_t i = 0; i < parts[g].count; ++i) {
+      latest = std::min(latest, walk.loads.at((parts[g].first + i) * walk.shape.bytes));
+    }
+    place[g] = latest;
+  }
+  return place;
+}
+
+void chain(Program& program, Loop& loop, const Walk& walk, const std::vector<Group>& parts,
+           const std::vector<size_t>& place) {
+  std::map<size_t, std::vector<Op>> inserted;  // before a node
+  std::vector<char> moved(loop.body.nodes.size(), 0);
+  const Value start = loop.params[walk.param];
+  Value pointer = start;
+  auto load = [&](int64_t offset, int64_t base, size_t where) {
+    const size_t node = walk.loads.at(offset);
+    Op op = std::get<Op>(loop.body.nodes[node]);
+    op.args[0] = pointer;
+    op.offset = offset - base;
+    inserted[where].push_back(op);
+    moved[node] = 1;
+  };
+  auto step = [&](int64_t bytes, Value next, size_t where) {
+    Op op = std::get<Op>(loop.body.nodes[walk.advance]);
+    op.args[0] = pointer;
+    op.offset = bytes;
+    op.results[0] = pointer = next;
+    inserted[where].push_back(op);
+  };
+  int64_t done = 0;
+  moved[walk.advance] = 1;
+  for (size_t g = 0; g < parts.size(); ++g) {
+    for (int64_t i = 0; i < parts[g].count; ++i) {
+      load(done + i * walk.shape.bytes, done, place[g]);
+    }
+    const int64_t bytes = parts[g].count * walk.shape.bytes;
+    done += bytes;
+    const ValueInfo like = program.values[static_cast<size_t>(start)];
+    const Value next = done == walk.step ? loop.yields[walk.param]
+                                         : program.add_value(like.type, like.name, like.role);
+    step(bytes, next, place[g]);
+  }
+  // What the rows did not reach: loads through the last pointer, and the rest of the step.
+  for (const auto& [offset, node] : walk.loads) {
+    if (offset >= done) load(offset, done, node);
+  }
+  if (walk.step != done) {
+    step(walk.step - done, loop.yields[walk.param], loop.body.nodes.size());
+  }
+  std::vector<Node> nodes;
+  for (size_t i = 0; i <= loop.body.nodes.size(); ++i) {
+    if (auto at = inserted.find(i); at != inserted.end()) {
+      for (Op& op : at->second) nodes.emplace_back(std::move(op));
+    }
+    if (i < loop.body.nodes.size() && !moved[i]) nodes.push_back(std::move(loop.body.nodes[i]));
+  }
+  loop.body.nodes = std::move(nodes);
+}
+
+void chain_loop(Program& program, Loop& loop) {
+  if (!straight_without_stores(loop)) return;
+  for (size_t param = 0; param < loop.params.size(); ++param) {
+    Walk walk;
+    if (!find_walk(program, loop, param, walk)) continue;
+    const std::vector<Group> parts = groups(*program.isa, walk);
+    if (parts.empty()) continue;
+    const std::vector<size_t> place = places(walk, parts);
+    if (walk.last_other <= place.front()) chain(program, loop, walk, parts, place);
+  }
+}
+
+void chain_region(Program& program, Region& region) {
+  for (Node& node : region.nodes) {
+    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      if ((*loop)->hot) {
+        chain_loop(program, **loop);
+      } else {
+        chain_region(program, (*loop)->body);
+      }
+    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
+      chain_region(program, (*branch)->then_body);
+      chain_region(program, (*branch)->else_body);
+    }
+  }
+}
+
+}  // namespace
+
+void chain_streams(Program& program) { chain_region(program, program.body); }
+
+}  // namespace tw

@@ -1,0 +1,403 @@
+#include "schedule/webs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "schedule/insert.h"
+#include "schedule/rows.h"
+
+namespace tw {
+namespace {
+
+uint64_t all_registers(const Isa& isa, int file) {
+  const int count = isa.files[static_cast<size_t>(file)].count();
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+uint64_t allowed_registers(const Isa& isa, const Operand& operand, int file) {
+  if (operand.allowed.empty()) return all_registers(isa, file);
+  uint64_t set = 0;
+  for (int r : operand.allowed) set |= uint64_t{1} << r;
+  return set;
+}
+
+/// Where a copy is wanted.
+struct Site {
+  enum Kind { argument, result, init, yield, param, count } kind = argument;
+  Op* op = nullptr;
+  Loop* loop = nullptr;
+  size_t index = 0;
+};
+
+/// Two values that want one register; a copy at `site` if they cannot.
+struct Wish {
+  Value a = no_value;
+  Value b = no_value;
+  Site site;
+  int depth = 0;  ///< loops around it; hot ones count most: copies belong elsewhere
+};
+
+class Gatherer {
+ public:
+  Gatherer(Program& program, const std::vector<char>& is_copy)
+      : program_(program), isa_(*program.isa), is_copy_(is_copy) {}
+
+  /// Fills webs; leaves the places that need copies in sites().
+  void run() {
+    webs_.live = liveness(program_);
+    const size_t n = program_.values.size();
+    file_.assign(n, -1);
+    webs_.of.resize(n);
+    webs_.webs.resize(n);
+    for (size_t v = 0; v < n; ++v) webs_.of[v] = static_cast<int>(v);
+    collect(program_.body, 0);
+    constrain_rest();
+    apply_clobbers();
+    std::stable_sort(wishes_.begin(), wishes_.end(),
+                     [](const Wish& a, const Wish& b) { return a.depth > b.depth; });
+    for (const Wish& wish : wishes_) {
+      if (!join(wish.a, wish.b)) want_copy(wish.site);
+    }
+    for (const auto& [op, depth] : tuple_ops_) group(*op);
+    compact();
+  }
+
+  Webs& webs() { return webs_; }
+  const std::vector<Site>& sites() const { return sites_; }
+
+ private:
+  static constexpr int hot_depth = 100;
+
+  int find(Value v) {
+    int w = webs_.of[static_cast<size_t>(v)];
+    while (webs_.of[static_cast<size_t>(w)] != w) w = webs_.of[static_cast<size_t>(w)];
+    return webs_.of[static_cast<size_t>(v)] = w;
+  }
+  Web& web(Value v) { return webs_.webs[static_cast<size_t>(find(v))]; }
+
+  void want_copy(const Site& site) { sites_.push_back(site); }
+
+  /// A value enters an operand; false if it cannot.
+  bool constrain(Value v, int file, uint64_t allowed) {
+    Web& w = webs_.webs[static_cast<size_t>(v)];
+    int& known = file_[static_cast<size_t>(v)];
+    if (known < 0) {
+      known = w.file = file;
+      w.allowed = allowed;
+      w.live = webs_.live.of[static_cast<size_t>(v)];
+      return true;
+    }
+    if (known != file || (w.allowed & allowed) == 0) return false;
+    w.allowed &= allowed;
+    return true;
+  }
+
+  void collect(Region& region, int depth) {
+    for (Node& node : region.nodes) {
+      if (auto* op = std::get_if<Op>(&node)) {
+        collect(*op, depth);
+      } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+        collect(**loop, depth);
+      } else {
+        If& branch = *std::get<std::unique_ptr<If>>(node);
+        collect(branch.then_body, depth);
+        collect(branch.else_body, depth);
+      }
+    }
+  }
+
+  void collect(Op& op, int depth) {
+    if (op.row == nullptr) return;
+    size_t result = 0;
+    size_t argument = 0;
+    for (const Operand& operand : op.row->operands) {
+      const int file = file_index(isa_, operand);
+      if (file < 0) {
+        throw std::runtime_error(fmt::format("{}: row {} uses a register file that {} lacks",
+                                             program_.name, op.row->name, isa_.name));
+      }
+      const size_t index = operand.is_result ? result++ : argument++;
+      const Value v = operand.is_result ? op.results[index] : op.args[index];
+      if (!constrain(v, file, allowed_registers(isa_, operand, file))) {
+        want_copy({operand.is_result ? Site::result : Site::argument, &op, nullptr, index});
+      }
+      if (!operand.tied.empty()) {
+        const int tied = argument_index(*op.row, operand.tied);
+        if (tied < 0) continue;
+        const auto at = static_cast<size_t>(tied);
+        wishes_.push_back({v, op.args[at], {Site::argument, &op, nullptr, at}, depth});
+      }
+    }
+    if (std::any_of(op.row->operands.begin(), op.row->operands.end(),
+                    [](const Operand& o) { return !o.tuple.empty(); })) {
+      tuple_ops_.emplace_back(&op, depth);
+    }
+    if (!op.row->clobbers.empty()) clobbering_.push_back(&op);
+  }
+
+  void collect(Loop& loop, int depth) {
+    if (loop.counter != no_value) {
+      wishes_.push_back({loop.count, loop.counter, {Site::count, nullptr, &loop, 0}, depth});
+    }
+    const int inside = loop.hot ? hot_depth : depth + 1;
+    for (size_t i = 0; i < loop.params.size(); ++i) {
+      // A result starts where its loop ends: these two always can.
+      wishes_.push_back({loop.params[i], loop.results[i], {Site::init, nullptr, &loop, i}, 1000});
+      const bool copied = is_copy_[static_cast<size_t>(loop.yields[i])] != 0;
+      wishes_.push_back({loop.params[i], loop.yields[i],
+                         {copied ? Site::param : Site::yield, nullptr, &loop, i}, inside});
+      wishes_.push_back({loop.params[i], loop.inits[i], {Site::init, nullptr, &loop, i}, depth});
+    }
+    collect(loop.body, inside);
+  }
+
+  /// Values that no row mentions, and the argument's register.
+  void constrain_rest() {
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      if (webs_.live.of[v].empty() || file_[v] >= 0) continue;
+      const int file = file_index(isa_, program_.values[v].type.kind);
+      if (file < 0) {
+        throw std::runtime_error(fmt::format("{}: {} has no registers for {}", program_.name,
+                                             isa_.name, program_.values[v].name));
+      }
+      constrain(static_cast<Value>(v), file, all_registers(isa_, file));
+    }
+    const int file = file_index(isa_, Kind::scalar);
+    const auto& names = isa_.files[static_cast<size_t>(file)].views.front().second;
+    const auto at = std::find(names.begin(), names.end(), isa_.rules.args_register);
+    if (at == names.end()) {
+      throw std::runtime_error(fmt::format("{}: no register is called {}, the args_register",
+                                           isa_.name, isa_.rules.args_register));
+    }
+    webs_.webs[static_cast<size_t>(program_.args)].allowed &= uint64_t{1} << (at - names.begin());
+  }
+
+  void apply_clobbers() {
+    for (const Op* op : clobbering_) {
+      const int at = webs_.live.position.at(op);
+      for (const std::string& clobber : op->row->clobbers) {
+        const size_t colon = clobber.find(':');
+        if (colon == std::string::npos) continue;
+        Operand file_name;
+        file_name.file = clobber.substr(0, colon);
+        const int file = file_index(isa_, file_name);
+        const uint64_t bit = uint64_t{1} << std::stoi(clobber.substr(colon + 1));
+        for (size_t v = 0; v < program_.values.size(); ++v) {
+          Web& w = webs_.webs[v];
+          if (w.file == file && overlap(w.live, {{at, at + 2}})) w.allowed &= ~bit;
+        }
+      }
+    }
+  }
+
+  bool join(Value a, Value b) {
+    const int x = find(a);
+    const int y = find(b);
+    if (x == y) return true;
+    Web& into = webs_.webs[static_cast<size_t>(x)];
+    const Web& other = webs_.webs[static_cast<size_t>(y)];
+    if (into.file != other.file || (into.allowed & other.allowed) == 0 ||
+        overlap(into.live, other.live)) {
+      return false;
+    }
+    into.allowed &= other.allowed;
+    into.live = merge(into.live, other.live);
+    webs_.of[static_cast<size_t>(y)] = x;
+    return true;
+  }
+
+  /// Ties the webs of a row's register lists together.
+  void group(Op& op) {
+    for (const std::vector<Value>& list : tuples(op)) {
+      for (size_t i = 1; i < list.size(); ++i) {
+        if (!follow(find(list[0]), find(list[i]), static_cast<int>(i))) separate(op, list[i]);
+      }
+    }
+  }
+
+  /// Web `b` takes the register `distance` after that of web `a`.
+  bool follow(int a, int b, int distance) {
+    if (a == b) return false;
+    Web& first = webs_.webs[static_cast<size_t>(a)];
+    Web& second = webs_.webs[static_cast<size_t>(b)];
+    if (first.file != second.file) return false;
+    if (first.group < 0) start_group(a);
+    if (second.group < 0) start_group(b);
+    const int shift = first.place + distance - second.place;
+    if (first.group == second.group) return shift == 0;
+    std::vector<int>& into = webs_.groups[static_cast<size_t>(first.group)];
+    std::vector<int>& from = webs_.groups[static_cast<size_t>(second.group)];
+    for (int x : into) {
+      for (int y : from) {
+        const Web& one = webs_.webs[static_cast<size_t>(x)];
+        const Web& other = webs_.webs[static_cast<size_t>(y)];
+        if (one.place == other.place + shift && overlap(one.live, other.live)) return false;
+      }
+    }
+    for (int y : from) {
+      Web& moved = webs_.webs[static_cast<size_t>(y)];
+      moved.place += shift;
+      moved.group = first.group;
+      into.push_back(y);
+    }
+    from.clear();
+    return true;
+  }
+
+  void start_group(int w) {
+    webs_.webs[static_cast<size_t>(w)].group = static_cast<int>(webs_.groups.size());
+    webs_.groups.push_back({w});
+  }
+
+  /// The list member gets a value of its own.
+  void separate(Op& op, Value v) {
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      if (op.results[i] == v) return want_copy({Site::result, &op, nullptr, i});
+    }
+    for (size_t i = op.args.size(); i-- > 0;) {
+      if (op.args[i] == v) return want_copy({Site::argument, &op, nullptr, i});
+    }
+  }
+
+  void compact() {
+    for (size_t v = 0; v < webs_.of.size(); ++v) find(static_cast<Value>(v));
+    for (std::vector<int>& group : webs_.groups) {
+      int lowest = 0;
+      for (int w : group) lowest = std::min(lowest, webs_.webs[static_cast<size_t>(w)].place);
+      for (int w : group) webs_.webs[static_cast<size_t>(w)].place -= lowest;
+    }
+    for (const Liveness::Span& span : webs_.live.loops) {
+      if (!span.loop->hot) continue;
+      for (Web& w : webs_.webs) {
+        w.hot = w.hot || overlap(w.live, {{span.head + 1, span.tail + 1}});
+      }
+    }
+  }
+
+  Program& program_;
+  const Isa& isa_;
+  const std::vector<char>& is_copy_;  ///< per value: made by a copy of ours
+  Webs webs_;
+  std::vector<int> file_;
+  std::vector<Wish> wishes_;
+  std::vector<std::pair<Op*, int>> tuple_ops_;
+  std::vector<const Op*> clobbering_;
+  std::vector<Site> sites_;
+};
+
+/// Inserts copies at sites.
+class Copier {
+ public:
+  Copier(Program& program, std::vector<char>& is_copy) : program_(program), is_copy_(is_copy) {
+    for_each_op(program.body, [&](Op& op) {
+      if (op.row != nullptr && op.args.empty() && op.results.size() == 1) repeatable_[op.results[0]] = &op;
+    });
+  }
+
+  void run(const std::vector<Site>& sites) {
+    for (const Site& site : sites) add(site);
+    insert(program_, std::move(insertions_));
+  }
+
+ private:
+  Value like(Value v) {
+    const ValueInfo info = program_.values[static_cast<size_t>(v)];
+    is_copy_.push_back(1);
+    return program_.add_value(info.type, info.name, info.role);
+  }
+
+  Op copy(Value to, Value from) {
+    Op op;
+    if (auto it = repeatable_.find(from); it != repeatable_.end()) {
+      op = *it->second;
+      op.results = {to};
+      return op;
+    }
+    const Type& type = program_.type(from);
+    const OpCode code = type.kind == Kind::vector ? OpCode::copy : OpCode::icopy;
+    op.row = type.kind == Kind::vector   ? program_.isa->row_for(code, 0, type.bytes)
+             : type.kind == Kind::scalar ? program_.isa->row_for(code)
+                                         : nullptr;
+    if (op.row == nullptr || op.row->assembly.empty()) {
+      throw std::runtime_error(fmt::format("{}: {} has no instruction that copies {}",
+                                           program_.name, program_.isa->name,
+                                           program_.values[static_cast<size_t>(from)].name));
+    }
+    op.args = {from};
+    op.results = {to};
+    return op;
+  }
+
+  void add(const Site& site) {
+    switch (site.kind) {
+      case Site::argument: {
+        Value& arg = site.op->args[site.index];
+        const Value fresh = like(arg);
+        insertions_.before[site.op].push_back(copy(fresh, arg));
+        arg = fresh;
+        break;
+      }
+      case Site::result: {
+        Value& result = site.op->results[site.index];
+        const Value fresh = like(result);
+        insertions_.after[site.op].push_back(copy(result, fresh));
+        result = fresh;
+        break;
+      }
+      case Site::init:
+        replace(site.loop->inits[site.index], insertions_.before[site.loop]);
+        break;
+      case Site::count:
+        replace(site.loop->count, insertions_.before[site.loop]);
+        break;
+      case Site::yield:
+        replace(site.loop->yields[site.index], insertions_.body_end[site.loop]);
+        break;
+      case Site::param: {
+        const Value param = site.loop->params[site.index];
+        const Value fresh = like(param);
+        replace_uses(site.loop->body, param, fresh);
+        std::replace(site.loop->yields.begin(), site.loop->yields.end(), param, fresh);
+        // Copies that wait to be inserted read the parameter too.
+        for (Op& op : insertions_.body_end[site.loop]) {
+          std::replace(op.args.begin(), op.args.end(), param, fresh);
+        }
+        insertions_.body_begin[site.loop].push_back(copy(fresh, param));
+        break;
+      }
+    }
+  }
+
+  void replace(Value& v, std::vector<Op>& into) {
+    const Value fresh = like(v);
+    into.push_back(copy(fresh, v));
+    v = fresh;
+  }
+
+  Program& program_;
+  std::vector<char>& is_copy_;
+  std::unordered_map<Value, const Op*> repeatable_;  ///< rows without arguments, by result
+  Insertions insertions_;
+};
+
+}  // namespace
+
+Webs gather_webs(Program& program) {
+  std::vector<char> is_copy(program.values.size(), 0);
+  constexpr int rounds = 20;
+  for (int round = 0; round < rounds; ++round) {
+    Gatherer gatherer(program, is_copy);
+    gatherer.run();
+    if (gatherer.sites().empty()) return std::move(gatherer.webs());
+    Copier(program, is_copy).run(gatherer.sites());
+  }
+  throw std::runtime_error(fmt::format(
+      "{}: operands of {} want registers that no copy brings together", program.name,
+      program.isa->name));
+}
+
+}  // namespace tw
