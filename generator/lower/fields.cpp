@@ -32,7 +32,9 @@ Value times(Builder& b, Value value, Length factor) {
 /// Bytes of all codes (with blocks: of all blocks) of a panel.
 Value all_codes(const Tile1& t, const Layout& layout) {
   if (layout.block == 0) {
-    return times(t.b, t.padded, (layout.panel * bits(layout.element)).divided(8));
+    const Length per_k = layout.panel * bits(layout.element);
+    if (per_k.divisible(8)) return times(t.b, t.padded, per_k.divided(8));
+    return t.b.op(OpCode::ishr, {times(t.b, t.padded, per_k)}, {.imm = 3});
   }
   const int shift = std::countr_zero(static_cast<unsigned>(layout.block));
   const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift});
