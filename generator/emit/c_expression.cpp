@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 
 namespace tw {
@@ -32,9 +31,6 @@ Expression field_of_args(ArgField field) {
   }
 }
 
-/// Which of a memory operation's arguments is the address: the first scalar.
-size_t address_index(const Op& op) { return info(op.code).args.find('s'); }
-
 }  // namespace
 
 std::string within(const Expression& expression, Binding least) {
@@ -44,7 +40,7 @@ std::string within(const Expression& expression, Binding least) {
 
 std::string c_constant(int64_t value) {
   if (value < 0) return fmt::format("(size_t){}", value);
-  if (value > std::numeric_limits<int32_t>::max()) return fmt::format("{}u", value);
+  if (value > 0xffff) return fmt::format("0x{:08x}", value);  // masks, mostly
   return std::to_string(value);
 }
 
@@ -80,7 +76,13 @@ Expression CExpressions::plus(Value base, int64_t bytes) const {
 }
 
 Expression CExpressions::address(const Op& op) const {
-  return plus(op.args[address_index(op)], fixed(op.offset));
+  // The first scalar is the pointer.
+  return plus(op.args[info(op.code).args.find('s')], fixed(op.offset));
+}
+
+bool CExpressions::is_one(Value v) const {
+  const Op* definition = values_.definition[at(v)];
+  return definition != nullptr && definition->code == OpCode::constant && definition->imm == 1;
 }
 
 std::string CExpressions::condition(Value tested) const {
@@ -117,6 +119,7 @@ Expression CExpressions::operation(const Op& op) const {
       return {text, Binding::sum};
     }
     case OpCode::imul:
+      if (is_one(op.args[1])) return value(op.args[0]);
       return {fmt::format("{} * {}", arg(0, Binding::product), arg(1, Binding::prefix)),
               Binding::product};
     case OpCode::idiv:

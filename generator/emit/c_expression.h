@@ -40,6 +40,7 @@ class CExpressions {
  private:
   [[nodiscard]] Expression plus(Value base, int64_t bytes) const;
   [[nodiscard]] int64_t fixed(Length length) const;
+  [[nodiscard]] bool is_one(Value v) const;
   [[nodiscard]] std::string condition(Value tested) const;
 
   const Program& program_;

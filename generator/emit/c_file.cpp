@@ -10,12 +10,12 @@ namespace tw {
 
 CFileRules read_c_file_rules(const std::filesystem::path& templates_dir) {
   const YamlNode file = read_yaml(templates_dir / "file" / "c.yaml");
-  file.expect_keys({"guards", "no_contraction"});
+  file.expect_keys({"guards", "before_functions"});
   CFileRules rules;
   for (const YamlNode::Entry& entry : file.at("guards").entries()) {
     rules.guards[entry.key] = entry.value.text();
   }
-  rules.no_contraction = file.at("no_contraction").texts();
+  rules.before_functions = file.at("before_functions").texts();
   return rules;
 }
 
@@ -33,7 +33,7 @@ std::string c_file(const CFileRules& rules, const Isa& isa, const std::string& f
   if (!guard.empty()) text += fmt::format("#if {}\n", guard);
   for (const std::string& include : isa.c_includes) text += fmt::format("#include <{}>\n", include);
   if (!isa.c_includes.empty()) text += "\n";
-  for (const std::string& line : rules.no_contraction) text += line + "\n";
+  for (const std::string& line : rules.before_functions) text += line + "\n";
   text += fmt::format(
       "\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "void {}(const {}* args);\n\n{}\n"

@@ -13,7 +13,7 @@ namespace tw {
 /// templates/file/c.yaml.
 struct CFileRules {
   std::map<std::string, std::string> guards;  ///< architecture -> preprocessor condition
-  std::vector<std::string> no_contraction;
+  std::vector<std::string> before_functions;
 };
 
 /// Throws SpecError.

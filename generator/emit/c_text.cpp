@@ -11,8 +11,11 @@
 namespace tw {
 namespace {
 
+// Around a loose expression, with what it is first.
 constexpr char kOpen = '\1';
 constexpr char kClose = '\2';
+constexpr char kPrimary = '\3';
+constexpr char kOther = '\4';
 constexpr size_t kLine = 100;
 
 const std::set<std::string>& reserved_words() {
@@ -65,20 +68,22 @@ std::string compound_assignment(const std::string& name, const std::string& expr
 
 std::string wrap_c_line(const std::string& content, int depth) {
   std::string indent(static_cast<size_t>(2 * depth), ' ');
+  const std::string further(static_cast<size_t>(2 * depth + 4), ' ');
   std::string rest = content;
   std::string text;
+  // After "=" if the value then fits, else after the last comma that fits.
+  const size_t equals = rest.find(" = ");
+  if (indent.size() + rest.size() > kLine && equals != std::string::npos &&
+      further.size() + rest.size() - equals - 3 <= kLine) {
+    return indent + rest.substr(0, equals + 2) + "\n" + further + rest.substr(equals + 3) + "\n";
+  }
   while (indent.size() + rest.size() > kLine) {
-    size_t cut = std::string::npos;
-    for (size_t i = 1; i < rest.size() && indent.size() + i <= kLine; ++i) {
-      if (rest[i] == ' ' && (rest[i - 1] == ',' || rest[i - 1] == '=' || rest[i - 1] == ';')) {
-        cut = i;
-      }
-    }
-    if (cut == std::string::npos) cut = rest.rfind(' ', kLine - indent.size());
+    size_t cut = rest.rfind(", ", kLine - indent.size() - 1);
+    cut = cut == std::string::npos ? rest.rfind(' ', kLine - indent.size()) : cut + 1;
     if (cut == std::string::npos || cut == 0) break;
     text += indent + rest.substr(0, cut) + "\n";
     rest = rest.substr(cut + 1);
-    indent = std::string(static_cast<size_t>(2 * depth + 4), ' ');
+    indent = further;
   }
   return text + indent + rest + "\n";
 }
@@ -104,33 +109,33 @@ std::string c_cast(const Isa& isa, const std::string& text, const std::string& f
 }
 
 std::string loose(const Expression& expression) {
-  if (expression.binding == Binding::primary) return expression.text;
-  return kOpen + expression.text + kClose;
+  const char kind = expression.binding == Binding::primary ? kPrimary : kOther;
+  return kOpen + (kind + expression.text) + kClose;
 }
 
 std::string settle_loose(const std::string& text) {
   std::string settled;
-  std::string kept;  // for each open one: whether its parentheses stay
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == kOpen) {
-      size_t end = i;
-      for (int open = 0; end < text.size(); ++end) {
-        if (text[end] == kOpen) ++open;
-        if (text[end] == kClose && --open == 0) break;
-      }
-      const size_t before = settled.find_last_not_of(' ');
-      const bool starts = before == std::string::npos || settled[before] == ',' ||
-                          (settled[before] == '(' && !(before > 0 && settled[before - 1] == ')'));
-      const bool ends = end + 1 >= text.size() || text[end + 1] == ',' || text[end + 1] == ')' ||
-                        text[end + 1] == ';';
-      kept += starts && ends ? 'n' : 'y';
-      if (kept.back() == 'y') settled += '(';
-    } else if (text[i] == kClose) {
-      if (kept.back() == 'y') settled += ')';
-      kept.pop_back();
-    } else {
+    if (text[i] != kOpen) {
       settled += text[i];
+      continue;
     }
+    const size_t end = text.find(kClose, i);
+    const std::string inner = text.substr(i + 2, end - i - 2);
+    const char next = end + 1 < text.size() ? text[end + 1] : ')';
+    const size_t before = settled.find_last_not_of(' ');
+    const char last = before == std::string::npos ? '(' : settled[before];
+    if (text[i + 1] == kPrimary) {
+      // (int32_t)(x) needs no parentheses: take back the opening one and skip the closing one.
+      const bool cast = last == '(' && next == ')' && before > 0 && settled[before - 1] == ')';
+      if (cast) settled.erase(before);
+      settled += inner;
+      i = end + (cast ? 1 : 0);
+      continue;
+    }
+    const bool enclosed = (last == '(' || last == ',') && (next == ')' || next == ',');
+    settled += enclosed ? inner : "(" + inner + ")";
+    i = end;
   }
   return settled;
 }

@@ -57,34 +57,39 @@ bool may_stand_in_place(OpCode code) {
   }
 }
 
-/// Uses of each value: how many, and where the only one is.
+/// Who uses a value.
 struct Use {
   int count = 0;
-  const Region* region = nullptr;
-  bool by_header = false;   ///< as a next or initial value, or in a condition
-  bool is_test = false;     ///< as what if_null tests
-  bool is_count = false;    ///< as a loop's count, which is read in every iteration
+  const Region* region = nullptr;  ///< of all uses; null when they are in several
+  bool by_operation = false;       ///< else only as initial or next values, counts, conditions
+  bool is_test = false;            ///< of an if_null
+  bool is_count = false;           ///< of a loop, which compares with it in every iteration
+  bool is_hot_count = false;
 };
 
 std::vector<Use> count_uses(const Program& program) {
   std::vector<Use> uses(program.values.size());
-  auto use = [&](Value v, const Region* region, bool by_header) {
-    uses[at(v)] = {uses[at(v)].count + 1, region, by_header, false, uses[at(v)].is_count};
+  auto use = [&](Value v, const Region* region) -> Use& {
+    Use& found = uses[at(v)];
+    found.region = found.count == 0 || found.region == region ? region : nullptr;
+    ++found.count;
+    return found;
   };
   Visitor visitor;
   visitor.op = [&](const Op& op, const Region& region) {
-    for (Value arg : op.args) use(arg, &region, false);
+    for (Value arg : op.args) use(arg, &region).by_operation = true;
     if (op.code == OpCode::if_null) uses[at(op.args[0])].is_test = true;
   };
   visitor.loop = [&](const Loop& loop, const Region& region) {
-    use(loop.count, &region, false);
-    uses[at(loop.count)].is_count = true;
-    for (Value init : loop.inits) use(init, &region, true);
-    for (Value yield : loop.yields) use(yield, &loop.body, true);
+    Use& count = use(loop.count, &region);
+    count.is_count = true;
+    count.is_hot_count = count.is_hot_count || loop.hot;
+    for (Value init : loop.inits) use(init, &region);
+    for (Value yield : loop.yields) use(yield, &loop.body);
   };
   visitor.branch = [&](const If& branch, const Region& region) {
-    use(branch.a, &region, true);
-    use(branch.b, &region, true);
+    use(branch.a, &region);
+    use(branch.b, &region);
   };
   visitor.visit(program.body);
   return uses;
@@ -103,6 +108,18 @@ void find_unused(const Program& program, std::vector<Use>& uses, CValues& values
   }
 }
 
+bool reads_well_in_place(const Op& op, const Use& use, const Region& region,
+                         const std::string& hint) {
+  if (op.code == OpCode::constant || op.code == OpCode::length) return true;
+  if (use.region != &region) return false;
+  // "args->n" may stand several times where loops begin, but a hot loop shall not read it again.
+  if (op.code == OpCode::arg && !use.by_operation) return !use.is_hot_count;
+  if (use.count != 1 || use.is_count) return false;
+  if (op.code == OpCode::arg) return true;
+  if (op.code == OpCode::isub_sat && use.is_test) return true;
+  return may_stand_in_place(op.code) && (hint.empty() || !use.by_operation);
+}
+
 void choose_forms(const Program& program, CValues& values) {
   std::vector<Use> uses = count_uses(program);
   find_unused(program, uses, values);
@@ -112,13 +129,7 @@ void choose_forms(const Program& program, CValues& values) {
     const Value v = op.results[0];
     values.definition[at(v)] = &op;
     if (values.form[at(v)] == CForm::unused) return;
-    const Use& use = uses[at(v)];
-    const bool once_nearby = use.count == 1 && use.region == &region && !use.is_count;
-    const bool anonymous = program.values[at(v)].name.empty() || use.by_header;
-    if (op.code == OpCode::constant || op.code == OpCode::length ||
-        (op.code == OpCode::arg && once_nearby) ||
-        (op.code == OpCode::isub_sat && once_nearby && use.is_test) ||
-        (may_stand_in_place(op.code) && once_nearby && anonymous)) {
+    if (reads_well_in_place(op, uses[at(v)], region, program.values[at(v)].name)) {
       values.form[at(v)] = CForm::in_place;
     }
   };
@@ -245,6 +256,8 @@ class Sharing {
     members_[at(y)].clear();
   }
 
+  /// The set of `v`, by number.
+  [[nodiscard]] int set_of(Value v) const { return set_[at(v)]; }
   [[nodiscard]] const std::vector<std::vector<Value>>& sets() const { return members_; }
 
  private:
@@ -281,50 +294,12 @@ class Sharing {
   std::vector<std::vector<Value>> members_;
 };
 
-/// The argument that shares the result's register, or -1.
-Value tied_argument(const Program& program, const Op& op) {
-  if (is_plain_c(op.code) || op.results.empty()) return no_value;
-  const Row& row = c_row(program, op);
-  size_t argument = 0;
-  std::string tied;
-  for (const Operand& operand : row.operands) {
-    if (operand.is_result) tied = operand.tied;
-  }
-  for (const Operand& operand : row.operands) {
-    if (operand.is_result) continue;
-    if (!tied.empty() && operand.name == tied) return op.args[argument];
-    ++argument;
-  }
-  return no_value;
-}
-
-void share(const Program& program, Sharing& sharing) {
-  Visitor visitor;
-  visitor.loop = [&](const Loop& loop, const Region&) {
-    for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.params[i], loop.results[i]);
-    for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.params[i], loop.yields[i]);
-  };
-  visitor.visit(program.body);
-  visitor.loop = [&](const Loop& loop, const Region&) {
-    for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.inits[i], loop.params[i]);
-  };
-  visitor.op = [&](const Op& op, const Region&) {
-    const Value argument = tied_argument(program, op);
-    if (argument != no_value) sharing.merge(argument, op.results[0]);
-  };
-  visitor.visit(program.body);
-}
-
-/// Votes for a variable's class: the operations that make and use it, the inner ones counting more.
+/// Votes for a value's C type class: the operations that make and use it, inner ones count more.
 using Votes = std::vector<std::map<std::string, int64_t>>;
 
 Votes count_votes(const Program& program, const CValues& values) {
-  Votes votes(values.variables.size());
+  Votes votes(program.values.size());
   std::map<const Region*, int64_t> weights{{&program.body, 1}};
-  auto vote = [&](Value v, const std::string& type_class, int64_t weight) {
-    const int variable = values.variable[at(v)];
-    if (variable >= 0) votes[static_cast<size_t>(variable)][type_class] += weight;
-  };
   Visitor visitor;
   visitor.loop = [&](const Loop& loop, const Region& region) {
     weights[&loop.body] = weights[&region] * 8;
@@ -339,57 +314,110 @@ Votes count_votes(const Program& program, const CValues& values) {
     size_t argument = 0;
     for (const Operand& operand : row.operands) {
       const Value v = operand.is_result ? op.results[0] : op.args[argument++];
-      // Its own operation decides when the uses do not agree.
-      if (operand.kind != Kind::scalar) {
-        vote(v, c_class(row, operand), 2 * weights[&region] + (operand.is_result ? 1 : 0));
-      }
+      if (operand.kind == Kind::scalar) continue;
+      // What makes it decides when uses do not agree.
+      votes[at(v)][c_class(row, operand)] += 2 * weights[&region] + (operand.is_result ? 1 : 0);
     }
   };
   visitor.visit(program.body);
   return votes;
 }
 
-void name_types(const Program& program, const std::vector<Value>& representative,
-                const Votes& votes, CValues& values) {
-  for (size_t i = 0; i < values.variables.size(); ++i) {
-    CVariable& variable = values.variables[i];
-    const Value v = representative[i];
-    if (program.type(v).kind == Kind::scalar) {
-      variable.type = c_scalar_type(values.scalar[at(v)]);
-      continue;
+std::string elected(const std::map<std::string, int64_t>& votes) {
+  const auto best =
+      std::max_element(votes.begin(), votes.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return best == votes.end() ? "" : best->first;
+}
+
+/// Loops keep what they carry in one variable; accumulators grow in place; values of one name that
+/// follow one another (an unrolled loop's loads) take turns in one variable.
+void share(const Program& program, const CValues& values, const Votes& votes, Sharing& sharing) {
+  Visitor visitor;
+  visitor.loop = [&](const Loop& loop, const Region&) {
+    for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.params[i], loop.results[i]);
+    for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.params[i], loop.yields[i]);
+  };
+  visitor.visit(program.body);
+  visitor.loop = [&](const Loop& loop, const Region&) {
+    for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.inits[i], loop.params[i]);
+  };
+  auto is_accumulator = [&](Value v) {
+    return program.values[at(v)].role == Role::accumulator;
+  };
+  std::map<std::pair<const Region*, std::string>, std::vector<Value>> named;
+  visitor.op = [&](const Op& op, const Region& region) {
+    if (has_effect(op)) return;
+    const Value result = op.results[0];
+    for (Value arg : op.args) {
+      if (is_accumulator(arg) && is_accumulator(result)) sharing.merge(arg, result);
     }
-    const auto best = std::max_element(
-        votes[i].begin(), votes[i].end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (best == votes[i].end()) {
-      throw std::runtime_error(
-          fmt::format("{}: nothing tells the C type of a value", program.name));
+    const std::string& hint = program.values[at(result)].name;
+    if (hint.empty() || values.form[at(result)] != CForm::variable) return;
+    std::vector<Value>& earlier = named[{&region, hint}];
+    for (Value other : earlier) {
+      if (elected(votes[at(other)]) == elected(votes[at(result)])) sharing.merge(other, result);
     }
-    variable.type_class = best->first;
-    const auto type = program.isa->c_types.find(best->first);
-    if (type == program.isa->c_types.end()) {
-      throw std::runtime_error(fmt::format("{}: c: types: has no class '{}'",
-                                           to_string(program.isa->where), best->first));
-    }
-    variable.type = type->second;
+    const bool alone = std::none_of(earlier.begin(), earlier.end(), [&](Value other) {
+      return sharing.set_of(other) == sharing.set_of(result);
+    });
+    if (alone) earlier.push_back(result);
+  };
+  visitor.visit(program.body);
+}
+
+void name_type(const Program& program, Value one, const std::string& type_class,
+               const CValues& values, CVariable& variable) {
+  if (program.type(one).kind == Kind::scalar) {
+    variable.type = c_scalar_type(values.scalar[at(one)]);
+    return;
   }
+  const auto type = program.isa->c_types.find(type_class);
+  if (type == program.isa->c_types.end()) {
+    throw std::runtime_error(fmt::format("{}: c: types: has no class '{}'",
+                                         to_string(program.isa->where), type_class));
+  }
+  variable.type_class = type_class;
+  variable.type = type->second;
+}
+
+/// A pointer that starts where another one stays gets a name that says so.
+void name_cursors(const Program& program, CValues& values) {
+  Visitor visitor;
+  visitor.loop = [&](const Loop& loop, const Region&) {
+    for (size_t i = 0; i < loop.params.size(); ++i) {
+      const int from = values.variable[at(loop.inits[i])];
+      const int to = values.variable[at(loop.params[i])];
+      if (from < 0 || from == to || program.type(loop.params[i]).kind != Kind::scalar) continue;
+      CVariable& cursor = values.variables[static_cast<size_t>(to)];
+      if (cursor.hint == values.variables[static_cast<size_t>(from)].hint) cursor.hint += "_at";
+    }
+  };
+  visitor.visit(program.body);
 }
 
 }  // namespace
 
 const Row& c_row(const Program& program, const Op& op) {
   const Isa& isa = *program.isa;
-  std::vector<Length> lengths;
-  for (Value v : op.args) {
-    if (program.type(v).kind == Kind::vector) lengths.push_back(program.type(v).bytes);
+  // The vectors' length: what is read decides, then what is made, then the ISA.
+  Length bytes = isa.vector_bytes;
+  for (const std::vector<Value>* list : {&op.args, &op.results}) {
+    const auto vector = std::find_if(list->begin(), list->end(), [&](Value v) {
+      return program.type(v).kind == Kind::vector;
+    });
+    if (vector == list->end()) continue;
+    bytes = program.type(*vector).bytes;
+    break;
   }
-  for (Value v : op.results) {
-    if (program.type(v).kind == Kind::vector) lengths.push_back(program.type(v).bytes);
-  }
-  lengths.emplace_back();
-  for (const Length& bytes : lengths) {
-    const Row* row = isa.row_for(op.code, op.bits, bytes);
-    if (row != nullptr && !row->c.empty()) return *row;
+  for (const Row& row : isa.rows) {
+    if (row.means.size() != 1 || row.c.empty()) continue;
+    const MeansNode& node = row.means.front();
+    const Length row_bytes = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
+    const bool same_number = !node.imm_name.empty() || node.imm == op.imm;
+    if (node.code == op.code && node.bits == op.bits && row_bytes == bytes && same_number) {
+      return row;
+    }
   }
   throw std::runtime_error(
       fmt::format("{}: no row with C text for {}{} (needed by {})", to_string(isa.where),
@@ -421,23 +449,25 @@ CValues plan_c_values(const Program& program) {
   std::vector<bool> in_place(program.values.size());
   for (size_t v = 0; v < in_place.size(); ++v) in_place[v] = values.form[v] == CForm::in_place;
   const Lives lives = find_lives(program, in_place, values.definition);
+  const Votes votes = count_votes(program, values);
   Sharing sharing(program, values, lives);
-  share(program, sharing);
+  share(program, values, votes, sharing);
 
-  std::vector<Value> representative;
   for (const std::vector<Value>& set : sharing.sets()) {
     if (set.empty() || values.form[at(set[0])] != CForm::variable) continue;
     CVariable variable;
     // A single definition is a constant, except a parameter, which the back edge writes again.
     variable.is_constant = set.size() == 1 && lives.of[at(set[0])].size() == 1;
+    std::map<std::string, int64_t> all;
     for (Value v : set) {
       values.variable[at(v)] = static_cast<int>(values.variables.size());
       if (variable.hint.empty()) variable.hint = program.values[at(v)].name;
+      for (const auto& [type_class, count] : votes[at(v)]) all[type_class] += count;
     }
-    representative.push_back(set[0]);
+    name_type(program, set[0], elected(all), values, variable);
     values.variables.push_back(std::move(variable));
   }
-  name_types(program, representative, count_votes(program, values), values);
+  name_cursors(program, values);
   return values;
 }
 

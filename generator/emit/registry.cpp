@@ -1,0 +1,257 @@
+#include "emit/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace tw {
+namespace {
+
+std::string upper(std::string text) {
+  for (char& c : text) {
+    c = std::isalnum(static_cast<unsigned char>(c)) != 0
+            ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+            : '_';
+  }
+  return text;
+}
+
+std::string feature_macro(const std::string& feature) { return "TW_FEATURE_" + upper(feature); }
+
+std::string feature_mask(const std::vector<std::string>& features) {
+  std::string text;
+  for (const std::string& feature : features) {
+    text += (text.empty() ? "" : " | ") + feature_macro(feature);
+  }
+  return text.empty() ? "0" : text;
+}
+
+/// A layout's part in the runtime's size formula: bytes per row beside the codes.
+int64_t row_bytes(const Layout& layout, bool per_block) {
+  int64_t bytes = 0;
+  for (const Field& field : layout.fields) {
+    if (field.kind == FieldKind::data || field.per_block != per_block) continue;
+    bytes += int64_t{field.repeat} * bits(field.type) / 8;
+  }
+  return bytes;
+}
+
+/// Numbers of layouts and guards, as the rows name them.
+class Names {
+ public:
+  explicit Names(const Registry& registry) {
+    for (const Layout* layout : layouts_of(registry)) layouts_.push_back(id(*layout));
+    for (const KernelEntry& kernel : registry.kernels) add_guard(kernel.guard);
+    for (const PackerEntry& packer : registry.packers) add_guard(packer.guard);
+  }
+  [[nodiscard]] size_t layout(const Layout& wanted) const {
+    return static_cast<size_t>(std::find(layouts_.begin(), layouts_.end(), id(wanted)) -
+                               layouts_.begin());
+  }
+  /// The function, or null where it is not built.
+  [[nodiscard]] std::string run(const std::string& guard, const std::string& symbol) const {
+    if (guard.empty()) return symbol;
+    const auto found = std::find(guards_.begin(), guards_.end(), guard);
+    return fmt::format("BUILT_{}({})", found - guards_.begin(), symbol);
+  }
+  [[nodiscard]] const std::vector<std::string>& guards() const { return guards_; }
+
+ private:
+  void add_guard(const std::string& guard) {
+    if (guard.empty() || std::find(guards_.begin(), guards_.end(), guard) != guards_.end()) return;
+    guards_.push_back(guard);
+  }
+  std::vector<uint64_t> layouts_;
+  std::vector<std::string> guards_;
+};
+
+std::string print_layout(const Layout& layout, size_t number) {
+  return fmt::format(
+      "static const tw_layout layout_{} = {{\n"
+      "    .id = UINT64_C(0x{:016x}),\n"
+      "    .text = \"{}\",\n"
+      "    .panel = {},\n"
+      "    .panel_scalable = {},\n"
+      "    .k_multiple = {},\n"
+      "    .block = {},\n"
+      "    .data_bits = {},\n"
+      "    .per_row_bytes = {},\n"
+      "    .per_row_block_bytes = {},\n"
+      "}};\n",
+      number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl, layout.k_multiple,
+      layout.block, bits(layout.element), row_bytes(layout, false), row_bytes(layout, true));
+}
+
+std::string print_kernel(const KernelEntry& kernel, const Names& names) {
+  const Variant& v = *kernel.variant;
+  return fmt::format(
+      "    {{\n"
+      "        .name = \"{}\",\n"
+      "        .family = \"{}\",\n"
+      "        .isa = \"{}\",\n"
+      "        .printer = \"{}\",\n"
+      "        .technique = \"{}\",\n"
+      "        .spec = \"{}\",\n"
+      "        .run = {},\n"
+      "        .features = {},\n"
+      "        .lhs = &layout_{},\n"
+      "        .rhs = &layout_{},\n"
+      "        .tile_m = {},\n"
+      "        .tile_n = {},\n"
+      "        .tile_n_scalable = {},\n"
+      "        .unroll_k = {},\n"
+      "        .accumulators = {},\n"
+      "        .vector_registers = {},\n"
+      "        .macs_per_cycle = {:.1f},\n"
+      "        .content_hash = UINT64_C(0x{:016x}),\n"
+      "    }},\n",
+      kernel.symbol, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
+      names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
+      names.layout(v.rhs), v.tile.m, v.tile.n.fixed, v.tile.n.vl, v.knobs.unroll_k,
+      v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle, kernel.content_hash);
+}
+
+std::string print_packer(const PackerEntry& packer, const Names& names) {
+  const PackerSource& source = *packer.source;
+  return fmt::format(
+      "    {{\n"
+      "        .name = \"{}\",\n"
+      "        .operand = \"{}\",\n"
+      "        .source = \"{}\",\n"
+      "        .isa = \"{}\",\n"
+      "        .run = {},\n"
+      "        .features = {},\n"
+      "        .layout = &layout_{},\n"
+      "        .content_hash = UINT64_C(0x{:016x}),\n"
+      "    }},\n",
+      source.symbol, source.operand, source.source, source.isa->name,
+      names.run(packer.guard, source.symbol), feature_mask(source.isa->features),
+      names.layout(source.layout), packer.content_hash);
+}
+
+/// Features that an older runtime has no bit for are never present.
+std::string print_features(const Registry& registry) {
+  std::set<std::string> macros;
+  for (const KernelEntry& kernel : registry.kernels) {
+    for (const std::string& f : kernel.variant->isa->features) macros.insert(feature_macro(f));
+  }
+  std::string text;
+  for (const std::string& macro : macros) {
+    text += fmt::format("#ifndef {0}\n#define {0} TW_FEATURE_UNKNOWN\n#endif\n", macro);
+  }
+  return text;
+}
+
+/// "BUILT_0(f)" is f where the condition holds and null elsewhere.
+std::string print_guards(const std::vector<std::string>& guards) {
+  std::string text;
+  for (size_t i = 0; i < guards.size(); ++i) {
+    text += fmt::format(
+        "#if {1}\n#define BUILT_{0}(function) function\n#else\n"
+        "#define BUILT_{0}(function) NULL\n#endif\n",
+        i, guards[i]);
+  }
+  return text;
+}
+
+/// An array that may be empty, which C does not know: then it has one row that nobody counts.
+std::string print_array(const std::string& type, const std::string& array, const std::string& rows,
+                        size_t count) {
+  return fmt::format("const {0} {1}s[] = {{\n{2}}};\nconst size_t {1}_count = {3};\n", type, array,
+                     rows.empty() ? "    {0},\n" : rows, count);
+}
+
+std::string ratio_text(double value) { return value > 0 ? fmt::format("{:.1f}", value) : "-"; }
+
+std::string tile_text(const Variant& v) {
+  return fmt::format("{} x {}", v.tile.m, to_string(v.tile.n));
+}
+
+}  // namespace
+
+std::vector<const Layout*> layouts_of(const Registry& registry) {
+  std::vector<const Layout*> found;
+  auto add = [&](const Layout& layout) {
+    const bool known = std::any_of(found.begin(), found.end(), [&](const Layout* other) {
+      return id(*other) == id(layout);
+    });
+    if (!known) found.push_back(&layout);
+  };
+  for (const KernelEntry& kernel : registry.kernels) {
+    add(kernel.variant->lhs);
+    add(kernel.variant->rhs);
+  }
+  for (const PackerEntry& packer : registry.packers) add(packer.source->layout);
+  return found;
+}
+
+std::string print_registry(const Registry& registry) {
+  const Names names(registry);
+  std::string text =
+      "#include \"tilewright/registry.h\"\n\n#include \"tilewright/generated.h\"\n\n";
+  text += print_features(registry);
+  text += "\n/* A function where its file has any content, else null. */\n";
+  text += print_guards(names.guards()) + "\n";
+  size_t number = 0;
+  for (const Layout* layout : layouts_of(registry)) text += print_layout(*layout, number++) + "\n";
+  std::string rows;
+  for (const KernelEntry& kernel : registry.kernels) rows += print_kernel(kernel, names);
+  text += print_array("tw_kernel", "tw_generated_kernel", rows, registry.kernels.size()) + "\n";
+  rows.clear();
+  for (const PackerEntry& packer : registry.packers) rows += print_packer(packer, names);
+  text += print_array("tw_packer", "tw_generated_packer", rows, registry.packers.size());
+  return text;
+}
+
+std::string print_declarations(const Registry& registry) {
+  std::string text =
+      "#ifndef TILEWRIGHT_GENERATED_H\n#define TILEWRIGHT_GENERATED_H\n\n"
+      "#include \"tilewright/kernel.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+      "/* Kernels. Those of another architecture are declared, but not defined. */\n";
+  for (const KernelEntry& kernel : registry.kernels) {
+    text += fmt::format("void {}(const tw_args *args);\n", kernel.symbol);
+  }
+  text += "\n/* Packers. */\n";
+  for (const PackerEntry& packer : registry.packers) {
+    text += fmt::format("void {}(const tw_pack_args *args);\n", packer.source->symbol);
+  }
+  return text + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+}
+
+std::string print_kernel_table(const Registry& registry) {
+  const Names names(registry);
+  std::string text =
+      "# Generated kernels\n\n"
+      "MACs per instruction: of the loop over k, its control included. MACs per cycle: predicted "
+      "for the ISA's default core.\n\n"
+      "| kernel | ISA | printer | technique | tile | lhs | rhs | registers | MACs/instruction | "
+      "MACs/cycle |\n|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const KernelEntry& kernel : registry.kernels) {
+    const Variant& v = *kernel.variant;
+    const double per_instruction =
+        kernel.hot_instructions > 0
+            ? static_cast<double>(kernel.hot_macs) / kernel.hot_instructions
+            : 0;
+    text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} |\n", kernel.symbol,
+                        v.isa->name, kernel.printer, name(v.technique), tile_text(v),
+                        names.layout(v.lhs), names.layout(v.rhs), kernel.vector_registers,
+                        ratio_text(per_instruction), ratio_text(kernel.macs_per_cycle));
+  }
+  text += "\n## Packers\n\n| packer | ISA | operand | from | layout |\n|---|---|---|---|---|\n";
+  for (const PackerEntry& packer : registry.packers) {
+    const PackerSource& source = *packer.source;
+    text += fmt::format("| `{}` | {} | {} | {} | L{} |\n", source.symbol, source.isa->name,
+                        source.operand, source.source, names.layout(source.layout));
+  }
+  text += "\n## Layouts\n\n| | id | layout | bytes of a panel with k = 1024 |\n|---|---|---|---|\n";
+  size_t number = 0;
+  for (const Layout* layout : layouts_of(registry)) {
+    text += fmt::format("| L{} | `{:016x}` | `{}` | {} |\n", number++, id(*layout),
+                        canonical(*layout), to_string(panel_bytes(*layout, 1024)));
+  }
+  return text;
+}
+
+}  // namespace tw

@@ -1,0 +1,46 @@
+// The registry: one row per kernel and packer, from which declaration, dispatch, tests, benchmarks
+// and documentation follow. Rows: runtime/include/tilewright/registry.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emit/packer.h"
+#include "model/variant.h"
+
+namespace tw {
+
+struct KernelEntry {
+  const Variant* variant = nullptr;
+  std::string printer;       ///< "intrinsics" or "assembly"
+  std::string symbol;        ///< C function, also its name
+  std::string spec;          ///< "specs/mine.yaml:9:5"
+  std::string guard;         ///< preprocessor condition under which it is built; empty: always
+  uint64_t content_hash = 0;
+  int vector_registers = 0;  ///< most live at once
+  int64_t hot_macs = 0;      ///< multiply-accumulates per iteration of its largest hot loop
+  int hot_instructions = 0;  ///< instructions of that loop, control included; 0: not known
+  double macs_per_cycle = 0;
+};
+
+struct PackerEntry {
+  const PackerSource* source = nullptr;
+  std::string guard;
+  uint64_t content_hash = 0;
+};
+
+struct Registry {
+  std::vector<KernelEntry> kernels;
+  std::vector<PackerEntry> packers;
+};
+
+/// All distinct layouts, in the order of first use.
+std::vector<const Layout*> layouts_of(const Registry& registry);
+
+/// Contents without the file's head.
+std::string print_registry(const Registry& registry);      ///< registry.c
+std::string print_declarations(const Registry& registry);  ///< tilewright/generated.h
+std::string print_kernel_table(const Registry& registry);  ///< KERNELS.md
+
+}  // namespace tw

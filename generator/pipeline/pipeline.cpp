@@ -1,0 +1,93 @@
+#include "pipeline/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lower/lower.h"
+#include "schedule/order.h"
+#include "spec/yaml_reader.h"
+
+namespace tw {
+namespace {
+
+/// Vector registers are what a tile is limited by; an ISA without them (portable C) is not.
+bool fits(const Pressure& pressure) {
+  return pressure.available == 0 || pressure.most <= pressure.available;
+}
+
+Program lower_or_fail(const Variant& variant) {
+  try {
+    return lower(variant);
+  } catch (const std::invalid_argument& error) {
+    throw SpecError(variant.tile_where, error.what());
+  }
+}
+
+/// Would `variant` with that tile be legal and fit?
+bool would_fit(Variant variant, const Tile& tile) {
+  variant.tile = tile;
+  try {
+    Program program = lower(variant);
+    order(program);
+    return fits(vector_pressure(program));
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+Length with_parts(Length like, int64_t parts) {
+  return like.is_fixed() ? Length(parts) : Length(0, parts);
+}
+
+std::string text(const Tile& tile) { return fmt::format("{}x{}", tile.m, to_string(tile.n)); }
+
+/// The largest tiles that fit with fewer rows, and with fewer columns.
+std::vector<std::string> fitting_tiles(const Variant& variant) {
+  std::vector<std::string> found;
+  for (int64_t m = variant.tile.m - 1; m >= 1; --m) {
+    const Tile tile{m, variant.tile.n};
+    if (!would_fit(variant, tile)) continue;
+    found.push_back(text(tile));
+    break;
+  }
+  const Length n = variant.tile.n;
+  for (int64_t parts = (n.is_fixed() ? n.fixed : n.vl) - 1; parts >= 1; --parts) {
+    const Tile tile{variant.tile.m, with_parts(n, parts)};
+    if (!would_fit(variant, tile)) continue;
+    found.push_back(text(tile));
+    break;
+  }
+  return found;
+}
+
+[[noreturn]] void refuse(const Variant& variant, const Pressure& pressure) {
+  const std::vector<std::string> tiles = fitting_tiles(variant);
+  std::string hint = "no smaller tile fits";
+  if (tiles.size() == 1) hint = tiles[0] + " fits";
+  if (tiles.size() == 2) hint = fmt::format("{} and {} fit", tiles[0], tiles[1]);
+  throw SpecError(variant.tile_where, fmt::format("tile {} {}; {}", text(variant.tile),
+                                                  sum(pressure, variant.isa->name), hint));
+}
+
+}  // namespace
+
+const std::string& core_name(const Variant& variant) {
+  return variant.knobs.core.empty() ? variant.isa->default_core : variant.knobs.core;
+}
+
+Compiled compile(const Variant& variant, const CoreModel& core) {
+  Compiled compiled;
+  compiled.variant = &variant;
+  compiled.lowered = lower_or_fail(variant);
+  compiled.ordered = clone(compiled.lowered);
+  order(compiled.ordered);
+  compiled.pressure = vector_pressure(compiled.ordered);
+  if (!fits(compiled.pressure)) refuse(variant, compiled.pressure);
+  (void)core;
+  return compiled;
+}
+
+}  // namespace tw

@@ -1,0 +1,33 @@
+// Variant -> Programs, stage by stage, and the check that a tile fits the registers.
+#pragma once
+
+#include <optional>
+
+#include "ir/program.h"
+#include "model/core.h"
+#include "model/variant.h"
+#include "schedule/pressure.h"
+
+namespace tw {
+
+/// A variant's Program after each stage. What the C printer prints is `ordered`; the stages after
+/// it exist when the variant asks for assembly.
+struct Compiled {
+  const Variant* variant = nullptr;
+  Program lowered;
+  Program ordered;
+  Pressure pressure;  ///< of `ordered`, vector registers
+  std::optional<Program> selected;
+  std::optional<Program> pipelined;
+  std::optional<Program> allocated;
+};
+
+/// `core` is what assembly is scheduled for. Throws SpecError, at the variant's tile, when its
+/// parts do not go together or its tile needs more registers than exist; the message then says
+/// what it needs and which smaller tiles fit.
+Compiled compile(const Variant& variant, const CoreModel& core);
+
+/// The name of the core table that a variant is scheduled for.
+const std::string& core_name(const Variant& variant);
+
+}  // namespace tw
