@@ -24,6 +24,23 @@ Span span(Length tile, Length panel, const char* what) {
                   to_string(tile), to_string(panel)));
 }
 
+/// Rows and columns of whole operands: pairs of rows for mmla, columns of one raw vector.
+void check_tile(const Variant& v) {
+  const int64_t rows = v.technique == Technique::mmla ? 2 : 1;
+  if (v.tile.m < 1 || v.tile.m % rows != 0) {
+    throw std::invalid_argument(fmt::format("tile m {} does not fit {}: multiples of {} do",
+                                            v.tile.m, name(v.technique), rows));
+  }
+  const bool paired = v.rhs.order.pair == NibblePair::column;
+  const Length columns =
+      paired ? (v.isa->vector_bytes * 2).divided(v.rhs.order.kr) : v.isa->vector_bytes.divided(4);
+  if (ratio(v.tile.n, columns) < 1) {
+    throw std::invalid_argument(
+        fmt::format("tile n {} does not fit {} on {}: whole vectors, multiples of {} columns, do",
+                    to_string(v.tile.n), name(v.technique), v.isa->name, to_string(columns)));
+  }
+}
+
 void check_knobs(const Variant& v) {
   const int granule = v.lhs.k_multiple;
   const int unroll = v.knobs.unroll_k;
@@ -174,6 +191,7 @@ class KernelWriter {
 }  // namespace
 
 Program lower(const Variant& variant) {
+  check_tile(variant);
   check_knobs(variant);
   return KernelWriter(variant).write();
 }
