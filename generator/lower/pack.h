@@ -54,8 +54,7 @@ enum class QuantizeParameter { factor, lowest, highest, zero_point, count };  //
 /// to the sum of the codes, at dst + dst_stride.
 Program lower_quantize_row(const Isa& isa, const std::string& name);
 
-/// Nothing but the fence that must follow streaming stores; only for ISAs that can stream.
-Program lower_store_fence(const Isa& isa, const std::string& name);
+/// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);
 
 }  // namespace tw

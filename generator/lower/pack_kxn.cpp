@@ -11,24 +11,19 @@ constexpr int64_t step_k = 8;
 
 using Eight = std::array<Value, 8>;
 
-/// Columns whose packed bytes one stored vector holds.
-int64_t chunk_columns(const Layout& layout, const Isa& isa) {
-  return isa.vector_bytes.fixed * 2 / group_k(layout);
-}
-
 /// Writes chunks of columns to the panels that they belong to.
 struct PanelStore {
   Builder& b;
   const Layout& layout;
   const PackedStore& store;
-  int64_t first_panel;              ///< of this call
-  std::vector<Value> panels;        ///< where each panel's group of k goes
-  std::vector<Value>& carried;      ///< accumulators of all panels, one after the other
-  size_t per_panel;                 ///< accumulators of one panel
+  int64_t first_panel;          ///< of this call
+  std::vector<Value> panels;    ///< where each panel's group of k goes
+  std::vector<Value>& carried;  ///< accumulators of all panels, one after the other
+  size_t per_panel;             ///< accumulators of one panel
 
   void operator()(int64_t column, Value codes) const {
     const int64_t panel = column / layout.panel.fixed - first_panel;
-    const int64_t chunk = column % layout.panel.fixed / chunk_columns(layout, b.isa());
+    const int64_t chunk = column % layout.panel.fixed / vector_columns(layout, b.isa());
     const auto begin = carried.begin() + panel * static_cast<int64_t>(per_panel);
     std::vector<Value> own(begin, begin + static_cast<int64_t>(per_panel));
     store(panels[static_cast<size_t>(panel)], chunk * b.isa().vector_bytes.fixed,
@@ -41,7 +36,7 @@ struct PanelStore {
 void pack_depth(const Eight& rows, const NibbleZip& nibbles, int64_t first_column,
                 const PanelStore& store) {
   Builder& b = store.b;
-  Four low_half{};   // byte x of columns in order: of each segment the first 16, then the others
+  Four low_half{};  // byte x of columns in order: of each segment the first 16, then the others
   Four high_half{};
   for (size_t x = 0; x < 4; ++x) {
     const Pair columns =
@@ -136,7 +131,7 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
     return std::nullopt;
   }
   const int64_t panel = layout.panel.fixed;
-  if (panel % chunk_columns(layout, isa) != 0) return std::nullopt;
+  if (panel % vector_columns(layout, isa) != 0) return std::nullopt;
   const int64_t calls = panel / std::gcd(panel, 2 * isa.vector_bytes.fixed);
   return RhsPackStep{isa.vector_bytes.fixed, step_k, calls};
 }
@@ -144,7 +139,7 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
 Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
                        int64_t call) {
   Builder b(options.name, isa);
-  const CodeSums sums(b, layout);
+  const CodeSums sums(b, layout, layout.panel.fixed / vector_columns(layout, isa));
   const NibbleZip nibbles(b);
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
   const PackedStore packed_store{b, sums, flip, options.stream};
@@ -170,10 +165,13 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
       rows[r] = b.op(OpCode::load, {pointers[r]});
     }
     std::vector<Value> carried(now.begin() + 2, now.end());
-    const PanelStore store{
-        b,       layout,  packed_store,
-        panels.first, strided(b, now[1], panel_stride, panels.first, panels.count, "panel"),
-        carried, per_panel};
+    const PanelStore store{b,
+                           layout,
+                           packed_store,
+                           panels.first,
+                           strided(b, now[1], panel_stride, panels.first, panels.count, "panel"),
+                           carried,
+                           per_panel};
     const int64_t first_column = call * 2 * isa.vector_bytes.fixed;
     if (layout.order.pair == NibblePair::depth) {
       pack_depth(rows, nibbles, first_column, store);

@@ -3,7 +3,8 @@
 namespace tw {
 
 Pair zip(Builder& b, int bits, Value x, Value y) {
-  return {b.op(OpCode::zip_lo, {x, y}, {.bits = bits}), b.op(OpCode::zip_hi, {x, y}, {.bits = bits})};
+  return {b.op(OpCode::zip_lo, {x, y}, {.bits = bits}),
+          b.op(OpCode::zip_hi, {x, y}, {.bits = bits})};
 }
 
 Four transpose_dwords(Builder& b, const Four& rows) {
@@ -50,20 +51,22 @@ NibbleZip::NibbleZip(Builder& b) {
 Value NibbleZip::low(Builder& b, Value x, Value y) const {
   if (inserts(b.isa())) return b.op(OpCode::shl_insert, {x, y}, {.bits = 8, .imm = 4});
   const Value kept = b.op(OpCode::and_, {x, low_mask});
-  const Value moved = b.op(OpCode::shl, {b.op(OpCode::and_, {y, low_mask})}, {.bits = 32, .imm = 4});
+  const Value moved =
+      b.op(OpCode::shl, {b.op(OpCode::and_, {y, low_mask})}, {.bits = 32, .imm = 4});
   return b.op(OpCode::or_, {kept, moved});
 }
 
 Value NibbleZip::high(Builder& b, Value x, Value y) const {
   if (inserts(b.isa())) return b.op(OpCode::shr_insert, {y, x}, {.bits = 8, .imm = 4});
   const Value kept = b.op(OpCode::and_, {y, high_mask});
-  const Value moved = b.op(OpCode::shr, {b.op(OpCode::and_, {x, high_mask})}, {.bits = 32, .imm = 4});
+  const Value moved =
+      b.op(OpCode::shr, {b.op(OpCode::and_, {x, high_mask})}, {.bits = 32, .imm = 4});
   return b.op(OpCode::or_, {kept, moved});
 }
 
 bool NibbleZip::possible(const Isa& isa) {
-  return inserts(isa) || (isa.has(OpCode::and_) && isa.has(OpCode::or_) && isa.has(OpCode::shl, 32) &&
-                          isa.has(OpCode::shr, 32));
+  return inserts(isa) || (isa.has(OpCode::and_) && isa.has(OpCode::or_) &&
+                          isa.has(OpCode::shl, 32) && isa.has(OpCode::shr, 32));
 }
 
 }  // namespace tw

@@ -10,7 +10,9 @@ namespace tw {
 using Four = std::array<Value, 4>;
 
 /// Segments are 128-bit parts of a vector.
-inline int64_t segments(const Isa& isa) { return isa.vector_bytes.fixed / 16; }
+inline int64_t segments(const Isa& isa) {
+  return isa.vector_bytes.fixed / 16;
+}
 
 /// In every segment: dword j of vector i becomes dword i of vector j.
 Four transpose_dwords(Builder& b, const Four& rows);

@@ -11,8 +11,7 @@ struct Narrow {
   Builder& b;
 
   [[nodiscard]] static bool saturates(const Isa& isa) {
-    return isa.has(OpCode::narrow_32_8) &&
-           isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
+    return isa.has(OpCode::narrow_32_8) && isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
   }
   [[nodiscard]] static bool possible(const Isa& isa) {
     return saturates(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});

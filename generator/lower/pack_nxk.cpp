@@ -30,7 +30,7 @@ struct DepthRegroup {
 };
 
 /// Blocks of 16 bytes of 4 x segments rows: [block][i], segment l of vector i is row 4 l + i.
-std::vector<Four> load_blocks(const Source& source, int64_t first_row, int64_t blocks) {
+std::vector<Four> load_blocks(const Source& source, int64_t blocks) {
   Builder& b = source.b;
   const int64_t count = segments(b.isa());
   auto load = [&](int64_t row, int64_t offset) {
@@ -40,34 +40,29 @@ std::vector<Four> load_blocks(const Source& source, int64_t first_row, int64_t b
   for (int64_t i = 0; i < 4; ++i) {
     if (count == 1) {
       for (int64_t j = 0; j < blocks; ++j) {
-        out[static_cast<size_t>(j)][static_cast<size_t>(i)] = load(first_row + i, 16 * j);
+        out[static_cast<size_t>(j)][static_cast<size_t>(i)] = load(i, 16 * j);
       }
       continue;
     }
     Four rows{};
-    for (int64_t l = 0; l < 4; ++l) rows[static_cast<size_t>(l)] = load(first_row + 4 * l + i, 0);
+    for (int64_t l = 0; l < 4; ++l) rows[static_cast<size_t>(l)] = load(4 * l + i, 0);
     const Four by_block = transpose_segments(b, rows);
     for (size_t j = 0; j < 4; ++j) out[j][static_cast<size_t>(i)] = by_block[j];
   }
   return out;
 }
 
-void pack_depth(const Source& source, const Layout& layout, int64_t step_bytes, Value dst,
-                const PackedStore& store, const DepthRegroup& regroup,
-                std::vector<Value>& carried) {
-  const int64_t vector_bytes = source.b.isa().vector_bytes.fixed;
-  const int64_t group_rows = vector_bytes / 4;
-  for (int64_t first = 0; first < layout.panel.fixed; first += group_rows) {
-    const std::vector<Four> blocks = load_blocks(source, first, step_bytes / 16);
-    for (size_t j = 0; j < blocks.size(); ++j) {
-      Four regrouped{};
-      for (size_t i = 0; i < 4; ++i) regrouped[i] = regroup(blocks[j][i]);
-      const Four packed = transpose_dwords(source.b, regrouped);
-      for (size_t d = 0; d < 4; ++d) {
-        const int64_t group = static_cast<int64_t>(4 * j + d);
-        store(dst, group * group_bytes(layout) + first * 4, static_cast<size_t>(first / group_rows),
-              packed[d], carried);
-      }
+/// Packs one step of 4 x segments rows: dword lane r of every packed vector is row r.
+void pack_depth(const Source& source, const Layout& layout, Value dst, const PackedStore& store,
+                const DepthRegroup& regroup, std::vector<Value>& carried) {
+  Builder& b = source.b;
+  int64_t offset = 0;
+  for (const Four& block : load_blocks(source, segments(b.isa()))) {
+    Four regrouped{};
+    for (size_t i = 0; i < 4; ++i) regrouped[i] = regroup(block[i]);
+    for (const Value packed : transpose_dwords(b, regrouped)) {
+      store(dst, offset, 0, packed, carried);
+      offset += group_bytes(layout);
     }
   }
 }
@@ -94,10 +89,10 @@ void pack_column(const Source& source, const Layout& layout, Value dst, const Pa
         packed.insert(packed.end(), {k.low, k.high});
       }
     } else {
-      const Four low = transpose_dwords(
-          b, {columns[0].low, columns[1].low, columns[2].low, columns[3].low});
-      const Four high = transpose_dwords(
-          b, {columns[0].high, columns[1].high, columns[2].high, columns[3].high});
+      const Four low =
+          transpose_dwords(b, {columns[0].low, columns[1].low, columns[2].low, columns[3].low});
+      const Four high =
+          transpose_dwords(b, {columns[0].high, columns[1].high, columns[2].high, columns[3].high});
       packed.insert(packed.end(), low.begin(), low.end());
       packed.insert(packed.end(), high.begin(), high.end());
     }
@@ -130,53 +125,104 @@ std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
   return fits ? std::optional(RhsPackStep{count * 16, panel, 1}) : std::nullopt;
 }
 
-Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options) {
-  const RhsPackStep step = *nxk_step(layout, isa);
-  const bool depth = layout.order.pair == NibblePair::depth;
-  Builder b(options.name, isa);
-  const CodeSums sums(b, layout);
-  const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
-  const PackedStore store{b, sums, flip, options.stream};
-  std::optional<DepthRegroup> regroup;
-  std::optional<NibbleZip> nibbles;
-  if (depth) {
-    regroup.emplace(b);
-  } else {
-    nibbles.emplace(b);
-  }
+namespace {
 
-  const int64_t panel_source = layout.panel.fixed * step.source_bytes;
-  const Value ahead = b.op(OpCode::iadd, {b.arg(ArgField::lhs), b.arg(ArgField::rhs_prefetch)});
-  std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst), ahead};
-  const std::vector<Value> zeros = sums.start();
-  inits.insert(inits.end(), zeros.begin(), zeros.end());
-  const Value stride = b.arg(ArgField::lhs_stride);
-  const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
-    if (isa.has(OpCode::prefetch)) {
-      for (int64_t line = 0; line < panel_source; line += 64) {
-        b.op(OpCode::prefetch, {now[2]}, {.offset = line});
-      }
+/// What the loops over k have in common: cursors, prefetching of the next panel.
+struct Walk {
+  Builder& b;
+  const Layout& layout;
+  RhsPackStep step;
+  Value stride;
+
+  Walk(Builder& builder, const Layout& of)
+      : b(builder),
+        layout(of),
+        step(*nxk_step(of, builder.isa())),
+        stride(builder.arg(ArgField::lhs_stride)) {}
+
+  [[nodiscard]] int64_t panel_bytes() const { return layout.panel.fixed * step.source_bytes; }
+  [[nodiscard]] Value sums() const {
+    return b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)}, {}, "sums");
+  }
+  [[nodiscard]] std::vector<Value> start() const {
+    const Value ahead = b.op(OpCode::iadd, {b.arg(ArgField::lhs), b.arg(ArgField::rhs_prefetch)});
+    return {b.arg(ArgField::lhs), b.arg(ArgField::dst), ahead};
+  }
+  void prefetch(Value ahead) const {
+    if (!b.isa().has(OpCode::prefetch)) return;
+    for (int64_t line = 0; line < panel_bytes(); line += 64) {
+      b.op(OpCode::prefetch, {ahead}, {.offset = line});
     }
-    Source source{b, {now[0]}};
-    for (int64_t row = 1; row < layout.panel.fixed; ++row) {
+  }
+  [[nodiscard]] Source rows(Value first, int64_t count) const {
+    Source source{b, {first}};
+    while (static_cast<int64_t>(source.rows.size()) < count) {
       source.rows.push_back(b.op(OpCode::iadd, {source.rows.back(), stride}, {}, "row"));
     }
-    std::vector<Value> carried(now.begin() + 3, now.end());
-    if (depth) {
-      pack_depth(source, layout, step.source_bytes, now[1], store, *regroup, carried);
-    } else {
-      pack_column(source, layout, now[1], store, *nibbles, carried);
-    }
-    std::vector<Value> next = {b.add(now[0], step.source_bytes, "source"),
-                               b.add(now[1], panel_source, "packed"),
-                               b.add(now[2], panel_source, "stream")};
+    return source;
+  }
+  [[nodiscard]] std::vector<Value> next(const std::vector<Value>& now) const {
+    return {b.add(now[0], step.source_bytes, "source"), b.add(now[1], panel_bytes(), "packed"),
+            b.add(now[2], panel_bytes(), "ahead")};
+  }
+};
+
+/// A loop over the panel's rows, a vector of columns at a time, within the one over k. Sums are
+/// taken from memory and back: one load and store in so many.
+void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
+  const Walk walk(b, layout);
+  const CodeSums sums(b, layout, 1);
+  const DepthRegroup regroup(b);
+  const PackedStore store{b, sums, flip, stream};
+  const int64_t bytes = b.isa().vector_bytes.fixed;
+  const int64_t rows = bytes / 4;
+  const Value panel_sums = walk.sums();
+  b.loop("k", b.arg(ArgField::k), walk.start(), [&](const std::vector<Value>& now) {
+    walk.prefetch(now[2]);
+    b.loop("rows", b.constant(layout.panel.fixed / rows), {now[0], now[1], panel_sums},
+           [&](const std::vector<Value>& at) {
+             const Source source = walk.rows(at[0], rows);
+             std::vector<Value> carried = sums.start();
+             pack_depth(source, layout, at[1], store, regroup, carried);
+             sums.finish(carried, b.constant(2 * walk.step.source_bytes), at[2]);
+             return std::vector<Value>{
+                 b.op(OpCode::iadd, {source.rows.back(), walk.stride}, {}, "rows"),
+                 b.add(at[1], bytes, "to"), b.add(at[2], bytes, "sums")};
+           });
+    return walk.next(now);
+  });
+}
+
+void lower_column(Builder& b, const Layout& layout, Value flip, bool stream) {
+  const Walk walk(b, layout);
+  const CodeSums sums(b, layout, layout.panel.fixed / vector_columns(layout, b.isa()));
+  const NibbleZip nibbles(b);
+  const PackedStore store{b, sums, flip, stream};
+  std::vector<Value> inits = walk.start();
+  const size_t cursors = inits.size();
+  for (const Value zero : sums.start()) inits.push_back(zero);
+  const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
+    walk.prefetch(now[2]);
+    std::vector<Value> carried(now.begin() + static_cast<int64_t>(cursors), now.end());
+    pack_column(walk.rows(now[0], layout.panel.fixed), layout, now[1], store, nibbles, carried);
+    std::vector<Value> next = walk.next(now);
     next.insert(next.end(), carried.begin(), carried.end());
     return next;
   });
-  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(2 * step.source_bytes)});
-  const Value panel_sums =
-      b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)}, {}, "sums");
-  sums.finish({results.begin() + 3, results.end()}, k, panel_sums);
+  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(2 * walk.step.source_bytes)});
+  sums.finish({results.begin() + static_cast<int64_t>(cursors), results.end()}, k, walk.sums());
+}
+
+}  // namespace
+
+Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options) {
+  Builder b(options.name, isa);
+  const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
+  if (layout.order.pair == NibblePair::depth) {
+    lower_depth(b, layout, flip, options.stream);
+  } else {
+    lower_column(b, layout, flip, options.stream);
+  }
   return b.finish();
 }
 

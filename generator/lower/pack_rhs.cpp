@@ -36,10 +36,4 @@ bool can_stream(const Isa& isa) {
   return isa.has(OpCode::store_stream) && isa.has(OpCode::store_fence);
 }
 
-Program lower_store_fence(const Isa& isa, const std::string& name) {
-  Builder b(name, isa);
-  b.op(OpCode::store_fence);
-  return b.finish();
-}
-
 }  // namespace tw

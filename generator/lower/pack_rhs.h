@@ -32,6 +32,10 @@ struct PackedStore {
 inline int64_t group_k(const Layout& layout) {
   return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
 }
+/// Columns whose packed bytes of one group a vector holds.
+inline int64_t vector_columns(const Layout& layout, const Isa& isa) {
+  return isa.vector_bytes.fixed * 2 / group_k(layout);
+}
 /// Packed bytes of one group of k of a whole panel.
 inline int64_t group_bytes(const Layout& layout) {
   return layout.panel.fixed * group_k(layout) / 2;

@@ -5,7 +5,9 @@
 namespace tw {
 namespace {
 
-bool is_depth(const Layout& layout) { return layout.order.pair == NibblePair::depth; }
+bool is_depth(const Layout& layout) {
+  return layout.order.pair == NibblePair::depth;
+}
 
 }  // namespace
 
@@ -25,11 +27,10 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
          (isa.has(OpCode::dot4_s8s8) || isa.has(OpCode::dot4_u8s8));
 }
 
-CodeSums::CodeSums(Builder& b, const Layout& layout)
+CodeSums::CodeSums(Builder& b, const Layout& layout, int64_t vectors)
     : b_(b),
       layout_(layout),
-      vectors_(static_cast<size_t>(layout.panel.fixed * layout.order.kr /
-                                   (is_depth(layout) ? 1 : 2) / b.isa().vector_bytes.fixed)),
+      vectors_(static_cast<size_t>(vectors)),
       ones_(splat32(b, 0x01010101U, "ones")),
       low_mask_(splat32(b, 0x0f0f0f0fU, "low_mask")) {}
 

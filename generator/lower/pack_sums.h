@@ -8,12 +8,13 @@
 
 namespace tw {
 
-/// One panel's sums. Vectors of packed codes are numbered as they lie in a group of k.
+/// Sums of the columns of `vectors` neighbouring packed vectors, numbered as they lie in a group
+/// of k.
 ///   depth   one accumulator a vector: every dword lane is a column, holds 16 * sum of nibbles
 ///   column  two a vector, of whole bytes (16 * high + low nibble) and of low nibbles
 class CodeSums {
  public:
-  CodeSums(Builder& b, const Layout& layout);
+  CodeSums(Builder& b, const Layout& layout, int64_t vectors);
 
   [[nodiscard]] static bool possible(const Layout& layout, const Isa& isa);
 
@@ -31,7 +32,7 @@ class CodeSums {
 
   Builder& b_;
   const Layout& layout_;
-  size_t vectors_;  ///< of packed codes in one group of k
+  size_t vectors_;
   Value ones_, low_mask_;
 };
 

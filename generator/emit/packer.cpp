@@ -1,0 +1,228 @@
+#include "emit/packer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "emit/c_file.h"
+#include "emit/c_printer.h"
+#include "emit/file_template.h"
+#include "emit/packer_fields.h"
+#include "lower/pack.h"
+
+namespace tw {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+/// What a plain C inner loop handles at a time, where the ISA offers no vectorized one.
+constexpr int64_t plain_step_bytes = 16;
+constexpr int64_t plain_floats = 4;
+constexpr int64_t plain_step_k = 8;
+
+struct Request {
+  const Layout& layout;
+  const Isa& isa;
+  const Format& format;
+  std::string source;
+  std::filesystem::path files;  ///< templates/file
+};
+
+std::string number(int64_t value) {
+  return std::to_string(value);
+}
+
+void set_common_values(const Layout& layout, Values& values) {
+  values["PANEL"] = number(layout.panel.fixed);
+  values["KR"] = number(layout.order.kr);
+  values["K_MULTIPLE"] = number(layout.k_multiple);
+  values["DATA_OFFSET"] = field_offset_text(layout, FieldKind::data);
+}
+
+// ---- lhs ----
+
+bool fill_lhs(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  const int64_t floats = lhs_step(request.isa);
+  const bool vectorized = floats != 0;
+  values["STEP"] = number(vectorized ? floats : plain_floats);
+  values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
+  values["CHUNK"] = number(std::max<int64_t>(256, layout.k_multiple));
+  values["FIELDS"] = lhs_fields_text(layout);
+  if (vectorized) {
+    values["INNER_LOOPS"] =
+        print_c_function(lower_row_range(request.isa, "row_range"), "row_range", true) + "\n" +
+        print_c_function(lower_quantize_row(request.isa, "quantize_row"), "quantize_row", true);
+  } else {
+    values["INNER_LOOPS"] = fill_template(request.files / "packer_lhs_plain.c", values);
+  }
+  return vectorized;
+}
+
+// ---- rhs ----
+
+std::string nibble_bits(bool low, bool high, int bits_low, int bits_high) {
+  return fmt::format("0x{:02x}", (low ? bits_low : 0) | (high ? bits_high : 0));
+}
+
+/// Which codes the i-th byte of a packed group holds, as C.
+void set_order_values(const Layout& layout, Values& values) {
+  const DataOrder& order = layout.order;
+  const bool depth = order.pair == NibblePair::depth;
+  values["GROUP_K"] = number(depth ? 2 * order.kr : order.kr);
+  values["GROUP_BYTES"] = number(layout.panel.fixed * order.kr / (depth ? 1 : 2));
+  const std::string k = fmt::format("i % {}", order.kr);
+  values["LOW_K"] = k;
+  values["HIGH_K"] = depth ? fmt::format("{} + {}", order.kr, k) : k;
+  const int half = 16 / order.kr;  // columns of a 16-byte vector's high nibbles
+  const std::string high = depth ? fmt::format("i / {}", order.kr)
+                                 : fmt::format("i / 16 * {} + i % 16 / {}", 2 * half, order.kr);
+  values["HIGH_COLUMN"] = high;
+  values["LOW_COLUMN"] = depth ? high : fmt::format("{} + {}", high, half);
+  values["LOW_SIGN"] = order.low_unsigned ? "0" : "8";
+  values["HIGH_SIGN"] = order.high_unsigned ? "0" : "8";
+}
+
+/// Source bytes of whole panels of columns.
+int64_t plain_run_bytes(const Layout& layout) {
+  return layout.panel.fixed % 2 == 0 ? layout.panel.fixed / 2 : layout.panel.fixed;
+}
+
+std::string plain_rhs_loop(const Request& request, Values values) {
+  const bool nxk = request.source == "nxk";
+  set_order_values(request.layout, values);
+  values["CALL_PANELS"] =
+      nxk ? "1" : number(2 * plain_run_bytes(request.layout) / request.layout.panel.fixed);
+  values["STEP_K"] = number(nxk ? 2 * plain_step_bytes : plain_step_k);
+  values["SOURCE_BYTE"] = nxk ? "column * stride + k / 2" : "k * stride + column / 2";
+  values["SOURCE_ODD"] = nxk ? "k % 2" : "column % 2";
+  return fill_template(request.files / "packer_rhs_plain.c", values);
+}
+
+/// The vectorized inner loops, their calls, and what surrounds streaming stores.
+struct Loops {
+  const Request& request;
+  Values& values;
+  std::string text, calls, stream_calls;
+
+  void add(int64_t call, int64_t count) {
+    const std::string name = count == 1 ? "pack_steps" : fmt::format("pack_steps_{}", call);
+    calls += print(name, false, call);
+    if (can_stream(request.isa)) stream_calls += print(name + "_stream", true, call);
+  }
+  std::string print(const std::string& name, bool stream, int64_t call) {
+    const PackOptions options{name, stream};
+    const Program program = request.source == "nxk"
+                                ? lower_pack_nxk(request.layout, request.isa, options)
+                                : lower_pack_kxn(request.layout, request.isa, options, call);
+    text += print_c_function(program, name, true) + "\n";
+    return fmt::format("{}(&inner);\n", name);
+  }
+  void finish() {
+    values["STREAM"] = "0";
+    values["FINISH"] = "";
+    values["RUN"] = calls;
+    if (!stream_calls.empty()) {
+      values["STREAM"] = "(uintptr_t)run.packed % 64 == 0 && args->packed_stride % 64 == 0";
+      values["RUN"] = "if (run.stream) {\n" + stream_calls + "} else {\n" + calls + "}";
+      values["FINISH"] = "// Streamed stores are seen before whatever the caller does next.\n  " +
+                         request.isa.row_for(OpCode::store_fence)->c + ";";
+    }
+    values["INNER_LOOPS"] = text;
+  }
+};
+
+bool fill_rhs(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  const bool nxk = request.source == "nxk";
+  const auto step = nxk ? nxk_step(layout, request.isa) : kxn_step(layout, request.isa);
+  const int64_t plain_bytes = nxk ? plain_step_bytes : plain_run_bytes(layout);
+  values["STEP_BYTES"] = number(step ? step->source_bytes : plain_bytes);
+  values["STEP_K"] = number(step && !nxk ? step->rows : plain_step_k);
+  values["CALLS"] = number(step ? step->calls : 1);
+  values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
+  values["FIELDS"] = rhs_fields_text(layout);
+  Loops loops{request, values, "", "", ""};
+  if (step) {
+    for (int64_t call = 0; call < step->calls; ++call) loops.add(call, step->calls);
+  } else {
+    loops.text = plain_rhs_loop(request, values);
+    loops.calls = "pack_steps(&inner);\n";
+  }
+  loops.finish();
+  values["COMMON"] = fill_template(request.files / "packer_rhs_common.c", values);
+  return step.has_value();
+}
+
+// ---- both ----
+
+PackerSource make_packer(const Request& request, const std::string& name) {
+  check_packable(request.layout);
+  const bool lhs = request.layout.side == Side::lhs;
+  PackerSource packer;
+  packer.name = name;
+  packer.symbol = "tw_" + name;
+  packer.operand = lhs ? "lhs" : "rhs";
+  packer.source = request.source;
+  packer.layout = request.layout;
+  packer.isa = &request.isa;
+  Values values{{"SYMBOL", packer.symbol}};
+  set_common_values(request.layout, values);
+  packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
+  const CFileRules rules = read_c_file_rules(request.files.parent_path());
+  const std::string skeleton = fmt::format("packer_{}_{}.c", packer.operand, packer.source);
+  packer.text = c_file(rules, request.isa, fill_template(request.files / skeleton, values),
+                       packer.symbol, "tw_pack_args");
+  return packer;
+}
+
+std::string packer_name(const Request& request) {
+  const Layout& layout = request.layout;
+  return fmt::format("{}_pack_{}_{}p{}x{}_{}", layout.side == Side::lhs ? "lhs" : "rhs",
+                     request.source, request.format.name, to_string(layout.panel), layout.order.kr,
+                     request.isa.name);
+}
+
+void check_source(const Request& request) {
+  const std::vector<std::string> legal = request.layout.side == Side::lhs
+                                             ? std::vector<std::string>{"f32"}
+                                             : std::vector<std::string>{"nxk", "kxn"};
+  if (std::find(legal.begin(), legal.end(), request.source) != legal.end()) return;
+  throw std::runtime_error(fmt::format("no packer of {} from {}; legal: {}", request.format.name,
+                                       request.source, fmt::join(legal, ", ")));
+}
+
+}  // namespace
+
+std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
+                                       const std::string& templates) {
+  std::vector<PackerSource> lhs_packers;
+  std::vector<PackerSource> rhs_packers;
+  auto add = [&](const Request& request) {
+    check_source(request);
+    std::vector<PackerSource>& all = request.layout.side == Side::lhs ? lhs_packers : rhs_packers;
+    std::string name = packer_name(request);
+    for (const PackerSource& other : all) {
+      if (other.isa != &request.isa || other.source != request.source) continue;
+      if (other.layout == request.layout) return;
+      // Same panels with other fields: the id tells them apart.
+      if (other.name == name) name += fmt::format("_{:08x}", id(request.layout) >> 32);
+    }
+    all.push_back(make_packer(request, name));
+  };
+  const std::filesystem::path files = std::filesystem::path(templates) / "file";
+  for (const Variant& v : variants) {
+    for (const std::string& from : v.family.lhs_from) {
+      add({v.lhs, *v.isa, *v.family.lhs, from, files});
+    }
+    for (const std::string& from : v.family.rhs_from) {
+      add({v.rhs, *v.isa, *v.family.rhs, from, files});
+    }
+  }
+  lhs_packers.insert(lhs_packers.end(), rhs_packers.begin(), rhs_packers.end());
+  return lhs_packers;
+}
+
+}  // namespace tw

@@ -1,0 +1,120 @@
+#include "emit/packer_fields.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace tw {
+namespace {
+
+std::string data_bytes_text(const Layout& layout) {
+  return fmt::format(
+      "static size_t data_bytes(size_t padded) {{ return padded / K_MULTIPLE * {}; }}\n",
+      data_bytes(layout, layout.k_multiple).fixed);
+}
+
+void expect(const Layout& layout, bool holds, const std::string& legal) {
+  if (holds) return;
+  throw std::runtime_error(fmt::format("no packer for layout '{}': {}", canonical(layout), legal));
+}
+
+/// The lhs value of row r, as 32 bits.
+std::string lhs_value(const Field& field) {
+  switch (field.kind) {
+    case FieldKind::sums:
+      return fmt::format("sums[r] * {}", field.factor);
+    case FieldKind::zero_points:
+      return "-how[r].zero_point";
+    default:
+      return "tw_bits_of_f32(1.0f / how[r].factor)";
+  }
+}
+
+}  // namespace
+
+void check_packable(const Layout& layout) {
+  expect(layout, layout.block == 0, "only layouts without blocks can be packed");
+  expect(layout, layout.panel.is_fixed(), "only panels of a fixed size can be packed");
+  const bool rhs = layout.side == Side::rhs;
+  const int data = field_index(layout, FieldKind::data);
+  const int sums = field_index(layout, FieldKind::sums);
+  expect(layout, data >= 0 && (!rhs || sums > data),
+         "a panel needs data, and on the rhs sums behind it");
+  for (const Field& each : layout.fields) {
+    const bool is_float = each.kind == FieldKind::scales || each.kind == FieldKind::bias;
+    const ElementType wanted = is_float ? ElementType::f32 : ElementType::i32;
+    expect(layout, each.kind == FieldKind::data || each.type == wanted,
+           "sums and zero points are i32, scales and bias f32");
+    expect(layout,
+           !rhs || (each.repeat == 1 && each.factor == 1 && each.kind != FieldKind::zero_points),
+           "rhs fields stand once, with factor 1 and without zero points");
+    expect(layout, rhs || each.kind != FieldKind::bias, "an lhs has no bias");
+  }
+}
+
+std::string field_offset_text(const Layout& layout, FieldKind kind) {
+  const auto index = static_cast<size_t>(field_index(layout, kind));
+  const int64_t with_data = field_offset(layout, index, layout.k_multiple).fixed;
+  const bool behind = index > static_cast<size_t>(field_index(layout, FieldKind::data));
+  if (!behind) return std::to_string(with_data);
+  const int64_t rest = with_data - data_bytes(layout, layout.k_multiple).fixed;
+  return rest == 0 ? "data_bytes(padded)" : fmt::format("data_bytes(padded) + {}", rest);
+}
+
+std::string lhs_fields_text(const Layout& layout) {
+  std::string text = data_bytes_text(layout);
+  const int64_t rest =
+      panel_bytes(layout, layout.k_multiple).fixed - data_bytes(layout, layout.k_multiple).fixed;
+  text += fmt::format(
+      "static size_t panel_bytes(size_t padded) {{ return data_bytes(padded) + {}; }}\n\n", rest);
+  text +=
+      "static void write_fields(uint8_t *panel, size_t padded, size_t rows,\n"
+      "                         const row_quantization *how, const int32_t *sums) {\n"
+      "  for (size_t r = 0; r < rows; ++r) {\n";
+  for (const Field& each : layout.fields) {
+    if (each.kind == FieldKind::data) continue;
+    for (int i = 0; i < each.repeat; ++i) {
+      const std::string at = each.repeat == 1 ? "r" : fmt::format("({} * r + {})", each.repeat, i);
+      text += fmt::format("    tw_store_i32(panel + {} + {} * 4, {});\n",
+                          field_offset_text(layout, each.kind), at, lhs_value(each));
+    }
+  }
+  return text + "  }\n}\n";
+}
+
+std::string rhs_fields_text(const Layout& layout) {
+  const bool has_bias = field_index(layout, FieldKind::bias) >= 0;
+  std::string text = data_bytes_text(layout);
+  text += fmt::format("static size_t sums_offset(size_t padded) {{ return {}; }}\n\n",
+                      field_offset_text(layout, FieldKind::sums));
+  if (has_bias || field_index(layout, FieldKind::scales) >= 0) {
+    text +=
+        "// One value a column from `from` (null: zeros); 0 for columns that do not exist.\n"
+        "static void write_floats(uint8_t *to, const float *from, size_t row, size_t columns) {\n"
+        "  memset(to, 0, PANEL * sizeof(float));\n"
+        "  if (from != 0) memcpy(to, from + row, columns * sizeof(float));\n"
+        "}\n\n";
+  }
+  text +=
+      "// All fields but the codes; sums begin at 0.\n"
+      "static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,\n"
+      "                         size_t row, size_t columns) {\n"
+      "  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));\n";
+  for (const Field& each : layout.fields) {
+    if (each.kind != FieldKind::scales && each.kind != FieldKind::bias) continue;
+    text += fmt::format("  write_floats(panel + {}, args->{}, row, columns);\n",
+                        field_offset_text(layout, each.kind),
+                        each.kind == FieldKind::scales ? "scales" : "bias");
+  }
+  text +=
+      "}\n\n"
+      "static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {\n"
+      "  for (size_t c = 0; c < PANEL; ++c) {\n"
+      "    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);\n"
+      "    tw_store_i32(at, tw_load_i32(at) + sums[c]);\n"
+      "  }\n"
+      "}\n";
+  return text;
+}
+
+}  // namespace tw

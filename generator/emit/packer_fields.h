@@ -1,0 +1,21 @@
+// C text that places a panel's fields, from its Layout.
+#pragma once
+
+#include <string>
+
+#include "model/layout.h"
+
+namespace tw {
+
+/// "data_bytes(padded) + 128": a field's distance from the panel's start, in C.
+std::string field_offset_text(const Layout& layout, FieldKind kind);
+
+/// data_bytes(), panel_bytes() and write_fields() of an lhs packer.
+std::string lhs_fields_text(const Layout& layout);
+/// data_bytes(), sums_offset(), write_fields() and add_sums() of an rhs packer.
+std::string rhs_fields_text(const Layout& layout);
+
+/// Throws std::runtime_error when no packer knows how to write such fields.
+void check_packable(const Layout& layout);
+
+}  // namespace tw

@@ -1,0 +1,65 @@
+@INNER_LOOPS@
+enum {
+  PANEL = @PANEL@,            // columns of a panel, rows of the source
+  K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
+  STEP_BYTES = @STEP_BYTES@,  // of each source row that one step of the inner loop takes
+  STEP_K = 2 * STEP_BYTES,
+  STEP_PACKED = PANEL * STEP_BYTES
+};
+
+@COMMON@
+static void run_steps(const tw_pack_args *args, run_of_steps run) {
+  const tw_args inner = inner_args(args, run);
+  @RUN@
+}
+
+// A step at an edge: rows that do not exist and values beyond k become code 0.
+static void pack_staged_step(const tw_pack_args *args, const uint8_t *source, size_t columns,
+                             size_t k, size_t padded, uint8_t *panel) {
+  struct {
+    uint8_t packed[STEP_PACKED];
+    int32_t sums[PANEL];
+  } out;
+  uint8_t in[PANEL * STEP_BYTES];
+  const size_t values = smaller(args->k - k, STEP_K);
+  memset(in, no_codes(args), sizeof in);
+  for (size_t c = 0; c < columns; ++c) {
+    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride + k / 2, values);
+  }
+  memset(out.sums, 0, sizeof out.sums);
+  run_of_steps run = {in, STEP_BYTES, out.packed, 0, sizeof out.packed, 1, 0, 0};
+  run_steps(args, run);
+  const size_t packed_k = smaller(padded - k, STEP_K);
+  memcpy(panel + @DATA_OFFSET@ + k / 2 * PANEL, out.packed, packed_k / 2 * PANEL);
+  add_sums(panel, padded, out.sums);
+}
+
+static void pack_panel(const tw_pack_args *args, size_t row, size_t columns, size_t padded,
+                       int is_last) {
+  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
+  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
+  write_fields(args, panel, padded, row, columns);
+  size_t k = 0;
+  if (columns == PANEL) {
+    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
+    run_of_steps run = {source, args->source_stride, panel + @DATA_OFFSET@, 0, 0, 0, 0, 0};
+    run.sums_distance = sums_offset(padded) - @DATA_OFFSET@;
+    run.steps = args->k / STEP_K;
+    run.stream = @STREAM@;
+    run.prefetch = is_last ? 0 : PANEL * args->source_stride;
+    run_steps(args, run);
+    k = run.steps * STEP_K;
+  }
+  for (; k < args->k; k += STEP_K) {
+    pack_staged_step(args, source, columns, k, padded, panel);
+  }
+}
+
+void @SYMBOL@(const tw_pack_args *args) {
+  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
+  const size_t end = smaller(args->row_end, args->rows);
+  for (size_t row = args->row_begin; row < end; row += PANEL) {
+    pack_panel(args, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
+  }
+  @FINISH@
+}
