@@ -122,10 +122,11 @@ TEST(Stores, StreamNeedsAlignment) {
   EXPECT_NE(store(32).find("is not a multiple of 64"), std::string::npos) << store(32);
 }
 
-TEST(Stores, PrefetchTouchesNothing) {
+TEST(Stores, PrefetchAndFenceTouchNothing) {
   EXPECT_EQ(run_written(fixed16(), {}, 8,
                         [](Builder& b, Value, Value to) {
                           b.op(OpCode::prefetch, {b.add(to, 1 << 30)}, {.offset = 64});
+                          b.op(OpCode::store_fence);
                           b.op(OpCode::store_i64, {to, b.constant(1)});
                         })[0],
             1);
