@@ -47,8 +47,6 @@ const char* tw_core_name(uint64_t midr) {
 }
 
 #if defined(__aarch64__)
-#include <stdio.h>
-
 #if defined(__linux__)
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -69,12 +67,10 @@ void tw_detect_aarch64(tw_device* device) {
   if ((device->features & TW_FEATURE_SME) != 0) {
     device->streaming_vector_bytes = vector_length(PRCTL_SME_LENGTH);
   }
-  snprintf(device->name, sizeof device->name, "AArch64");
 }
 #else
 void tw_detect_aarch64(tw_device* device) {
   device->features = TW_FEATURE_NEON;
-  snprintf(device->name, sizeof device->name, "AArch64");
 }
 #endif
 #else

@@ -79,12 +79,23 @@ tw_status tw_device_limit(tw_device* device, const char* isa) {
   return tw_device_limit_from(&registry, device, isa);
 }
 
+/* A machine without a name of its own is called by its fastest core. */
+static void name_device(tw_device* device) {
+  const tw_cluster* fastest = &device->clusters[0];
+  for (size_t i = 1; i < device->cluster_count; ++i) {
+    if (device->clusters[i].capacity > fastest->capacity) fastest = &device->clusters[i];
+  }
+  const char* name = fastest->name[0] != '\0' ? fastest->name : "unknown";
+  if (device->name[0] == '\0') snprintf(device->name, sizeof device->name, "%s", name);
+}
+
 tw_status tw_device_detect(tw_device* device) {
   if (device == NULL) return tw_fail(TW_INVALID, "tw_device_detect: device is null");
   memset(device, 0, sizeof *device);
   tw_detect_x86(device);
   tw_detect_aarch64(device);
   tw_detect_sysfs(device, "/sys/devices/system/cpu");
+  name_device(device);
 
   const char* isa = getenv("TILEWRIGHT_ISA");
   if (isa == NULL || isa[0] == '\0') return TW_OK;

@@ -78,7 +78,8 @@ float dot(const tw_args* a, const char* lhs, const char* rhs, size_t column) {
   if (a->bias != nullptr) bias = static_cast<const float*>(a->bias)[column];
   int32_t sum = 0;
   for (size_t k = 0; k < a->k; ++k) {
-    sum += (lhs[k] - zero_point) * nibble(reinterpret_cast<const uint8_t*>(rhs), k, false);
+    sum += (static_cast<int8_t>(lhs[k]) - zero_point) *
+           nibble(reinterpret_cast<const uint8_t*>(rhs), k, false);
   }
   return clamp_output(std::fma(static_cast<float>(sum), rhs_scale * lhs_scale, bias), a->min,
                       a->max);
