@@ -1,5 +1,5 @@
-// matmul_clamp_f32_qai8dxp_qsi4cxp in plain C++, from unpacked operands. Shares no code with the
-// generator or its interpreter. The order of operations is the family's definition, so kernels
+// Quantized matrix multiplications in plain C++, from unpacked operands. Shares no code with the
+// generator or its interpreter. The order of operations is the families' definition, so kernels
 // agree with it bit for bit (NaN payloads apart).
 #pragma once
 
@@ -12,6 +12,68 @@
 
 namespace tw::test {
 
+/// Operands as integer codes. Without blocks (block == 0) a row and a column have one scale each.
+struct Codes {
+  size_t m = 0, n = 0, k = 0;
+  size_t block = 0;                  ///< values of k that share a scale; divides k
+  std::vector<int8_t> lhs;           ///< [m][k]
+  std::vector<int32_t> zero_points;  ///< [m], of the lhs; zeros with blocks
+  std::vector<float> lhs_scales;     ///< [m][blocks]
+  std::vector<int8_t> rhs;           ///< [n][k], -8..7
+  std::vector<float> rhs_scales;     ///< [n][blocks]
+  std::vector<float> bias;           ///< [n]
+  float min = -INFINITY;
+  float max = INFINITY;
+
+  [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
+};
+
+/// A NaN becomes the lower bound.
+inline float clamp_output(float value, float lower, float upper) {
+  const float raised = value > lower ? value : lower;
+  return raised < upper ? raised : upper;
+}
+
+/// Sum of (lhs code - zero point) * (rhs code) over [begin, end) of k, exact.
+inline int32_t dot(const Codes& in, size_t row, size_t column, size_t begin, size_t end) {
+  const int8_t* a = in.lhs.data() + row * in.k;
+  const int8_t* b = in.rhs.data() + column * in.k;
+  int32_t products = 0;
+  int32_t codes = 0;
+  for (size_t i = begin; i < end; ++i) {
+    products += a[i] * b[i];
+    codes += b[i];
+  }
+  return products - in.zero_points[row] * codes;
+}
+
+/// [m][n]: fma(sum, scale of the column * scale of the row, bias), clamped. With blocks: from 0 on,
+/// total = fma(sum * scale of the column, scale of the row, total), then total + bias, clamped.
+inline std::vector<float> multiply(const Codes& in) {
+  std::vector<float> out;
+  out.reserve(in.m * in.n);
+  for (size_t row = 0; row < in.m; ++row) {
+    for (size_t column = 0; column < in.n; ++column) {
+      float total = 0;
+      if (in.block == 0) {
+        const auto sum = static_cast<float>(dot(in, row, column, 0, in.k));
+        total = std::fma(sum, in.rhs_scales[column] * in.lhs_scales[row], in.bias[column]);
+      } else {
+        for (size_t b = 0; b < in.blocks(); ++b) {
+          const auto sum =
+              static_cast<float>(dot(in, row, column, b * in.block, (b + 1) * in.block));
+          total = std::fma(sum * in.rhs_scales[column * in.blocks() + b],
+                           in.lhs_scales[row * in.blocks() + b], total);
+        }
+        total += in.bias[column];
+      }
+      out.push_back(clamp_output(total, in.min, in.max));
+    }
+  }
+  return out;
+}
+
+/// What a caller of matmul_clamp_f32_qai8dxp_qsi4cxp has: floats on the left.
 struct Matmul {
   size_t m = 0, n = 0, k = 0;
   std::vector<float> lhs;     ///< [m][k]
@@ -22,32 +84,24 @@ struct Matmul {
   float max = INFINITY;
 };
 
-/// x86's order of the operands decides what a NaN becomes: the bound.
-inline float clamp_output(float value, float lower, float upper) {
-  const float raised = value > lower ? value : lower;
-  return raised < upper ? raised : upper;
-}
-
 /// [m][n]
-inline std::vector<float> multiply(const Matmul& problem) {
-  std::vector<int32_t> column_sums(problem.n, 0);
-  for (size_t j = 0; j < problem.n; ++j) {
-    for (size_t i = 0; i < problem.k; ++i) column_sums[j] += problem.rhs[j * problem.k + i];
+inline std::vector<float> multiply(const Matmul& in) {
+  Codes codes;
+  codes.m = in.m;
+  codes.n = in.n;
+  codes.k = in.k;
+  for (size_t row = 0; row < in.m; ++row) {
+    const QuantizedRow lhs = quantize_row_qai8dx(in.lhs.data() + row * in.k, in.k);
+    codes.lhs.insert(codes.lhs.end(), lhs.codes.begin(), lhs.codes.end());
+    codes.zero_points.push_back(lhs.zero_point);
+    codes.lhs_scales.push_back(lhs.scale);
   }
-  std::vector<float> out;
-  out.reserve(problem.m * problem.n);
-  for (size_t row = 0; row < problem.m; ++row) {
-    const QuantizedRow lhs = quantize_row_qai8dx(problem.lhs.data() + row * problem.k, problem.k);
-    for (size_t j = 0; j < problem.n; ++j) {
-      const int8_t* codes = problem.rhs.data() + j * problem.k;
-      int32_t sum = -lhs.zero_point * column_sums[j];
-      for (size_t i = 0; i < problem.k; ++i) sum += lhs.codes[i] * codes[i];
-      const float scale = problem.scales[j] * lhs.scale;
-      const float value = std::fma(static_cast<float>(sum), scale, problem.bias[j]);
-      out.push_back(clamp_output(value, problem.min, problem.max));
-    }
-  }
-  return out;
+  codes.rhs = in.rhs;
+  codes.rhs_scales = in.scales;
+  codes.bias = in.bias;
+  codes.min = in.min;
+  codes.max = in.max;
+  return multiply(codes);
 }
 
 }  // namespace tw::test

@@ -1,0 +1,135 @@
+// Random variants of every ISA, interpreted after every stage, against the reference.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "interpreter/random_variant.h"
+#include "interpreter/run_program.h"
+#include "pipeline/pipeline.h"
+#include "spec/core_reader.h"
+#include "spec/isa_reader.h"
+#include "spec/yaml_reader.h"
+
+namespace tw::test {
+namespace {
+
+const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
+
+uint32_t seed() {
+  const char* given = std::getenv("TILEWRIGHT_SEED");
+  return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 0)) : 20260711;
+}
+
+struct Counts {
+  int variants = 0;  ///< that compiled
+  int refused = 0;   ///< more registers than there are, and the like
+  int runs = 0;      ///< Programs interpreted
+  int physical = 0;  ///< of those, on physical registers
+};
+
+CallOptions random_call(const Variant& variant, Random& random) {
+  CallOptions options;
+  if (!variant.tile.n.is_fixed()) options.vl.vl = random.of<int64_t>({1, 2, 4});
+  options.bias_argument = random.between(0, 2) == 0;
+  options.misalign = random.of({0, 0, 1, 4});
+  options.dst_padding = random.of<uint64_t>({0, 0, 4, 60});
+  options.prefetch = random.of<uint64_t>({0, 512, 4096});
+  return options;
+}
+
+/// Runs the Program of every stage; false after a failure.
+bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
+  const Variant& variant = *compiled.variant;
+  CallOptions options = random_call(variant, random);
+  const Codes codes = random_codes(variant, options.vl, random);
+  const auto good = [&](const char* stage, const Program& program, bool physical) {
+    options.physical = physical;
+    ++counts.runs;
+    counts.physical += physical ? 1 : 0;
+    const std::string wrong = run_and_compare(program, variant, codes, options);
+    EXPECT_EQ(wrong, "") << stage << ": " << describe(variant) << ", m=" << codes.m
+                         << " n=" << codes.n << " k=" << codes.k << " vl=" << options.vl.vl;
+    return wrong.empty();
+  };
+  return good("lowered", compiled.lowered, false) && good("ordered", compiled.ordered, false) &&
+         (!compiled.selected || good("selected", *compiled.selected, false)) &&
+         (!compiled.pipelined || good("pipelined", *compiled.pipelined, false)) &&
+         (!compiled.allocated || good("allocated", *compiled.allocated, true));
+}
+
+/// Tries `rounds` random variants, three multiplications each, until one is wrong.
+void try_variants(const Ground& ground, const CoreModel& core, int rounds, Random& random,
+                  Counts& counts) {
+  for (int round = 0; round < rounds; ++round) {
+    const std::optional<Variant> variant = random_variant(ground, random);
+    if (!variant) continue;
+    std::optional<Compiled> compiled;
+    try {
+      compiled = compile(*variant, core);
+    } catch (const SpecError&) {
+      ++counts.refused;
+      continue;
+    }
+    ++counts.variants;
+    for (int i = 0; i < 3; ++i) {
+      if (!run_stages(*compiled, random, counts)) return;
+    }
+  }
+}
+
+/// An instruction table that multiplies, and all it can be made to do.
+struct Table {
+  std::filesystem::path folder;
+  std::string name;
+};
+
+std::vector<Ground> grounds(const Isa& isa) {
+  std::vector<Ground> all;
+  for (Technique technique : {Technique::dot, Technique::mmla}) {
+    for (bool blocks : {false, true}) {
+      const Ground ground{&isa, technique, blocks};
+      if (possible(ground)) all.push_back(ground);
+    }
+  }
+  return all;
+}
+
+/// Shipped tables and those of the tests, without the ones that others only extend.
+std::vector<Table> tables() {
+  std::vector<Table> all;
+  for (const char* folder : {"templates", "tests/tables", "tests/fake_isa"}) {
+    if (!std::filesystem::exists(source_dir / folder / "isa")) continue;
+    IsaLibrary isas(source_dir / folder);
+    for (const std::string& name : isas.known()) {
+      if (!grounds(isas.get(name)).empty()) all.push_back({source_dir / folder, name});
+    }
+  }
+  return all;
+}
+
+class Interpreter : public testing::TestWithParam<Table> {};
+
+TEST_P(Interpreter, AgreesWithTheReference) {
+  constexpr int rounds = 100;
+  IsaLibrary isas(GetParam().folder);
+  const Isa& isa = isas.get(GetParam().name);
+  const CoreModel core = read_core(source_dir / "templates", isa.default_core);
+  Random random(seed());
+  Counts counts;
+  const auto start = std::chrono::steady_clock::now();
+  for (const Ground& ground : grounds(isa)) try_variants(ground, core, rounds, random, counts);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::printf("%s: seed %u, %d variants (%d refused), %d runs, %d of them on registers, %.1f s\n",
+              isa.name.c_str(), seed(), counts.variants, counts.refused, counts.runs,
+              counts.physical, took.count());
+  EXPECT_GT(counts.variants, rounds / 4) << "most variants were refused";
+}
+
+INSTANTIATE_TEST_SUITE_P(, Interpreter, testing::ValuesIn(tables()),
+                         [](const auto& table) { return table.param.name; });
+
+}  // namespace
+}  // namespace tw::test

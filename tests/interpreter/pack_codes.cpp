@@ -1,0 +1,132 @@
+#include "interpreter/pack_codes.h"
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace tw::test {
+namespace {
+
+/// One side of the multiplication, rows of k codes.
+struct Operand {
+  size_t rows = 0, k = 0, blocks = 0;
+  const std::vector<int8_t>* codes = nullptr;
+  const std::vector<float>* scales = nullptr;
+  const std::vector<int32_t>* zero_points = nullptr;
+  const std::vector<float>* bias = nullptr;
+};
+
+Operand operand(Side side, const Codes& codes) {
+  if (side == Side::lhs) {
+    return {codes.m, codes.k, codes.blocks(), &codes.lhs, &codes.lhs_scales, &codes.zero_points,
+            nullptr};
+  }
+  return {codes.n, codes.k, codes.blocks(), &codes.rhs, &codes.rhs_scales, nullptr, &codes.bias};
+}
+
+/// Bits of a value that a normal f16 holds exactly.
+uint16_t f16_bits(float value) {
+  int exponent = 0;
+  const float fraction = std::frexp(std::fabs(value), &exponent);  // 0.5 <= fraction < 1
+  if (value == 0) return 0;
+  const auto mantissa = static_cast<uint16_t>(std::ldexp(fraction, 11));
+  const auto bits = static_cast<uint16_t>(((exponent + 13) << 10) + mantissa);
+  return static_cast<uint16_t>(bits | (value < 0 ? 0x8000 : 0));
+}
+
+template <typename T>
+void put(std::vector<uint8_t>& bytes, int64_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+void put_value(std::vector<uint8_t>& bytes, int64_t at, ElementType type, double value) {
+  switch (type) {
+    case ElementType::i32:
+      return put(bytes, at, static_cast<int32_t>(value));
+    case ElementType::f32:
+      return put(bytes, at, static_cast<float>(value));
+    case ElementType::f16:
+      return put(bytes, at, f16_bits(static_cast<float>(value)));
+    default:
+      throw std::logic_error("no such field");
+  }
+}
+
+int32_t code_sum(const Operand& in, size_t row, size_t block) {
+  const size_t length = in.k / in.blocks;
+  int32_t sum = 0;
+  for (size_t i = block * length; i < (block + 1) * length; ++i) sum += (*in.codes)[row * in.k + i];
+  return sum;
+}
+
+double value(const Operand& in, const Field& field, size_t row, size_t block) {
+  if (row >= in.rows) return 0;
+  switch (field.kind) {
+    case FieldKind::sums:
+      return field.factor * code_sum(in, row, block);
+    case FieldKind::zero_points:
+      return -(*in.zero_points)[row];
+    case FieldKind::scales:
+      return (*in.scales)[row * in.blocks + block];
+    default:
+      return (*in.bias)[row];
+  }
+}
+
+void put_codes(const Layout& layout, const Operand& in, VectorLength vl, int64_t panel,
+               std::vector<uint8_t>& bytes) {
+  const int64_t rows = layout.panel.at(vl);
+  const auto k = static_cast<int64_t>(in.k);
+  const int64_t base = panel * panel_bytes(layout, k).at(vl);
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto global = static_cast<size_t>(panel * rows + row);
+    for (int64_t i = 0; i < padded_k(layout, k); ++i) {
+      const bool exists = global < in.rows && i < k;
+      int code = exists ? (*in.codes)[global * in.k + static_cast<size_t>(i)] : 0;
+      const CodePlace place = code_place(layout, k, row, i, vl);
+      uint8_t& byte = bytes[static_cast<size_t>(base + place.byte)];
+      if (place.is_unsigned) code += 8;
+      const int mask = bits(layout.element) == 4 ? 15 : 255;
+      byte = static_cast<uint8_t>(byte | (code & mask) << place.shift);
+    }
+  }
+}
+
+void put_field(const Layout& layout, const Operand& in, VectorLength vl, int64_t panel,
+               size_t index, std::vector<uint8_t>& bytes) {
+  const Field& field = layout.fields[index];
+  const auto k = static_cast<int64_t>(in.k);
+  const int64_t rows = layout.panel.at(vl);
+  const size_t blocks = field.per_block ? in.blocks : 1;
+  for (size_t block = 0; block < blocks; ++block) {
+    int64_t at = panel * panel_bytes(layout, k).at(vl) +
+                 field_offset(layout, index, k, static_cast<int64_t>(block)).at(vl);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int copy = 0; copy < field.repeat; ++copy, at += bits(field.type) / 8) {
+        put_value(bytes, at, field.type,
+                  value(in, field, static_cast<size_t>(panel * rows + row), block));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength vl) {
+  const Operand in = operand(layout.side, codes);
+  const int64_t rows = layout.panel.at(vl);
+  const int64_t panels = (static_cast<int64_t>(in.rows) + rows - 1) / rows;
+  const int64_t stride = panel_bytes(layout, static_cast<int64_t>(in.k)).at(vl);
+  std::vector<uint8_t> bytes(static_cast<size_t>(panels * stride), 0);
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    put_codes(layout, in, vl, panel, bytes);
+    for (size_t index = 0; index < layout.fields.size(); ++index) {
+      if (layout.fields[index].kind != FieldKind::data) {
+        put_field(layout, in, vl, panel, index, bytes);
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tw::test

@@ -1,0 +1,125 @@
+#include "interpreter/random_variant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+namespace tw::test {
+namespace {
+
+const Format& lhs_format(const Ground& ground) {
+  return *find_format(ground.blocks ? "qsi8d32" : "qai8dx");
+}
+const Format& rhs_format(const Ground& ground) {
+  return *find_format(ground.blocks ? "qsi4c32" : "qsi4cx");
+}
+
+std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
+  try {
+    return choose_layouts(lhs_format(ground), rhs_format(ground), ground.technique, *ground.isa,
+                          panels);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+/// One or more whole panels, or a part of one that divides it. Mostly small, to fit the registers.
+Length span_of(Length panel, Length unit, Random& random) {
+  const int64_t units = ratio(panel, unit);
+  const int64_t parts = random.between(1, units);
+  if (random.between(0, 2) == 0 && units % parts == 0) return panel.divided(parts);
+  return panel * random.of<int64_t>({1, 1, 1, 1, 2, 2, 3});
+}
+
+float random_real(Random& random, float from, float to) {
+  return from + (to - from) * static_cast<float>(random.between(0, 4095)) / 4096.0F;
+}
+
+/// What f16 holds exactly.
+float random_scale(Random& random) {
+  return std::ldexp(static_cast<float>(random.between(64, 127)), -13);
+}
+
+int64_t near(int64_t tile, Random& random) {
+  return std::max<int64_t>(0, random.of<int64_t>({0, 1, tile - 1, tile, tile + 1, 2 * tile,
+                                                  2 * tile + 1, random.between(1, 3 * tile)}));
+}
+
+}  // namespace
+
+bool possible(const Ground& ground) {
+  return layouts(ground, {}).has_value();
+}
+
+std::optional<Variant> random_variant(const Ground& ground, Random& random) {
+  Panels panels;
+  panels.kr = random.of({0, 0, 4, 8});
+  const std::optional<LayoutPair> smallest = layouts(ground, panels);
+  if (!smallest) return std::nullopt;
+  const Length lhs_unit = smallest->lhs.panel;
+  const Length rhs_unit = smallest->rhs.panel;
+  panels.lhs = lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
+  panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 1, 2, 3});
+  const std::optional<LayoutPair> chosen = layouts(ground, panels);
+  if (!chosen) return std::nullopt;
+
+  Variant variant;
+  variant.family.name =
+      std::string("matmul_clamp_f32_") + (ground.blocks ? "qsi8d32p_qsi4c32p" : "qai8dxp_qsi4cxp");
+  variant.family.lhs = &lhs_format(ground);
+  variant.family.rhs = &rhs_format(ground);
+  variant.lhs = chosen->lhs;
+  variant.rhs = chosen->rhs;
+  variant.technique = ground.technique;
+  variant.isa = ground.isa;
+  variant.tile.m = span_of(panels.lhs, lhs_unit, random).fixed;
+  variant.tile.n = span_of(panels.rhs, rhs_unit, random);
+  variant.knobs.unroll_k = ground.blocks ? variant.lhs.block : random.of({32, 64, 128});
+  variant.knobs.accumulators = ground.blocks ? 1 : random.of({1, 1, 1, 2, 4, 8});
+  variant.knobs.prefetch = random.between(0, 1) == 1;
+  variant.knobs.paired_loads = random.between(0, 1) == 1;
+  variant.print_assembly = ground.isa->can_print_assembly;
+  return variant;
+}
+
+Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
+  Codes codes;
+  codes.m = static_cast<size_t>(near(variant.tile.m, random));
+  codes.n = static_cast<size_t>(near(variant.tile.n.at(vl), random));
+  codes.k = static_cast<size_t>(
+      random.of<int64_t>({0, 1, 31, 32, 33, 64, 65, 97, 128, random.between(1, 300)}));
+  codes.block = static_cast<size_t>(variant.lhs.block);
+  if (codes.block != 0) codes.k = (codes.k + codes.block - 1) / codes.block * codes.block;
+  const bool extreme = random.between(0, 7) == 0;
+  for (size_t i = 0; i < codes.m * codes.k; ++i) {
+    codes.lhs.push_back(static_cast<int8_t>(extreme ? -128 : random.between(-128, 127)));
+  }
+  for (size_t i = 0; i < codes.n * codes.k; ++i) {
+    codes.rhs.push_back(static_cast<int8_t>(extreme ? -8 : random.between(-8, 7)));
+  }
+  for (size_t i = 0; i < codes.m; ++i) {
+    codes.zero_points.push_back(
+        static_cast<int32_t>(codes.block != 0 ? 0 : random.between(-128, 127)));
+  }
+  for (size_t i = 0; i < codes.m * codes.blocks(); ++i) {
+    codes.lhs_scales.push_back(random_scale(random));
+  }
+  for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
+    codes.rhs_scales.push_back(random_scale(random));
+  }
+  for (size_t i = 0; i < codes.n; ++i) codes.bias.push_back(random_real(random, -3, 3));
+  if (random.between(0, 1) == 1) codes.min = -1.25F;
+  if (random.between(0, 1) == 1) codes.max = 0.75F;
+  return codes;
+}
+
+std::string describe(const Variant& variant) {
+  std::ostringstream text;
+  text << variant.name() << ", unroll_k " << variant.knobs.unroll_k << ", accumulators "
+       << variant.knobs.accumulators << (variant.knobs.paired_loads ? ", paired loads" : "")
+       << (variant.knobs.prefetch ? "" : ", no prefetch");
+  return text.str();
+}
+
+}  // namespace tw::test

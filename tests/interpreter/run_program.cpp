@@ -1,0 +1,83 @@
+#include "interpreter/run_program.h"
+
+#include <cstring>
+#include <sstream>
+
+#include "interpreter/pack_codes.h"
+
+namespace tw::test {
+namespace {
+
+/// Codes whose bias is not to be looked at.
+Codes with_wrong_bias(Codes codes) {
+  for (float& value : codes.bias) value = 1e6F;
+  return codes;
+}
+
+std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(float));
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes) {
+  const std::vector<uint8_t>& bytes = memory.bytes(dst);
+  const std::vector<bool>& written = memory.written(dst);
+  std::vector<bool> ours(bytes.size(), false);
+  const std::vector<float> expected = multiply(codes);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const size_t at = i / codes.n * stride + i % codes.n * sizeof(float);
+    for (size_t j = at; j < at + sizeof(float); ++j) ours[j] = true;
+    float value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    if (std::memcmp(&value, &expected[i], sizeof value) == 0 && written[at]) continue;
+    std::ostringstream text;
+    text << std::hexfloat << "dst[" << i / codes.n << "][" << i % codes.n << "] is " << value
+         << (written[at] ? "" : " (never written)") << ", should be " << expected[i];
+    return text.str();
+  }
+  return written == ours ? "" : "it wrote between the rows of dst";
+}
+
+}  // namespace
+
+std::string run_and_compare(const Program& program, const Variant& variant, const Codes& codes,
+                            const CallOptions& options) {
+  const VectorLength vl = options.vl;
+  const uint64_t stride = codes.n * sizeof(float) + options.dst_padding;
+  const size_t dst_bytes =
+      codes.m == 0 || codes.n == 0 ? 0 : (codes.m - 1) * stride + codes.n * sizeof(float);
+  const auto k = static_cast<int64_t>(codes.k);
+
+  Memory memory;
+  Arguments arguments;
+  const auto set = [&](ArgField field, uint64_t value) {
+    arguments.field[static_cast<size_t>(field)] = value;
+  };
+  const Codes packed = options.bias_argument ? with_wrong_bias(codes) : codes;
+  const uint64_t dst = memory.add_unwritten("dst", dst_bytes, options.misalign);
+  set(ArgField::m, codes.m);
+  set(ArgField::n, codes.n);
+  set(ArgField::k, codes.k);
+  set(ArgField::block, codes.block);
+  set(ArgField::lhs, memory.add("lhs", pack(variant.lhs, packed, vl), false, options.misalign));
+  set(ArgField::lhs_stride, static_cast<uint64_t>(panel_bytes(variant.lhs, k).at(vl)));
+  set(ArgField::rhs, memory.add("rhs", pack(variant.rhs, packed, vl), false, options.misalign));
+  set(ArgField::rhs_stride, static_cast<uint64_t>(panel_bytes(variant.rhs, k).at(vl)));
+  set(ArgField::dst, dst);
+  set(ArgField::dst_stride, stride);
+  set(ArgField::rhs_prefetch, options.prefetch);
+  if (options.bias_argument) {
+    set(ArgField::bias, memory.add("bias", bytes_of(codes.bias), false, options.misalign));
+  }
+  arguments.min = codes.min;
+  arguments.max = codes.max;
+  try {
+    run(program, arguments, memory, {.vl = vl, .physical = options.physical});
+  } catch (const Fault& fault) {
+    return std::string("fault: ") + fault.what();
+  }
+  return compare(memory, dst, stride, codes);
+}
+
+}  // namespace tw::test
