@@ -7,22 +7,6 @@
 namespace tw {
 namespace {
 
-std::string_view name(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::data:
-      return "data";
-    case FieldKind::sums:
-      return "sums";
-    case FieldKind::zero_points:
-      return "zeros";
-    case FieldKind::scales:
-      return "scales";
-    case FieldKind::bias:
-      return "bias";
-  }
-  return "?";
-}
-
 std::string_view name(NibblePair pair) {
   switch (pair) {
     case NibblePair::none:
@@ -52,6 +36,22 @@ int64_t span(const Layout& layout, int64_t padded) {
 
 bool operator==(const Layout& a, const Layout& b) {
   return canonical(a) == canonical(b);
+}
+
+std::string_view name(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::data:
+      return "data";
+    case FieldKind::sums:
+      return "sums";
+    case FieldKind::zero_points:
+      return "zeros";
+    case FieldKind::scales:
+      return "scales";
+    case FieldKind::bias:
+      return "bias";
+  }
+  return "?";
 }
 
 std::string canonical(const Layout& layout) {

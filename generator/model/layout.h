@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/format.h"
@@ -21,6 +22,8 @@ enum class FieldKind {
   scales,       ///< f32 or f16
   bias          ///< f32
 };
+
+std::string_view name(FieldKind kind);
 
 struct Field {
   FieldKind kind = FieldKind::data;

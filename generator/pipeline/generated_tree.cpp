@@ -1,0 +1,177 @@
+#include "pipeline/generated_tree.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "emit/c_file.h"
+#include "emit/c_printer.h"
+#include "emit/packer.h"
+#include "emit/registry.h"
+#include "model/hash.h"
+#include "pipeline/pipeline.h"
+#include "spec/core_reader.h"
+#include "spec/spec_reader.h"
+
+namespace tw {
+namespace {
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw TreeError(fmt::format("cannot read {}", file.string()));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A layout with its id and, below, what lies in a panel.
+std::vector<std::string> describe(const char* side, const Layout& layout) {
+  std::string fields;
+  for (const Field& field : layout.fields) {
+    if (field.kind == FieldKind::data) {
+      const Length per_row = layout.panel * bits(layout.element);
+      fields += fmt::format("| {} x k bits of codes ", to_string(per_row));
+      continue;
+    }
+    fields += fmt::format("| {} {} x {}{} ", to_string(layout.panel * field.repeat),
+                          name(field.type), name(field.kind), field.per_block ? " a block" : "");
+  }
+  return {fmt::format("{}   {} ({:016x})", side, canonical(layout), id(layout)),
+          fmt::format("      {}|", fields)};
+}
+
+std::string registers_text(const Variant& variant, const Pressure& pressure) {
+  if (pressure.available == 0) return "";
+  return fmt::format("tile  {} x {}: {}", variant.tile.m, to_string(variant.tile.n),
+                     sum(pressure, variant.isa->name));
+}
+
+class TreeMaker {
+ public:
+  explicit TreeMaker(const TreeOptions& options)
+      : options_(options),
+        isas_(options.templates_dir),
+        rules_(read_c_file_rules(options.templates_dir)) {}
+
+  GeneratedTree make(const std::vector<SpecInput>& specs) {
+    for (const SpecInput& spec : specs) add_spec(spec);
+    add_packers();
+    add_lists();
+    tree_.kernels = static_cast<int>(registry_.kernels.size());
+    tree_.packers = static_cast<int>(registry_.packers.size());
+    if (!options_.headers_dir.empty()) add_headers();
+    return std::move(tree_);
+  }
+
+ private:
+  void add_spec(const SpecInput& spec) {
+    const SpecFile origin{spec.name, fnv1a(read_text(spec.file))};
+    spec_files_.push_back(origin);
+    for (Variant& variant : read_spec(spec.file, isas_)) {
+      variants_.push_back(std::move(variant));
+      add_kernels(variants_.back(), origin);
+    }
+  }
+
+  const CoreModel& core(const Variant& variant) {
+    const std::string& wanted = core_name(variant);
+    const auto found = cores_.find(wanted);
+    if (found != cores_.end()) return found->second;
+    return cores_.emplace(wanted, read_core(options_.templates_dir, wanted)).first->second;
+  }
+
+  /// The kernels of one variant: one per printer.
+  void add_kernels(const Variant& variant, const SpecFile& origin) {
+    const std::string symbol = "tw_" + variant.name();
+    const auto [earlier, is_new] = places_.emplace(symbol, to_string(variant.where));
+    if (!is_new) {
+      throw SpecError(variant.where,
+                      fmt::format("kernel {} stands at {} already", symbol, earlier->second));
+    }
+    const Compiled compiled = compile(variant, core(variant));
+    KernelEntry entry;
+    entry.variant = &variant;
+    entry.spec = fmt::format("{}:{}:{}", origin.name, variant.where.line, variant.where.column);
+    entry.vector_registers = compiled.pressure.most;
+    if (variant.print_c && variant.isa->can_print_c) {
+      entry.printer = "intrinsics";
+      entry.symbol = symbol;
+      entry.guard = c_guard(rules_, *variant.isa);
+      const std::string text =
+          c_file(rules_, *variant.isa, print_c_function(compiled.ordered, symbol, false), symbol);
+      add_kernel(entry, symbol + ".c", text, compiled, origin);
+    }
+  }
+
+  void add_kernel(KernelEntry entry, const std::string& path, const std::string& text,
+                  const Compiled& compiled, const SpecFile& origin) {
+    const Variant& variant = *entry.variant;
+    std::vector<std::string> about = {
+        fmt::format("{}: {}, {} ({})", variant.family.name, variant.isa->name,
+                    name(variant.technique), entry.printer)};
+    for (const std::string& line : describe("lhs", variant.lhs)) about.push_back(line);
+    for (const std::string& line : describe("rhs", variant.rhs)) about.push_back(line);
+    const std::string registers = registers_text(variant, compiled.pressure);
+    if (!registers.empty()) about.push_back(registers);
+    entry.content_hash = fnv1a(text);
+    registry_.kernels.push_back(std::move(entry));
+    tree_.files.push_back({path, file_head(options_.origin, {origin}, about) + "\n" + text});
+  }
+
+  void add_packers() {
+    packers_ = make_packers({variants_.begin(), variants_.end()}, options_.templates_dir.string());
+    for (const PackerSource& packer : packers_) {
+      PackerEntry entry{&packer, c_guard(rules_, *packer.isa), fnv1a(packer.text)};
+      registry_.packers.push_back(entry);
+      std::vector<std::string> about = {
+          fmt::format("packs the {} from {}: {}{}", packer.operand, packer.source,
+                      packer.isa->name, packer.vectorized ? "" : ", plain C")};
+      for (const std::string& line : describe("into", packer.layout)) about.push_back(line);
+      tree_.files.push_back({packer.symbol + ".c", head(about) + "\n" + packer.text});
+    }
+  }
+
+  void add_lists() {
+    tree_.files.push_back({"registry.c", head({"The registry of the kernels and packers here."}) +
+                                             "\n" + print_registry(registry_)});
+    tree_.files.push_back({"tilewright/generated.h",
+                           head({"Declarations of the kernels and packers here."}) + "\n" +
+                               print_declarations(registry_)});
+    tree_.files.push_back({"KERNELS.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") +
+                                             "-->\n" + print_kernel_table(registry_)});
+  }
+
+  void add_headers() {
+    for (const char* header : {"tilewright/kernel.h", "tilewright/registry.h"}) {
+      tree_.files.push_back({header, read_text(options_.headers_dir / header)});
+    }
+    tree_.files.push_back({"README.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") +
+                                            "-->\n" + read_text(options_.templates_dir / "file" /
+                                                                "own_readme.md")});
+  }
+
+  [[nodiscard]] std::string head(const std::vector<std::string>& about) const {
+    return file_head(options_.origin, spec_files_, about);
+  }
+
+  const TreeOptions& options_;
+  IsaLibrary isas_;
+  CFileRules rules_;
+  std::map<std::string, CoreModel> cores_;
+  std::map<std::string, std::string> places_;  ///< kernel -> where it stands
+  std::deque<Variant> variants_;               ///< the registry points into it
+  std::vector<PackerSource> packers_;
+  std::vector<SpecFile> spec_files_;
+  Registry registry_;
+  GeneratedTree tree_;
+};
+
+}  // namespace
+
+GeneratedTree generate_tree(const std::vector<SpecInput>& specs, const TreeOptions& options) {
+  return TreeMaker(options).make(specs);
+}
+
+}  // namespace tw

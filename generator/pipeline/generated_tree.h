@@ -1,0 +1,37 @@
+// Specs -> every file that is generated from them, in memory. Nothing is written here: when one
+// variant of one spec is wrong, there is no tree.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "emit/file_head.h"
+#include "emit/write_tree.h"
+
+namespace tw {
+
+struct SpecInput {
+  std::filesystem::path file;
+  std::string name;  ///< as generated files name it, independent of where it lies
+};
+
+struct TreeOptions {
+  std::filesystem::path templates_dir;
+  Origin origin;
+  /// Folder of the headers (tilewright/kernel.h) to copy, so that the files need nothing else;
+  /// empty: leave them out.
+  std::filesystem::path headers_dir;
+};
+
+struct GeneratedTree {
+  std::vector<TreeFile> files;
+  int kernels = 0;
+  int packers = 0;
+};
+
+/// Kernels and packers, a file each; registry.c, tilewright/generated.h, KERNELS.md. Throws
+/// SpecError for what is wrong in a spec, TreeError for a file that cannot be read.
+GeneratedTree generate_tree(const std::vector<SpecInput>& specs, const TreeOptions& options);
+
+}  // namespace tw
