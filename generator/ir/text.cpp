@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
 #include <unordered_set>
 
 namespace tw {
@@ -49,12 +50,13 @@ std::string_view name(Mode mode) {
 std::vector<std::string> unique_names(const Program& program) {
   std::vector<std::string> names;
   std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, int> last;  // number given to a hint
   for (size_t v = 0; v < program.values.size(); ++v) {
-    const std::string& hint = program.values[v].name;
-    std::string name = hint.empty() ? fmt::format("v{}", v) : hint;
-    for (int n = 2; !taken.insert(name).second; ++n) {
-      name = fmt::format("{}_{}", hint.empty() ? fmt::format("v{}", v) : hint, n);
-    }
+    const std::string& given = program.values[v].name;
+    std::string hint = given.empty() ? fmt::format("v{}", v) : given;
+    std::string name = hint;
+    int& n = last.try_emplace(hint, 1).first->second;
+    while (!taken.insert(name).second) name = fmt::format("{}_{}", hint, ++n);
     names.push_back(name);
   }
   return names;

@@ -113,6 +113,25 @@ TEST(Rows, RegistersThatTheyForbid) {
             "d@v2, e@4 = clobber_row(x@v0, y@v1): e is in register 4 of file v, which has 4");
 }
 
+TEST(Rows, MayNameTheirRegisterFile) {
+  auto isa = std::make_unique<Isa>(tiny_isa());
+  RegisterFile upper = isa->files[0];
+  upper.name = "u";
+  isa->files.push_back(upper);
+  for (Row& row : isa->rows) {
+    if (row.name == "low_row") row.operands[0].file = "u";
+    if (row.name == "store_row") row.operands[1].file = "u";
+  }
+  Program p = written(*isa, [](Builder&, Value, Value) {});
+  Value x = p.add_value({Kind::vector, 16}, "x");
+  p.body.nodes.emplace_back(row_op(*isa, "low_row", {x}, {}));
+  p.body.nodes.emplace_back(row_op(*isa, "store_row", {}, {2, x}, {0}));
+  EXPECT_EQ(register_files(p), (std::vector<int>{1, 1, 1, 2}));
+  isa->rows[1].operands[1].file = "v";
+  p.registers = {0, 1, 2, 0};
+  EXPECT_EQ(verify_registers(p), "x is needed in two register files, u and v");
+}
+
 /// Sums `count` vectors; plain operations may stand in an allocated Program, too.
 struct Summing {
   std::unique_ptr<Isa> isa = std::make_unique<Isa>(tiny_isa());

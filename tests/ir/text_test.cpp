@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "helpers.h"
+#include "ir/text.h"
 #include "rows.h"
 
 namespace tw::test {
@@ -55,6 +56,15 @@ TEST(Text, Lowered) {
   mode_leave(#streaming)
 }
 )");
+}
+
+TEST(Text, NamesAreUnique) {
+  Program program = written(fixed16(), [](Builder& b, Value, Value) {
+    for (const char* name : {"x", "x_2", "x", "x", "v3"}) b.op(OpCode::constant, {}, {}, name);
+    b.op(OpCode::constant);
+  });
+  EXPECT_EQ(unique_names(program),
+            (std::vector<std::string>{"args", "lhs", "dst", "x", "x_2", "x_3", "x_4", "v3", "v8"}));
 }
 
 TEST(Text, SelectedAndAllocated) {
