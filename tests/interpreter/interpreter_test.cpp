@@ -113,7 +113,7 @@ std::vector<Table> tables() {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-  constexpr int rounds = 100;
+  constexpr int rounds = 300;
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);

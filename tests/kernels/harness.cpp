@@ -1,6 +1,6 @@
 #include "kernels/harness.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -36,7 +36,7 @@ struct Packed {
     return buffer->data() + row / layout.panel * stride;
   }
   [[nodiscard]] bool changed() const {
-    return std::memcmp(before.data(), buffer->data(), before.size()) != 0;
+    return !std::equal(before.begin(), before.end(), buffer->data());
   }
 };
 
@@ -115,7 +115,7 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
   std::vector<const GuardedBuffer*> buffers = sources;
   buffers.push_back(packed.buffer.get());
   const std::string wrong = report_text(call_checked(reinterpret_cast<Function>(packer.run), &args),
-                                        buffers, platform_register());
+                                        buffers, compilers_choice());
   packed.before.assign(packed.buffer->data(), packed.buffer->data() + packed.buffer->size());
   return wrong.empty() ? wrong : std::string(packer.name) + ": " + wrong;
 }
@@ -231,7 +231,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
 
   const bool is_assembly = std::strcmp(kernel.printer, "assembly") == 0;
   wrong = call(kernel.run, args, {lhs.buffer.get(), rhs.buffer.get(), dst.get(), bias.get()},
-               is_assembly ? 0 : platform_register());
+               is_assembly ? 0 : compilers_choice());
   if (!wrong.empty()) return wrong;
   if (lhs.changed()) return "it changed its lhs";
   if (rhs.changed()) return "it changed its rhs";

@@ -23,7 +23,8 @@ CallReport call_checked(Function function, const void* args);
 /// "rbx d8": the names of the registers in CallReport::clobbered.
 std::string register_names(uint64_t clobbered);
 
-/// x18 belongs to the platform: our assembly never touches it, a compiler for Linux may.
-uint64_t platform_register();
+/// What our assembly leaves alone but a compiler may not: x18, which belongs to the platform (not
+/// to Linux), and clean upper halves, which unoptimized code does not care for.
+uint64_t compilers_choice();
 
 }  // namespace tw::test
