@@ -181,7 +181,8 @@ static size_t choose_n_block(const tw_plan* plan) {
   const size_t fit = tw_l2_bytes(&plan->device) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
   const size_t fair = units / (SLICES_PER_CORE * tw_device_cores(&plan->device));
   const size_t smaller = fit < fair ? fit : fair;
-  return (smaller > 0 ? smaller : 1) * unit;
+  const size_t blocks = tw_divide_up(units, smaller > 0 ? smaller : 1);
+  return tw_divide_up(units, blocks) * unit; /* of like size */
 }
 
 /* Sets all that depends on the layout. False when nothing runs or sizes overflow. */

@@ -201,7 +201,6 @@ TEST(Plan, PackedLhsIsSharedWhenIdsAgree) {
   EXPECT_EQ(tw_lhs_id(q.get(), 12), tw_lhs_id(k.get(), 12));
   EXPECT_NE(tw_lhs_id(q.get(), 12), tw_lhs_id(q.get(), 13));
   EXPECT_NE(tw_lhs_id(q.get(), 12), tw_lhs_id(deeper.get(), 12));
-  const TestPlan arm(neoverse_v1(), 2048, 512);
   EXPECT_NE(tw_lhs_id(q.get(), 1), tw_lhs_id(TestPlan(alder_lake(), 2048, 512).get(), 1));
   EXPECT_EQ(tw_lhs_id(nullptr, 1), 0U);
 }
