@@ -125,6 +125,7 @@ std::string_view name(Difference difference) {
 }
 
 TreeChanges write_tree(const fs::path& root, const std::vector<TreeFile>& files) {
+  const std::vector<std::string> stale = stale_files(root, files);  // before staging adds files
   TreeChanges changes;
   Staged staged;
   for (const TreeFile& file : files) {
@@ -141,7 +142,6 @@ TreeChanges write_tree(const fs::path& root, const std::vector<TreeFile>& files)
     staged.add(path, file.text);
     ++changes.written;
   }
-  const std::vector<std::string> stale = stale_files(root, files);
   staged.commit();
   for (const std::string& path : stale) {
     std::error_code error;
