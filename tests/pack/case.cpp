@@ -1,0 +1,233 @@
+#include "pack/case.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <sstream>
+
+#include "reference/pack_reference.h"
+#include "reference/quantize_reference.h"
+#include "support/call_checked.h"
+#include "support/guarded_buffer.h"
+
+namespace tw::test {
+namespace {
+
+bool is_lhs(const tw_packer& packer) {
+  return std::strcmp(packer.operand, "lhs") == 0;
+}
+bool is_kxn(const tw_packer& packer) {
+  return std::strcmp(packer.source, "kxn") == 0;
+}
+
+/// A source as its user holds it.
+struct Source {
+  size_t stride = 0;
+  std::vector<uint8_t> bytes;  ///< nothing behind the last value's byte
+  std::vector<float> scales, bias;
+};
+
+float random_float(std::mt19937& random) {
+  return std::uniform_real_distribution<float>(-3, 3)(random);
+}
+
+/// Rows of floats, some of them all positive, all negative or all zero.
+Codes make_floats(const PackCase& c, std::mt19937& random, Source& source) {
+  source.stride = c.k * sizeof(float) + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + c.k * sizeof(float));
+  Codes codes{c.rows, c.k, {}, {}, {}, {}};
+  std::vector<float> row(c.k);
+  for (size_t r = 0; r < c.rows; ++r) {
+    const auto kind = random() % 8;
+    const float size = std::ldexp(1.0F, static_cast<int>(random() % 40) - 20);
+    for (float& x : row) {
+      x = random_float(random) * size;
+      if (kind == 0) x = std::abs(x);
+      if (kind == 1) x = -std::abs(x);
+      if (kind == 2) x = 0;
+    }
+    std::memcpy(source.bytes.data() + r * source.stride, row.data(), c.k * sizeof(float));
+    const QuantizedRow quantized = quantize_row_qai8dx(row.data(), c.k);
+    codes.codes.insert(codes.codes.end(), quantized.codes.begin(), quantized.codes.end());
+    codes.zero_points.push_back(quantized.zero_point);
+    codes.scales.push_back(quantized.scale);
+  }
+  return codes;
+}
+
+/// Nibbles; what fills up a row's last byte is anything.
+Codes make_nibbles(const PackCase& c, bool kxn, std::mt19937& random, Source& source) {
+  const size_t outer = kxn ? c.k : c.rows;
+  const size_t row_bytes = ((kxn ? c.rows : c.k) + 1) / 2;
+  source.stride = row_bytes + c.extra_stride;
+  source.bytes.resize((outer - 1) * source.stride + row_bytes);
+  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  Codes codes{c.rows, c.k, {}, {}, {}, {}};
+  for (size_t r = 0; r < c.rows; ++r) {
+    for (size_t k = 0; k < c.k; ++k) {
+      const size_t i = kxn ? k : r;
+      const size_t j = kxn ? r : k;
+      const int nibble = source.bytes[i * source.stride + j / 2] >> (j % 2 * 4) & 15;
+      const int code = c.unsigned_nibbles ? nibble - 8 : (nibble >= 8 ? nibble - 16 : nibble);
+      codes.codes.push_back(static_cast<int8_t>(code));
+    }
+    source.scales.push_back(random_float(random));
+    source.bias.push_back(random_float(random));
+  }
+  codes.scales = source.scales;
+  codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
+  return codes;
+}
+
+void fill(const GuardedBuffer& buffer, const void* bytes) {
+  if (buffer.size() != 0) std::memcpy(buffer.data(), bytes, buffer.size());
+}
+
+std::vector<size_t> slice_ends(const PackCase& c, size_t panel) {
+  std::vector<size_t> ends;
+  for (const size_t cut : c.cuts)
+    ends.push_back(std::min((cut + panel - 1) / panel * panel, c.rows));
+  ends.push_back(c.rows);
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return ends;
+}
+
+std::string first_difference(const uint8_t* found, const std::vector<uint8_t>& wanted,
+                             size_t panel_bytes) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (found[i] == wanted[i]) continue;
+    std::ostringstream out;
+    out << "panel " << i / panel_bytes << ", byte " << i % panel_bytes << " of " << panel_bytes
+        << ": " << int{found[i]} << " instead of " << int{wanted[i]};
+    return out.str();
+  }
+  return "";
+}
+
+std::string call(const tw_packer& packer, const tw_pack_args& args,
+                 const std::vector<const GuardedBuffer*>& buffers) {
+  const CallReport report = call_checked(reinterpret_cast<Function>(packer.run), &args);
+  std::string problem;
+  for (const GuardedBuffer* buffer : buffers) {
+    if (report.signal != 0) problem += buffer->describe(report.address);
+    problem += buffer->slack_damage();
+  }
+  if (report.signal != 0) return "signal " + std::to_string(report.signal) + " " + problem;
+  // Packers are C: a compiler for Linux may use the platform register.
+  const uint64_t clobbered = report.clobbered & ~platform_register();
+  if (clobbered != 0) problem += " clobbered " + register_names(clobbered);
+  return problem;
+}
+
+}  // namespace
+
+std::string to_string(const PackCase& c) {
+  std::ostringstream out;
+  out << "rows " << c.rows << ", k " << c.k << ", extra stride " << c.extra_stride << ", misalign "
+      << c.misalign << (c.unsigned_nibbles ? ", unsigned" : ", signed")
+      << (c.with_bias ? "" : ", no bias") << (c.source_at_start ? ", source at start" : "")
+      << ", seed " << c.seed << ", cuts";
+  for (const size_t cut : c.cuts) out << ' ' << cut;
+  return out.str();
+}
+
+std::string check_packer(const tw_packer& packer, const PackCase& c) {
+  std::mt19937 random(c.seed);
+  const LayoutText layout = read_layout(packer.layout->text);
+  Source source;
+  const Codes codes = is_lhs(packer) ? make_floats(c, random, source)
+                                     : make_nibbles(c, is_kxn(packer), random, source);
+  const std::vector<uint8_t> wanted = pack(layout, codes);
+  const size_t panels = (c.rows + layout.panel - 1) / layout.panel;
+
+  const Flush flush = c.source_at_start ? Flush::start : Flush::end;
+  GuardedBuffer from("source", source.bytes.size(), flush, c.misalign);
+  fill(from, source.bytes.data());
+  GuardedBuffer packed("packed", wanted.size(), Flush::end, c.misalign);
+  packed.fill(0xa5);
+  const GuardedBuffer scales("scales", source.scales.size() * sizeof(float), Flush::end);
+  const GuardedBuffer bias("bias", source.bias.size() * sizeof(float), Flush::end);
+  fill(scales, source.scales.data());
+  fill(bias, source.bias.data());
+
+  tw_pack_args args;
+  std::memset(&args, 0, sizeof args);
+  args.size = sizeof args;
+  args.rows = c.rows;
+  args.k = c.k;
+  args.source = from.data();
+  args.source_stride = source.stride;
+  if (!is_lhs(packer)) {
+    args.scales = reinterpret_cast<const float*>(scales.data());
+    if (c.with_bias) args.bias = reinterpret_cast<const float*>(bias.data());
+    args.flags = c.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  }
+  args.packed = packed.data();
+  args.packed_stride = wanted.size() / panels;
+  // Slices in any order.
+  std::vector<size_t> ends = slice_ends(c, layout.panel);
+  std::vector<size_t> order(ends.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), random);
+  for (const size_t i : order) {
+    args.row_begin = i == 0 ? 0 : ends[i - 1];
+    args.row_end = ends[i];
+    const std::string problem = call(packer, args, {&from, &packed, &scales, &bias});
+    if (!problem.empty()) return problem;
+  }
+  return first_difference(packed.data(), wanted, args.packed_stride);
+}
+
+std::vector<PackCase> edge_cases(const tw_packer& packer) {
+  const size_t panel = packer.layout->panel;
+  std::vector<size_t> rows = {1, panel, panel + 1, 2 * panel, 3 * panel - 1};
+  if (panel > 1) rows.push_back(panel - 1);
+  const std::vector<size_t> depths = {1, 2, 3, 7, 8, 31, 32, 33, 64, 127, 128, 129, 256, 259};
+  std::vector<PackCase> cases;
+  for (const size_t r : rows) {
+    for (const size_t k : depths) {
+      for (const bool flag : {false, true}) {
+        PackCase c;
+        c.rows = r;
+        c.k = k;
+        c.unsigned_nibbles = flag;
+        c.source_at_start = flag;
+        c.seed = static_cast<uint32_t>(r * 1000 + k);
+        cases.push_back(c);
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<PackCase> random_cases(const tw_packer& packer, size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  const size_t panel = packer.layout->panel;
+  auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
+  std::vector<PackCase> cases;
+  for (size_t i = 0; i < count; ++i) {
+    PackCase c;
+    c.rows = 1 + below(below(2) == 0 ? 3 * panel + 1 : 300);
+    c.k = 1 + below(below(2) == 0 ? 70 : 600);
+    if (below(3) == 0) c.k = (c.k + 31) / 32 * 32;
+    if (below(3) == 0) c.rows = (c.rows + panel - 1) / panel * panel;
+    c.extra_stride = below(2) == 0 ? 0 : below(100);
+    // Floats are aligned to their size, bytes to nothing.
+    c.misalign = below(2) == 0 ? 0 : below(64);
+    if (is_lhs(packer)) {
+      c.extra_stride = c.extra_stride / 4 * 4;
+      c.misalign = c.misalign / 4 * 4;
+      c.rows = 1 + below(4 * panel + 1);
+    }
+    c.unsigned_nibbles = below(2) == 0;
+    c.with_bias = below(4) != 0;
+    c.source_at_start = below(3) == 0;
+    for (size_t cut = below(4); cut > 0; --cut) c.cuts.push_back(below(c.rows));
+    c.seed = static_cast<uint32_t>(random());
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+}  // namespace tw::test

@@ -1,0 +1,162 @@
+// Packed operands in plain C++, from a layout's canonical text (tw_layout::text). Shares no code
+// with the generator. Layouts without blocks, panels of a fixed size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tw::test {
+
+struct FieldText {
+  std::string kind;  ///< "data", "sums", "zeros", "scales", "bias"
+  int factor = 1;
+  size_t repeat = 1;
+};
+
+/// "rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32]"
+struct LayoutText {
+  bool lhs = false;
+  size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
+  std::string pair;
+  bool low_unsigned = false, high_unsigned = false;
+  std::vector<FieldText> fields;
+};
+
+inline FieldText read_field(const std::string& text) {
+  FieldText field;
+  const size_t colon = text.find(':');
+  field.kind = text.substr(0, colon);
+  if (colon == std::string::npos) return field;
+  const std::string type = text.substr(colon + 1, 3);
+  if (type != "i32" && type != "f32") throw std::invalid_argument("field type " + type);
+  const size_t star = text.find('*', colon);
+  const size_t times = text.find('x', colon);
+  if (star != std::string::npos) field.factor = std::atoi(text.c_str() + star + 1);
+  if (times != std::string::npos) {
+    field.repeat = static_cast<size_t>(std::atoi(text.c_str() + times + 1));
+  }
+  return field;
+}
+
+inline LayoutText read_layout(const std::string& text) {
+  LayoutText layout;
+  std::istringstream words(text);
+  std::string word;
+  auto number = [&](size_t from) { return static_cast<size_t>(std::atoi(word.c_str() + from)); };
+  while (words >> word) {
+    if (word == "lhs" || word == "rhs") {
+      layout.lhs = word == "lhs";
+    } else if (word == "i4" || word == "i8") {
+      layout.bits = number(1);
+    } else if (word.rfind("kr", 0) == 0) {
+      layout.kr = number(2);
+    } else if (word.rfind("k%", 0) == 0) {
+      layout.k_multiple = number(2);
+    } else if (word.rfind("pair=", 0) == 0) {
+      layout.pair = word.substr(5);
+    } else if (word.front() == '[') {
+      std::istringstream fields(word.substr(1, word.size() - 2));
+      for (std::string field; std::getline(fields, field, '|');) {
+        layout.fields.push_back(read_field(field));
+      }
+    } else if (word.size() == 2 && (word[0] == 'u' || word[0] == 's')) {
+      layout.low_unsigned = word[0] == 'u';
+      layout.high_unsigned = word[1] == 'u';
+    } else if (word[0] == 'm' || word[0] == 'n') {
+      layout.panel = number(1);
+    } else {
+      throw std::invalid_argument("layout '" + text + "': " + word);
+    }
+  }
+  return layout;
+}
+
+/// An operand as a matrix of codes, row by row (columns of the output for a rhs).
+struct Codes {
+  size_t rows = 0, k = 0;
+  std::vector<int8_t> codes;  ///< [rows][k]
+  std::vector<int32_t> zero_points;
+  std::vector<float> scales, bias;
+};
+
+/// Byte within a panel's data, and whether it is the high nibble.
+struct BytePlace {
+  size_t byte;
+  bool high;
+};
+
+inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
+  const size_t kr = layout.kr;
+  if (layout.pair.empty()) return {(k / kr * layout.panel + row) * kr + k % kr, false};
+  if (layout.pair == "depth") {
+    return {(k / (2 * kr) * layout.panel + row) * kr + k % kr, k / kr % 2 == 1};
+  }
+  const size_t half = 16 / kr;  // a 16-byte vector: `half` columns high, the next `half` low
+  const size_t vector = row / (2 * half);
+  const size_t group = k / kr * (layout.panel / (2 * half));
+  return {(group + vector) * 16 + row % half * kr + k % kr, row / half % 2 == 0};
+}
+
+inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
+  const BytePlace place = place_of(layout, row, k);
+  if (layout.bits == 8) {
+    data[place.byte] = static_cast<uint8_t>(code);
+    return;
+  }
+  const int stored = (place.high ? layout.high_unsigned : layout.low_unsigned) ? code + 8 : code;
+  data[place.byte] |= static_cast<uint8_t>((stored & 15) << (place.high ? 4 : 0));
+}
+
+/// What a field keeps of a row, as 32 bits.
+inline uint32_t field_value(const FieldText& field, const Codes& from, size_t row) {
+  auto bits = [](float value) {
+    uint32_t out;
+    std::memcpy(&out, &value, sizeof out);
+    return out;
+  };
+  if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
+  if (field.kind == "scales") return bits(from.scales[row]);
+  if (field.kind == "bias") return bits(from.bias[row]);
+  if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
+  int32_t sum = 0;
+  for (size_t k = 0; k < from.k; ++k) sum += from.codes[row * from.k + k];
+  return static_cast<uint32_t>(field.factor * sum);
+}
+
+/// All panels, one after the other. What does not exist is code 0, value 0.
+inline std::vector<uint8_t> pack(const LayoutText& layout, const Codes& from) {
+  const size_t padded = (from.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
+  std::vector<uint8_t> out;
+  for (size_t first = 0; first < from.rows; first += layout.panel) {
+    for (const FieldText& field : layout.fields) {
+      const size_t begin = out.size();
+      if (field.kind == "data") {
+        out.resize(begin + layout.panel * padded * layout.bits / 8);
+        for (size_t r = 0; r < layout.panel; ++r) {
+          for (size_t k = 0; k < padded; ++k) {
+            const bool exists = first + r < from.rows && k < from.k;
+            put_code(layout, out.data() + begin, r, k,
+                     exists ? from.codes[(first + r) * from.k + k] : 0);
+          }
+        }
+        continue;
+      }
+      out.resize(begin + layout.panel * field.repeat * 4);
+      for (size_t r = 0; r < layout.panel && first + r < from.rows; ++r) {
+        const uint32_t value = field_value(field, from, first + r);
+        for (size_t i = 0; i < field.repeat; ++i) {
+          std::memcpy(out.data() + begin + (r * field.repeat + i) * 4, &value, 4);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace tw::test
