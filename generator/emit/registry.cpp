@@ -32,7 +32,8 @@ std::string feature_mask(const std::vector<std::string>& features) {
 int64_t row_bytes(const Layout& layout, bool per_block) {
   int64_t bytes = 0;
   for (const Field& field : layout.fields) {
-    if (field.kind == FieldKind::data || field.per_block != per_block) continue;
+    const bool in_block = field.per_block && layout.block != 0;
+    if (field.kind == FieldKind::data || in_block != per_block) continue;
     bytes += int64_t{field.repeat} * bits(field.type) / 8;
   }
   return bytes;
