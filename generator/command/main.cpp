@@ -1,0 +1,112 @@
+// The tilewright command. Exit status: 0 done; 1 a spec is wrong, a file cannot be written, or
+// --check found differences; 2 wrong usage.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "command/commands.h"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+struct CommandLine {
+  CLI::App app{"Kernels for matrix multiplication, from short specs.", "tilewright"};
+  tw::GenerateOptions generate;
+  tw::ListOptions list;
+  std::string templates;
+  int status = 0;
+
+  CommandLine() {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
+    app.footer(
+        "Examples:\n"
+        "  tilewright generate\n"
+        "  tilewright generate --spec mine.yaml --out my_kernels\n"
+        "  tilewright list\n"
+        "  tilewright device\n"
+        "\nEach command has --help with more.");
+    add_generate();
+    add_list();
+    add_device();
+  }
+
+ private:
+  CLI::App* add(const std::string& name, const std::string& about, const std::string& examples) {
+    CLI::App* command = app.add_subcommand(name, about);
+    command->footer("Examples:\n" + examples);
+    command
+        ->add_option("--templates", templates,
+                     "Folder of instruction tables and skeletons (default: the ones of this "
+                     "command's source tree or installation)");
+    return command;
+  }
+
+  static void add_specs(CLI::App* command, std::vector<std::string>& specs) {
+    command
+        ->add_option("--spec", specs,
+                     "Spec; may be given several times (default: all shipped ones)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+  }
+
+  void add_generate() {
+    CLI::App* command =
+        add("generate", "Write kernels, packers and their registry from specs.",
+            "  tilewright generate                                    all shipped specs\n"
+            "  tilewright generate --check                            is generated/ up to date?\n"
+            "  tilewright generate --spec mine.yaml --out my_kernels  a folder that needs nothing "
+            "else");
+    add_specs(command, generate.specs);
+    command
+        ->add_option("--out", generate.out,
+                     "Folder to write, made if missing (default: generated/ of the source tree)")
+        ->type_name("DIR");
+    command->add_flag("--check", generate.check,
+                      "Write nothing; list files that differ, are missing or are no longer "
+                      "generated, and exit with 1 if there are any");
+    command->callback([this] {
+      generate.templates = templates;
+      status = tw::run_generate(generate);
+    });
+  }
+
+  void add_list() {
+    CLI::App* command = add("list", "List the kernels that specs ask for, without making them.",
+                            "  tilewright list\n"
+                            "  tilewright list --spec mine.yaml");
+    add_specs(command, list.specs);
+    command->callback([this] {
+      list.templates = templates;
+      status = tw::run_list(list);
+    });
+  }
+
+  void add_device() {
+    CLI::App* command = add("device", "Show what this machine is and which ISAs it runs.",
+                            "  tilewright device");
+    command->callback([this] { status = tw::run_device(templates); });
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CommandLine command_line;
+  try {
+    command_line.app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return command_line.app.exit(error) == 0 ? 0 : kUsage;
+  } catch (const tw::UsageError& error) {
+    fmt::print(stderr, "{}\nRun with --help for more information.\n", error.what());
+    return kUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kFailed;
+  }
+  return command_line.status;
+}
