@@ -114,8 +114,8 @@ std::string call(const tw_packer& packer, const tw_pack_args& args,
     problem += buffer->slack_damage();
   }
   if (report.signal != 0) return "signal " + std::to_string(report.signal) + " " + problem;
-  // Packers are C: a compiler for Linux may use the platform register.
-  const uint64_t clobbered = report.clobbered & ~platform_register();
+  // Packers are C, so a compiler made them.
+  const uint64_t clobbered = report.clobbered & ~compilers_choice();
   if (clobbered != 0) problem += " clobbered " + register_names(clobbered);
   return problem;
 }
