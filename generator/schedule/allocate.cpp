@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/text.h"
 #include "schedule/color.h"
 #include "schedule/park.h"
 #include "schedule/rows.h"
@@ -9,20 +10,6 @@
 
 namespace tw {
 namespace {
-
-std::string_view name(Kind kind) {
-  switch (kind) {
-    case Kind::scalar:
-      return "scalar";
-    case Kind::vector:
-      return "vector";
-    case Kind::predicate:
-      return "predicate";
-    case Kind::tile:
-      break;
-  }
-  return "tile";
-}
 
 void add_counters(Program& program, Region& region) {
   for (Node& node : region.nodes) {
@@ -92,8 +79,7 @@ class Allocator {
       if (most > isa_.files[static_cast<size_t>(file)].count()) return park(webs, kind, where);
       const Coloring colors = color(webs, isa_, file);
       if (colors.failed >= 0) {
-        return park(webs, kind,
-                    webs.webs[static_cast<size_t>(colors.failed)].live.front().begin);
+        return park(webs, kind, webs.webs[static_cast<size_t>(colors.failed)].live.front().begin);
       }
       for (size_t v = 0; v < registers.size(); ++v) {
         const auto web = static_cast<size_t>(webs.of[v]);
@@ -115,6 +101,8 @@ class Allocator {
 
 }  // namespace
 
-void allocate(Program& program) { Allocator(program).run(); }
+void allocate(Program& program) {
+  Allocator(program).run();
+}
 
 }  // namespace tw

@@ -24,7 +24,8 @@ class Colorer {
     for (size_t i = number_.size(); i < count; ++i) number_.push_back(static_cast<int>(i));
     at_number_.assign(static_cast<size_t>(*std::max_element(number_.begin(), number_.end())) + 1,
                       -1);
-    for (size_t i = 0; i < count; ++i) at_number_[static_cast<size_t>(number_[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < count; ++i)
+      at_number_[static_cast<size_t>(number_[i])] = static_cast<int>(i);
     prefer_registers();
     make_units();
     interfere();
@@ -178,8 +179,7 @@ class Colorer {
       if ((free[i] >> at_number_[number] & 1) == 0) return false;
     }
     for (int w : unit.webs) {
-      registers_[static_cast<size_t>(w)] =
-          at_number_[static_cast<size_t>(first + web(w).place)];
+      registers_[static_cast<size_t>(w)] = at_number_[static_cast<size_t>(first + web(w).place)];
     }
     return true;
   }

@@ -11,7 +11,9 @@ namespace {
 constexpr Value frame_base = -2;  // the function's own frame, as a base of accesses
 
 /// Index of the pointer among the arguments of a memory operation: its first scalar.
-size_t pointer_argument(OpCode code) { return info(code).args.find('s'); }
+size_t pointer_argument(OpCode code) {
+  return info(code).args.find('s');
+}
 
 Length vector_length(const Program& program, Value v) {
   return v == no_value ? program.isa->vector_bytes : program.type(v).bytes;
@@ -68,14 +70,16 @@ void add_node(const Program& program, const Op& op, const MeansNode& node, Effec
   effects.accesses.push_back(access);
 }
 
-bool changes_mode(OpCode code) { return code == OpCode::mode_enter || code == OpCode::mode_leave; }
+bool changes_mode(OpCode code) {
+  return code == OpCode::mode_enter || code == OpCode::mode_leave;
+}
 
 bool overlap(const Access& a, const Access& b) {
   if (a.base != b.base || a.base == no_value) {
     return a.base != frame_base && b.base != frame_base;
   }
-  const bool fixed = a.offset.is_fixed() && a.size.is_fixed() && b.offset.is_fixed() &&
-                     b.size.is_fixed();
+  const bool fixed =
+      a.offset.is_fixed() && a.size.is_fixed() && b.offset.is_fixed() && b.size.is_fixed();
   if (!fixed) return true;
   return a.offset.fixed < b.offset.fixed + b.size.fixed &&
          b.offset.fixed < a.offset.fixed + a.size.fixed;

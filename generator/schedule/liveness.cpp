@@ -15,9 +15,8 @@ bool overlap(const Intervals& a, const Intervals& b) {
 }
 
 bool covers(const Intervals& intervals, int position) {
-  return std::any_of(intervals.begin(), intervals.end(), [&](const Interval& i) {
-    return i.begin <= position && position < i.end;
-  });
+  return std::any_of(intervals.begin(), intervals.end(),
+                     [&](const Interval& i) { return i.begin <= position && position < i.end; });
 }
 
 static Intervals tidy(Intervals all) {
@@ -225,6 +224,8 @@ class Walker {
 
 }  // namespace
 
-Liveness liveness(const Program& program) { return Walker(program).run(); }
+Liveness liveness(const Program& program) {
+  return Walker(program).run();
+}
 
 }  // namespace tw

@@ -23,15 +23,15 @@ Intervals merge(const Intervals& a, const Intervals& b);
 bool covers(const Intervals& intervals, int position);
 
 struct Liveness {
-  std::vector<Intervals> of;                       ///< per value
-  std::unordered_map<const void*, int> position;   ///< of Op, Loop (head) and If nodes: even
+  std::vector<Intervals> of;                      ///< per value
+  std::unordered_map<const void*, int> position;  ///< of Op, Loop (head) and If nodes: even
   struct Span {
     const Loop* loop = nullptr;
     int head = 0;  ///< even: reads inits and count; params live from head + 1
     int tail = 0;  ///< even: reads yields; results live from tail + 1
   };
-  std::vector<Span> loops;                         ///< outer before inner, in program order
-  int end = 0;                                     ///< first position after the Program
+  std::vector<Span> loops;  ///< outer before inner, in program order
+  int end = 0;              ///< first position after the Program
   [[nodiscard]] bool in_hot_loop(int position) const;
 };
 

@@ -13,20 +13,20 @@ namespace tw {
 struct Block {
   const Program* program = nullptr;
   std::vector<const Op*> ops;
-  std::unordered_map<Value, int> definition;          ///< value -> index of its operation here
+  std::unordered_map<Value, int> definition;  ///< value -> index of its operation here
   std::unordered_map<OpCode, std::vector<int>> by_code;
-  std::vector<char> taken;                            ///< operations that are selected already
-  const std::vector<int>* uses = nullptr;             ///< per value, in the whole Program
+  std::vector<char> taken;                 ///< operations that are selected already
+  const std::vector<int>* uses = nullptr;  ///< per value, in the whole Program
 };
 
 /// A row laid over operations.
 struct Match {
   const Row* row = nullptr;
-  std::vector<Value> operands;       ///< as Row::operands
-  std::vector<Length> immediates;    ///< as Row::immediates
+  std::vector<Value> operands;     ///< as Row::operands
+  std::vector<Length> immediates;  ///< as Row::immediates
   std::vector<char> immediate_set;
-  std::vector<int> nodes;            ///< index of the operation of each node of Row::means
-  int literals = 0;                  ///< attributes that the row fixes: more is more special
+  std::vector<int> nodes;  ///< index of the operation of each node of Row::means
+  int literals = 0;        ///< attributes that the row fixes: more is more special
 };
 
 /// Nodes of a row of which the result does not feed another node.

@@ -13,7 +13,9 @@ namespace {
 constexpr size_t kinds = 4;
 using Counts = std::array<int, kinds>;
 
-size_t index(Kind kind) { return static_cast<size_t>(kind); }
+size_t index(Kind kind) {
+  return static_cast<size_t>(kind);
+}
 
 /// A straight-line stretch with values renumbered from 0, so that orders are tried cheaply.
 struct Stretch {
@@ -244,6 +246,8 @@ class Orderer {
 
 }  // namespace
 
-void order(Program& program) { Orderer(program).order(program.body); }
+void order(Program& program) {
+  Orderer(program).order(program.body);
+}
 
 }  // namespace tw

@@ -27,7 +27,9 @@ class TouchFinder {
   std::vector<Touches>& touches() { return touches_; }
 
  private:
-  void touch(Value v, int position) { touches_[static_cast<size_t>(v)].positions.push_back(position); }
+  void touch(Value v, int position) {
+    touches_[static_cast<size_t>(v)].positions.push_back(position);
+  }
   void touch(Value v, int position, bool hot) {
     touch(v, position);
     touches_[static_cast<size_t>(v)].in_hot_loop |= hot;

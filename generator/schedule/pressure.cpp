@@ -48,7 +48,9 @@ Pressure pressure(const Program& program, Kind kind) {
   return found;
 }
 
-Pressure vector_pressure(const Program& program) { return pressure(program, Kind::vector); }
+Pressure vector_pressure(const Program& program) {
+  return pressure(program, Kind::vector);
+}
 
 std::string sum(const Pressure& pressure, const std::string& isa, const std::string& kind) {
   std::string parts;

@@ -23,11 +23,19 @@ int index(const Row& row, std::string_view name, bool results) {
 
 }  // namespace
 
-std::vector<const Operand*> result_operands(const Row& row) { return operands(row, true); }
-std::vector<const Operand*> argument_operands(const Row& row) { return operands(row, false); }
+std::vector<const Operand*> result_operands(const Row& row) {
+  return operands(row, true);
+}
+std::vector<const Operand*> argument_operands(const Row& row) {
+  return operands(row, false);
+}
 
-int result_index(const Row& row, std::string_view name) { return index(row, name, true); }
-int argument_index(const Row& row, std::string_view name) { return index(row, name, false); }
+int result_index(const Row& row, std::string_view name) {
+  return index(row, name, true);
+}
+int argument_index(const Row& row, std::string_view name) {
+  return index(row, name, false);
+}
 
 Length immediate(const Op& op, std::string_view name) {
   for (size_t i = 0; i < op.row->immediates.size(); ++i) {

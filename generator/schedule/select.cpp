@@ -222,10 +222,10 @@ class StretchSelector {
   const Rows& rows_;
   std::vector<int>& uses_;
   Block block_;
-  std::unordered_map<Value, std::vector<int>> users_;   ///< operations of the stretch
-  std::vector<int> place_;                              ///< per operation: where its row stands
-  std::vector<std::pair<int, Effects>> memory_;         ///< operations with effects
-  std::map<int, Op> placed_;                            ///< rows by place
+  std::unordered_map<Value, std::vector<int>> users_;  ///< operations of the stretch
+  std::vector<int> place_;                             ///< per operation: where its row stands
+  std::vector<std::pair<int, Effects>> memory_;        ///< operations with effects
+  std::map<int, Op> placed_;                           ///< rows by place
 };
 
 class Selector {

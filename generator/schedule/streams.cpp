@@ -101,8 +101,7 @@ struct Group {
 
 std::vector<Group> groups(const Isa& isa, const Walk& walk) {
   int64_t run = 0;  // loads without a gap, from the start, within the step
-  while (walk.loads.contains(run * walk.shape.bytes) &&
-         (run + 1) * walk.shape.bytes <= walk.step) {
+  while (walk.loads.contains(run * walk.shape.bytes) && (run + 1) * walk.shape.bytes <= walk.step) {
     ++run;
   }
   if (run != static_cast<int64_t>(walk.loads.size())) return {};
@@ -211,6 +210,8 @@ void chain_region(Program& program, Region& region) {
 
 }  // namespace
 
-void chain_streams(Program& program) { chain_region(program, program.body); }
+void chain_streams(Program& program) {
+  chain_region(program, program.body);
+}
 
 }  // namespace tw

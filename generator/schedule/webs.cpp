@@ -148,8 +148,10 @@ class Gatherer {
       // A result starts where its loop ends: these two always can.
       wishes_.push_back({loop.params[i], loop.results[i], {Site::init, nullptr, &loop, i}, 1000});
       const bool copied = is_copy_[static_cast<size_t>(loop.yields[i])] != 0;
-      wishes_.push_back({loop.params[i], loop.yields[i],
-                         {copied ? Site::param : Site::yield, nullptr, &loop, i}, inside});
+      wishes_.push_back({loop.params[i],
+                         loop.yields[i],
+                         {copied ? Site::param : Site::yield, nullptr, &loop, i},
+                         inside});
       wishes_.push_back({loop.params[i], loop.inits[i], {Site::init, nullptr, &loop, i}, depth});
     }
     collect(loop.body, inside);
@@ -294,7 +296,8 @@ class Copier {
  public:
   Copier(Program& program, std::vector<char>& is_copy) : program_(program), is_copy_(is_copy) {
     for_each_op(program.body, [&](Op& op) {
-      if (op.row != nullptr && op.args.empty() && op.results.size() == 1) repeatable_[op.results[0]] = &op;
+      if (op.row != nullptr && op.args.empty() && op.results.size() == 1)
+        repeatable_[op.results[0]] = &op;
     });
   }
 
@@ -395,9 +398,9 @@ Webs gather_webs(Program& program) {
     if (gatherer.sites().empty()) return std::move(gatherer.webs());
     Copier(program, is_copy).run(gatherer.sites());
   }
-  throw std::runtime_error(fmt::format(
-      "{}: operands of {} want registers that no copy brings together", program.name,
-      program.isa->name));
+  throw std::runtime_error(
+      fmt::format("{}: operands of {} want registers that no copy brings together", program.name,
+                  program.isa->name));
 }
 
 }  // namespace tw

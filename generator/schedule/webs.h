@@ -10,16 +10,16 @@
 namespace tw {
 
 struct Web {
-  int file = -1;           ///< index into Isa::files
-  uint64_t allowed = 0;    ///< a bit per register of the file
+  int file = -1;         ///< index into Isa::files
+  uint64_t allowed = 0;  ///< a bit per register of the file
   Intervals live;
-  int group = -1;          ///< webs of a group have fixed distances between their registers ...
-  int place = 0;           ///< ... and this is its distance from the group's first register
-  bool hot = false;        ///< lives in a hot loop
+  int group = -1;    ///< webs of a group have fixed distances between their registers ...
+  int place = 0;     ///< ... and this is its distance from the group's first register
+  bool hot = false;  ///< lives in a hot loop
 };
 
 struct Webs {
-  std::vector<int> of;     ///< web of each value, -1 for values that are nowhere defined
+  std::vector<int> of;  ///< web of each value, -1 for values that are nowhere defined
   std::vector<Web> webs;
   std::vector<std::vector<int>> groups;
   Liveness live;

@@ -1,0 +1,239 @@
+#include "emit/assembly_printer.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "emit/assembly_frame.h"
+#include "emit/register_map.h"
+#include "ir/text.h"
+#include "model/row_text.h"
+#include "schedule/rows.h"
+
+namespace tw {
+namespace {
+
+constexpr size_t comment_column = 56;
+constexpr size_t page_width = 100;
+
+Compare opposite(Compare compare) {
+  switch (compare) {
+    case Compare::equal:
+      return Compare::not_equal;
+    case Compare::not_equal:
+      return Compare::equal;
+    case Compare::below:
+      return Compare::at_least;
+    case Compare::at_least:
+      break;
+  }
+  return Compare::below;
+}
+
+class AssemblyPrinter {
+ public:
+  AssemblyPrinter(const Program& program, const std::string& symbol, const Dialect& dialect)
+      : program_(program),
+        isa_(*program.isa),
+        dialect_(dialect),
+        files_(register_files(program)),
+        frame_(make_frame(program)) {
+    symbol_ = {{"symbol", [symbol](std::string_view) { return symbol; }}};
+  }
+
+  std::string print(const std::string& head_comment) {
+    text_ = head_comment;
+    if (!text_.empty() && text_.back() != '\n') text_ += '\n';
+    print_register_map();
+    text_ += fmt::format("#if {}\n", for_architecture(dialect_.guards, "guard"));
+    raw_lines(isa_.assembly_head);
+    raw_lines(isa_.rules.head);
+    raw_lines(dialect_.function_begin);
+    for (const std::string& it : isa_.rules.entry) line(it);
+    for (const std::string& it : frame_enter(isa_, frame_)) line(it);
+    region(program_.body);
+    for (const std::string& it : frame_leave(isa_, frame_)) line(it);
+    for (const std::string& it : isa_.rules.leave) line(it);
+    raw_lines(dialect_.function_end);
+    raw_lines(isa_.rules.foot);
+    raw_lines(for_architecture(dialect_.foot, "foot"));
+    return text_ + "#endif\n";
+  }
+
+ private:
+  template <typename T>
+  const T& for_architecture(const std::map<std::string, T>& choices, const char* what) const {
+    const auto at = choices.find(isa_.architecture);
+    if (at != choices.end()) return at->second;
+    throw std::runtime_error(
+        fmt::format("the assembly dialect has no {} for {}", what, isa_.architecture));
+  }
+
+  void print_register_map() {
+    const Loop* loop = hottest_loop(program_);
+    if (loop == nullptr) return;
+    text_ += fmt::format("{0}\n{0} Registers in loop {1}:\n", dialect_.comment, loop->label);
+    std::string row = dialect_.comment;
+    for (const RegisterUse& use : register_map(program_, *loop)) {
+      // The first name says enough of a register that many values pass through.
+      const std::string item =
+          fmt::format("  {} {}{}", use.name, use.values.empty() ? "-" : use.values.front(),
+                      use.values.size() > 1 ? " ..." : "");
+      if (row.size() + item.size() > page_width) {
+        text_ += row + '\n';
+        row = dialect_.comment;
+      }
+      row += item;
+    }
+    text_ += row + '\n';
+  }
+
+  /// Directives and labels, as the dialect and the ISA write them.
+  void raw_lines(const std::vector<std::string>& lines) {
+    for (const std::string& it : lines) {
+      const std::string done = format_row_text(it, symbol_);
+      text_ += done.ends_with(':') ? done + '\n' : "  " + done + '\n';
+    }
+  }
+
+  void line(const std::string& instruction, const std::string& comment = {}) {
+    std::string out = "  " + instruction;
+    if (!comment.empty()) {
+      if (out.size() < comment_column) out.append(comment_column - out.size(), ' ');
+      out += fmt::format(" {} {}", dialect_.comment, comment);
+    }
+    text_ += out + '\n';
+  }
+
+  void label(const std::string& name) { text_ += name + ":\n"; }
+
+  /// "k", "k_2" ...: a name for a place in the function.
+  std::string place(const std::string& name) {
+    const int count = ++places_[name];
+    return count == 1 ? name : fmt::format("{}_{}", name, count);
+  }
+  std::string local(const std::string& name) const { return dialect_.local_label + name; }
+
+  std::string reg(Value v, std::string_view view = {}) const {
+    return register_name(isa_, files_[static_cast<size_t>(v)],
+                         program_.registers[static_cast<size_t>(v)], view);
+  }
+
+  std::string names(const std::vector<Value>& values) const {
+    std::string text;
+    for (Value v : values) {
+      const std::string& its = program_.values[static_cast<size_t>(v)].name;
+      if (!its.empty()) text += (text.empty() ? "" : ", ") + its;
+    }
+    return text;
+  }
+
+  /// Rules of control flow: {n}, {a} and {b} are registers, {label} and {step} texts.
+  void rule(const std::vector<std::string>& lines, const std::map<std::string, Value>& registers,
+            const std::map<std::string, std::string>& texts, const std::string& comment = {}) {
+    RowTextValues values;
+    for (const auto& [name, v] : registers) {
+      values[name] = [this, v = v](std::string_view view) { return reg(v, view); };
+    }
+    for (const auto& [name, text] : texts) {
+      values[name] = [text = text](std::string_view) { return text; };
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      line(format_row_text(lines[i], values), i == 0 ? comment : "");
+    }
+  }
+
+  void region(const Region& region) {
+    for (const Node& node : region.nodes) {
+      std::visit([this](const auto& it) { print(it); }, node);
+    }
+  }
+
+  void print(const Op& op) {
+    if (op.row == nullptr) return print_frame(op);
+    RowTextValues values;
+    size_t result = 0;
+    size_t argument = 0;
+    for (const Operand& operand : op.row->operands) {
+      const Value v = operand.is_result ? op.results[result++] : op.args[argument++];
+      const int file = file_index(isa_, operand);
+      values[operand.name] = [this, v, file](std::string_view view) {
+        return register_name(isa_, file, program_.registers[static_cast<size_t>(v)], view);
+      };
+    }
+    for (size_t i = 0; i < op.immediates.size(); ++i) {
+      values[op.row->immediates[i].name] = [&op, i](std::string_view) {
+        return to_string(op.immediates[i]);
+      };
+    }
+    const std::string comment =
+        op.results.empty() ? (op.args.empty() ? "" : names({op.args.back()})) : names(op.results);
+    for (size_t i = 0; i < op.row->assembly.size(); ++i) {
+      line(format_row_text(op.row->assembly[i], values), i == 0 ? comment : "");
+    }
+  }
+
+  void print_frame(const Op& op) {
+    if (op.code == OpCode::frame_load) {
+      line(restore_scalar(isa_, reg(op.results[0]), op.imm * 8), names(op.results));
+    } else if (op.code == OpCode::frame_store) {
+      line(save_scalar(isa_, reg(op.args[0]), op.imm * 8), names(op.args) + ", kept in the frame");
+    } else {
+      throw std::runtime_error(fmt::format("{}: {} is no instruction of {}", program_.name,
+                                           info(op.code).name, isa_.name));
+    }
+  }
+
+  void print(const std::unique_ptr<Loop>& loop) {
+    const std::string name = place(loop->label);
+    const std::string end = local(name + "_done");
+    rule(isa_.rules.skip_if_zero, {{"n", loop->counter}}, {{"label", end}});
+    if (loop->hot && !dialect_.hot_loop.empty()) line(dialect_.hot_loop);
+    label(local(name));
+    region(loop->body);
+    rule(isa_.rules.loop_end, {{"n", loop->counter}},
+         {{"label", local(name)}, {"step", to_string(loop->step)}},
+         fmt::format("next {}", loop->label));
+    label(end);
+  }
+
+  void print(const std::unique_ptr<If>& branch) {
+    const std::string name = place("if");
+    const bool has_else = !branch->else_body.nodes.empty();
+    const std::string otherwise = local(name + (has_else ? "_else" : "_done"));
+    const std::string inverse(tw::name(opposite(branch->compare)));
+    rule(isa_.rules.branch.at(inverse), {{"a", branch->a}, {"b", branch->b}},
+         {{"label", otherwise}},
+         fmt::format("unless {} {} {}", names({branch->a}), tw::name(branch->compare),
+                     names({branch->b})));
+    region(branch->then_body);
+    if (has_else) {
+      rule(isa_.rules.jump, {}, {{"label", local(name + "_done")}});
+      label(otherwise);
+      region(branch->else_body);
+    }
+    label(local(name + "_done"));
+  }
+
+  const Program& program_;
+  const Isa& isa_;
+  const Dialect& dialect_;
+  std::vector<int> files_;
+  Frame frame_;
+  RowTextValues symbol_;
+  std::map<std::string, int> places_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print_assembly(const Program& program, const std::string& symbol,
+                           const Dialect& dialect, const std::string& head_comment) {
+  if (!program.allocated()) {
+    throw std::runtime_error(fmt::format("{}: registers are not allocated", program.name));
+  }
+  return AssemblyPrinter(program, symbol, dialect).print(head_comment);
+}
+
+}  // namespace tw

@@ -1,0 +1,117 @@
+#include "emit/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+namespace tw {
+namespace {
+
+bool multiplies(OpCode code) {
+  switch (code) {
+    case OpCode::dot4_u8s8:
+    case OpCode::dot4_s8s8:
+    case OpCode::dot4_s8s8_lane:
+    case OpCode::mmla_s8s8:
+    case OpCode::outer_s8s8:
+    case OpCode::fma:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The multiply-accumulate in a row's meaning, null if there is none.
+const MeansNode* multiply_of(const Row& row) {
+  for (const MeansNode& node : row.means) {
+    if (multiplies(node.code)) return &node;
+  }
+  return nullptr;
+}
+
+/// Cycles that `count` of the loop's multiply-accumulates take alone, without memory operands.
+double peak_cycles(const Isa& isa, const CoreModel& core, const Row& row, int count) {
+  const MeansNode& node = *multiply_of(row);
+  const Row* alone = isa.row_for(node.code, node.bits, row.bytes);
+  const IssueClass& cost = issue_class(core, (alone != nullptr ? alone : &row)->issue_class);
+  return count * std::max(port_cycles({&cost}), 1.0 / core.width);
+}
+
+std::string mnemonic(const Row& row) {
+  const std::string& line = row.assembly.front();
+  return line.substr(0, line.find(' '));
+}
+
+void count_rows(const Region& region, std::map<const Row*, int>& counts) {
+  for (const Node& node : region.nodes) {
+    const auto* op = std::get_if<Op>(&node);
+    if (op != nullptr && op->row != nullptr) ++counts[op->row];
+  }
+}
+
+}  // namespace
+
+Explanation explain(const Program& program, const CoreModel& core) {
+  const Loop* loop = hottest_loop(program);
+  if (loop == nullptr) throw std::runtime_error(program.name + " has no loop over k");
+  Explanation it;
+  it.kernel = program.name;
+  it.isa = program.isa->name;
+  it.core = core.name;
+  it.loop = loop->label;
+  it.macs = loop->macs;
+  std::map<const Row*, int> counts;
+  count_rows(loop->body, counts);
+  std::map<std::string, int> mix;
+  double peak = 0;
+  for (const auto& [row, count] : counts) {
+    mix[mnemonic(*row)] += count;
+    it.instructions += count * static_cast<int>(row->assembly.size());
+    if (multiply_of(*row) != nullptr) peak += peak_cycles(*program.isa, core, *row, count);
+  }
+  it.mix.assign(mix.begin(), mix.end());
+  std::sort(it.mix.begin(), it.mix.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  it.instructions += static_cast<int>(program.isa->rules.loop_end.size());
+  it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
+  it.bounds = bounds(program, *loop, core);
+  it.cycles = cycles_per_iteration(program, *loop, core);
+  if (it.cycles > 0) it.macs_per_cycle = static_cast<double>(it.macs) / it.cycles;
+  if (peak > 0) it.peak_macs_per_cycle = static_cast<double>(it.macs) / peak;
+  if (it.cycles > 0) it.share_of_peak = peak / it.cycles;
+  for (size_t i = 0; i < core.ports.size(); ++i) {
+    it.ports.emplace_back(core.ports[i], it.bounds.port_load[i]);
+  }
+  if (program.allocated()) it.registers = register_map(program, *loop);
+  return it;
+}
+
+std::string to_text(const Explanation& it) {
+  std::string text = fmt::format("{} ({}), loop {}:\n", it.kernel, it.isa, it.loop);
+  text += fmt::format("  {} multiply-accumulates, {} instructions: {:.1f} each\n", it.macs,
+                      it.instructions, it.macs_per_instruction);
+  for (const auto& [row, count] : it.mix) text += fmt::format("  {:6} {}\n", count, row);
+  text += fmt::format("on {}:\n", it.core);
+  text +=
+      fmt::format("  {:.1f} cycles (ports {:.1f}, dispatch {:.1f}, loop-carried latency {:.1f})\n",
+                  it.cycles, it.bounds.ports, it.bounds.dispatch, it.bounds.latency);
+  text += fmt::format(
+      "  {:.1f} multiply-accumulates per cycle, {:.0f} % of the {:.1f} that the core can do\n",
+      it.macs_per_cycle, 100 * it.share_of_peak, it.peak_macs_per_cycle);
+  text += "  busy cycles of ports:";
+  for (const auto& [port, cycles] : it.ports) {
+    if (cycles > 0) text += fmt::format(" {} {:.1f}", port, cycles);
+  }
+  text += '\n';
+  if (it.registers.empty()) return text;
+  text += "registers:\n";
+  for (const RegisterUse& use : it.registers) {
+    text += fmt::format("  {:6} {}\n", use.name, fmt::join(use.values, ", "));
+  }
+  return text;
+}
+
+}  // namespace tw
