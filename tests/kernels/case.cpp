@@ -1,12 +1,13 @@
 #include "kernels/case.h"
 
+#include <cmath>
 #include <sstream>
 
 namespace tw::test {
 namespace {
 
-const char* const values_names[] = {"random",  "extreme",         "equal",      "zeros",
-                                    "outlier", "denormal scales", "huge scales"};
+const char* const values_names[] = {"random",  "extreme",         "equal",       "zeros",
+                                    "outlier", "denormal scales", "huge scales", "not finite"};
 const char* const bias_names[] = {"no bias", "packed bias", "bias argument"};
 const char* const clamp_names[] = {"no clamp", "lower clamp", "upper clamp", "clamp"};
 
@@ -57,6 +58,8 @@ int8_t rhs_code(Values values, size_t column, Random& random) {
 float rhs_scale(Values values, size_t column, Random& random) {
   if (values == Values::denormal_scales) return 1e-41F * random.real(1, 9);
   if (values == Values::huge_scales) return column % 2 == 0 ? 3e38F : 2e36F;
+  const float special[] = {NAN, INFINITY, -INFINITY};
+  if (values == Values::not_finite && column % 4 != 3) return special[column % 4];
   return random.real(0.001F, 0.02F);
 }
 

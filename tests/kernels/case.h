@@ -12,7 +12,17 @@
 
 namespace tw::test {
 
-enum class Values { random, extreme, equal, zeros, outlier, denormal_scales, huge_scales, count };
+enum class Values {
+  random,
+  extreme,
+  equal,
+  zeros,
+  outlier,
+  denormal_scales,
+  huge_scales,
+  not_finite,  ///< weight scales that are infinite or no numbers: a NaN becomes the lower bound
+  count
+};
 enum class Bias { none, packed, argument, count };
 enum class Clamp { none, lower, upper, both, count };
 
@@ -41,7 +51,7 @@ std::string to_string(const Case& test);
 /// The unpacked operands and bounds of a case; the same for equal cases.
 Matmul make_operands(const Case& test);
 
-/// Every pair of edges in m and n, each with some depths; options are dealt out in turn.
+/// All edges in m, n and k together; options are dealt out in turn.
 std::vector<Case> shape_cases(const tw_kernel& kernel);
 /// Every combination of bias, clamp, values, placement on a few shapes.
 std::vector<Case> option_cases(const tw_kernel& kernel);
