@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "benches.h"
+#include "limited_race.h"
 #include "planned_matmul.h"
 
 namespace tw::bench {
@@ -74,24 +75,23 @@ void run_group(benchmark::State& state, const Session& session, const KernelRequ
     matmul->prepare(m);
     contenders.push_back({[matmul] { matmul->run(); }, matmul->macs()});
   }
-  Race race(std::move(contenders), session.effort);
+  const tw_kernel& row = *kernels[0];
+  LimitedRace race(std::move(contenders), session.effort, session.limits, row,
+                   streamed ? &matmuls[0]->rhs_memory() : nullptr);
   for (auto _ : state) state.SetIterationTime(race.round());
 
   double best = 0;
   for (size_t i = 0; i < kernels.size(); ++i) {
     matmuls[i]->check();
     const std::string printer = kernels[i]->printer;
-    state.counters[printer] = race.samples()[i].best_rate();
-    state.counters[printer + "_median"] = race.samples()[i].median_rate();
-    best = std::max(best, race.samples()[i].best_rate());
+    state.counters[printer] = race.samples(i).best_rate();
+    state.counters[printer + "_median"] = race.samples(i).median_rate();
+    best = std::max(best, race.samples(i).best_rate());
     if (kernels.size() == 2 && printer == "assembly") {
       state.counters["ratio"] = race.ratio(i, 1 - i);
     }
   }
-  const tw_kernel& row = *kernels[0];
-  const double limit = streamed
-                           ? session.limits.streamed(row, static_cast<double>(m), bytes_per_weight)
-                           : session.limits.compute(row);
+  const double limit = race.limit(static_cast<double>(m), bytes_per_weight);
   if (limit > 0) {
     state.counters["limit"] = limit;
     state.counters["share"] = 100 * best / limit;

@@ -26,9 +26,8 @@ Peak measure_peak(const PeakLoop& loop, int rounds) {
     loop.run(iterations);
     const double seconds = now() - start;
     const double clock = std::max(before, clock_ghz(1 << 22));
-    const double macs = static_cast<double>(iterations) * loop.instructions * loop.macs_per_step;
     clocks.push_back(clock);
-    rates.push_back(macs / seconds / 1e9);
+    rates.push_back(loop.macs(iterations) / seconds / 1e9);
     ratios.push_back(rates.back() / clock);
   }
   return {*std::max_element(clocks.begin(), clocks.end()),
@@ -62,14 +61,6 @@ double best_gbs(size_t bytes, int rounds, F&& f) {
 
 }  // namespace
 
-double Limits::compute(const tw_kernel& kernel) const {
-  return (kernel.features & multiply_feature) != 0 ? gmacs : 0;
-}
-
-double Limits::streamed(const tw_kernel& kernel, double m, double bytes_per_weight) const {
-  return std::min(compute(kernel), m * read_gbs / bytes_per_weight);
-}
-
 Limits measure_limits(const Memory& memory, bool quick) {
   Limits limits;
   const int rounds = quick ? 5 : 15;
@@ -78,7 +69,6 @@ Limits measure_limits(const Memory& memory, bool quick) {
     const Peak peak = measure_checked_peak(loop, 2 * rounds + 1);
     limits.ghz = peak.ghz;
     limits.multiply = loop.instruction;
-    limits.multiply_feature = loop.feature;
     limits.gmacs = peak.gmacs;
     limits.macs_per_cycle = peak.macs_per_cycle;
   } else {
@@ -92,6 +82,7 @@ Limits measure_limits(const Memory& memory, bool quick) {
     if (gbs > limits.read_gbs) {
       limits.read_gbs = gbs;
       limits.read_loop = read->name;
+      limits.read = read->run;
     }
   }
   (void)sink;

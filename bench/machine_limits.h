@@ -12,18 +12,13 @@ namespace tw::bench {
 struct Limits {
   double ghz = 0;        ///< core clock: a chain of dependent adds, one cycle each
   std::string multiply;  ///< instruction of the compute limit; empty: no loop for this machine
-  tw_features multiply_feature = 0;  ///< kernels that need this feature have that limit
-  double gmacs = 0;                  ///< compute limit, 1e9 multiply-accumulates a second; 0: none
+  double gmacs = 0;      ///< compute limit, 1e9 multiply-accumulates a second; 0: none
   double macs_per_cycle = 0;
-  double read_gbs = 0;         ///< streaming read, 1e9 bytes a second, best of several loops
-  std::string read_loop;       ///< which loop that was
+  double read_gbs = 0;    ///< streaming read, 1e9 bytes a second, best of several loops
+  std::string read_loop;  ///< which loop that was
+  long (*read)(const std::byte* data, size_t bytes) = nullptr;
   double memcpy_gbs = 0;       ///< memcpy, bytes copied (as many are read as written)
   double stream_copy_gbs = 0;  ///< copy with non-temporal stores; 0: no loop for this machine
-
-  /// The compute limit of a kernel, 1e9 MACs a second; 0: no limit loop for its ISA.
-  [[nodiscard]] double compute(const tw_kernel& kernel) const;
-  /// The limit when m rows of activations meet weights that come from memory; 0 as above.
-  [[nodiscard]] double streamed(const tw_kernel& kernel, double m, double bytes_per_weight) const;
 };
 
 /// Core clock in GHz, from one chain of `adds` dependent adds.
@@ -32,11 +27,14 @@ double clock_ghz(long adds);
 /// A loop of independent multiply-accumulate instructions: as fast as this core can.
 struct PeakLoop {
   std::string instruction;
-  tw_features feature = 0;
+  tw_features feature = 0;          ///< kernels that need this have that limit
   double macs_per_step = 0;         ///< of one instruction
   int instructions = 0;             ///< of one iteration
   double least_macs_per_cycle = 0;  ///< below this the measurement is wrong, or disturbed
   void (*run)(long iterations) = nullptr;
+  [[nodiscard]] double macs(long iterations) const {
+    return static_cast<double>(iterations) * instructions * macs_per_step;
+  }
 };
 /// Null `run` when there is no loop for this machine.
 PeakLoop peak_loop();

@@ -31,8 +31,7 @@ class Copies {
   void spread();
   /// The next copy in turn.
   const std::byte* next();
-  [[nodiscard]] size_t count() const { return count_; }
-  [[nodiscard]] size_t total() const { return count_ * stride_; }
+  [[nodiscard]] const Memory& memory() const { return memory_; }
 
  private:
   size_t stride_, count_, at_ = 0;

@@ -39,7 +39,8 @@ class PlannedMatmul {
            static_cast<double>(weights_.k);
   }
   [[nodiscard]] double planned_cycles(size_t m) const { return tw_plan_cycles(plan_.get(), m); }
-  [[nodiscard]] size_t copies() const { return rhs_->count(); }
+  /// Where the packed copies lie.
+  [[nodiscard]] const Memory& rhs_memory() const { return rhs_->memory(); }
 
  private:
   struct Destroy {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "benches.h"
+#include "limited_race.h"
 #include "planned_matmul.h"
 
 namespace tw::bench {
@@ -80,27 +81,26 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
     state.SkipWithError(why.c_str());
     return;
   }
-  Race race({{[&] { matmul.run(); }, matmul.macs()},
-             {[&] {
-                matmul.pack_lhs();
-                matmul.run();
-              },
-              matmul.macs()}},
-            session.effort);
+  const auto segments = matmul.segments(m);
+  LimitedRace race({{[&] { matmul.run(); }, matmul.macs()},
+                    {[&] {
+                       matmul.pack_lhs();
+                       matmul.run();
+                     },
+                     matmul.macs()}},
+                   session.effort, session.limits, *segments[0].kernel, &matmul.rhs_memory());
   for (auto _ : state) state.SetIterationTime(race.round());
   matmul.check();
 
-  const auto segments = matmul.segments(m);
-  const double best = loaded.rate = race.samples()[0].best_rate();
-  const double limit =
-      session.limits.streamed(*segments[0].kernel, static_cast<double>(m), bytes_per_weight);
+  const double best = loaded.rate = race.samples(0).best_rate();
+  const double limit = race.limit(static_cast<double>(m), bytes_per_weight);
   std::string label =
       fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, short_names(segments));
   for (const tw_segment& segment : segments) label += fmt::format("|{}", segment.kernel->name);
   state.SetLabel(label);
   state.counters["best"] = best;
-  state.counters["median"] = race.samples()[0].median_rate();
-  state.counters["packing"] = race.samples()[1].best_rate();
+  state.counters["median"] = race.samples(0).median_rate();
+  state.counters["packing"] = race.samples(1).best_rate();
   if (limit > 0) {
     state.counters["limit"] = limit;
     state.counters["share"] = 100 * best / limit;

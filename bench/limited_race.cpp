@@ -1,0 +1,47 @@
+#include "limited_race.h"
+
+#include <algorithm>
+
+namespace tw::bench {
+namespace {
+
+constexpr long peak_iterations = 20000;  // about 60 us on a fast core
+
+bool has_peak(const tw_kernel& kernel) {
+  const PeakLoop loop = peak_loop();
+  return loop.run != nullptr && (kernel.features & loop.feature) != 0;
+}
+
+std::vector<Contender> with_limits(std::vector<Contender> contenders, const Limits& limits,
+                                   const tw_kernel& kernel, const Memory* memory) {
+  if (!has_peak(kernel)) return contenders;
+  const PeakLoop loop = peak_loop();
+  contenders.push_back({[loop] { loop.run(peak_iterations); }, loop.macs(peak_iterations)});
+  if (memory == nullptr) return contenders;
+  contenders.push_back({[memory, read = limits.read] {
+                          volatile long sink = read(memory->data(), memory->size());
+                          (void)sink;
+                        },
+                        static_cast<double>(memory->size())});
+  return contenders;
+}
+
+}  // namespace
+
+LimitedRace::LimitedRace(std::vector<Contender> contenders, const Effort& effort,
+                         const Limits& limits, const tw_kernel& kernel, const Memory* memory)
+    : race_(with_limits(contenders, limits, kernel, memory), effort) {
+  const int count = static_cast<int>(contenders.size());
+  if (!has_peak(kernel)) return;
+  compute_ = count;
+  if (memory != nullptr) read_ = count + 1;
+}
+
+double LimitedRace::limit(double m, double bytes_per_weight) const {
+  if (compute_ < 0) return 0;
+  const double compute = samples(static_cast<size_t>(compute_)).best_rate();
+  if (read_ < 0) return compute;
+  return std::min(compute, m * samples(static_cast<size_t>(read_)).best_rate() / bytes_per_weight);
+}
+
+}  // namespace tw::bench

@@ -1,0 +1,31 @@
+// A race of kernels in which the machine's limits take part: clocks and memory drift while a report
+// is made, so each row's limit is measured in that row's own rounds.
+#pragma once
+
+#include "machine_limits.h"
+#include "measure.h"
+#include "tilewright/registry.h"
+
+namespace tw::bench {
+
+class LimitedRace {
+ public:
+  /// `kernel` says which compute limit applies. Streamed weights are read from `memory`; null: the
+  /// weights are hot, there is no memory limit.
+  LimitedRace(std::vector<Contender> contenders, const Effort& effort, const Limits& limits,
+              const tw_kernel& kernel, const Memory* memory);
+  double round() { return race_.round(); }
+  [[nodiscard]] const Samples& samples(size_t contender) const {
+    return race_.samples()[contender];
+  }
+  [[nodiscard]] double ratio(size_t a, size_t b) const { return race_.ratio(a, b); }
+  /// 1e9 MACs a second of `m` rows: the compute limit or, if smaller, what reading the weights
+  /// allows. 0: there is no limit loop for the kernel's ISA.
+  [[nodiscard]] double limit(double m, double bytes_per_weight) const;
+
+ private:
+  Race race_;
+  int compute_ = -1, read_ = -1;  ///< contenders that are limits
+};
+
+}  // namespace tw::bench
