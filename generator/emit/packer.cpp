@@ -101,38 +101,49 @@ std::string plain_rhs_loop(const Request& request, Values values) {
   return fill_template(request.files / "packer_rhs_plain.c", values);
 }
 
-/// The vectorized inner loops, their calls, and what surrounds streaming stores.
+/// The inner loops of a packer, how they are called, and what surrounds streaming stores.
 struct Loops {
-  const Request& request;
-  Values& values;
   std::string text, calls, stream_calls;
-
-  void add(int64_t call, int64_t count) {
-    const std::string name = count == 1 ? "pack_steps" : fmt::format("pack_steps_{}", call);
-    calls += print(name, false, call);
-    if (can_stream(request.isa)) stream_calls += print(name + "_stream", true, call);
-  }
-  std::string print(const std::string& name, bool stream, int64_t call) {
-    const PackOptions options{name, stream};
-    const Program program = request.source == "nxk"
-                                ? lower_pack_nxk(request.layout, request.isa, options)
-                                : lower_pack_kxn(request.layout, request.isa, options, call);
-    text += print_c_function(program, name, true) + "\n";
-    return fmt::format("{}(&inner);\n", name);
-  }
-  void finish() {
-    values["STREAM"] = "0";
-    values["FINISH"] = "";
-    values["RUN"] = calls;
-    if (!stream_calls.empty()) {
-      values["STREAM"] = "(uintptr_t)run.packed % 64 == 0 && args->packed_stride % 64 == 0";
-      values["RUN"] = "if (run.stream) {\n" + stream_calls + "} else {\n" + calls + "}";
-      values["FINISH"] = "// Streamed stores are seen before whatever the caller does next.\n  " +
-                         request.isa.row_for(OpCode::store_fence)->c + ";";
-    }
-    values["INNER_LOOPS"] = text;
-  }
 };
+
+std::string call_text(const std::string& name, int indent) {
+  return fmt::format("{:{}}{}(inner);\n", "", indent, name);
+}
+
+std::string print_rhs_loop(const Request& request, const PackOptions& options, int64_t call) {
+  const Program program = request.source == "nxk"
+                              ? lower_pack_nxk(request.layout, request.isa, options)
+                              : lower_pack_kxn(request.layout, request.isa, options, call);
+  return print_c_function(program, options.name, true) + "\n";
+}
+
+Loops rhs_loops(const Request& request, const RhsPackStep& step) {
+  Loops loops;
+  const bool streams = can_stream(request.isa);
+  const int indent = streams ? 4 : 2;
+  for (int64_t call = 0; call < step.calls; ++call) {
+    const std::string name = step.calls == 1 ? "pack_steps" : fmt::format("pack_steps_{}", call);
+    loops.text += print_rhs_loop(request, {name, false}, call);
+    loops.calls += call_text(name, indent);
+    if (!streams) continue;
+    loops.text += print_rhs_loop(request, {name + "_stream", true}, call);
+    loops.stream_calls += call_text(name + "_stream", indent);
+  }
+  return loops;
+}
+
+void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
+  values["INNER_LOOPS"] = loops.text;
+  values["STREAM"] = "0";
+  values["FINISH"] = "";
+  values["RUN"] = "  (void)stream;\n" + loops.calls;
+  if (loops.stream_calls.empty()) return;
+  values["STREAM"] = "(uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0";
+  values["RUN"] = "  if (stream) {\n" + loops.stream_calls + "  } else {\n" + loops.calls + "  }\n";
+  values["FINISH"] =
+      fmt::format("  // Streamed stores are seen before whatever the caller does next.\n  {};\n",
+                  isa.row_for(OpCode::store_fence)->c);
+}
 
 bool fill_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
@@ -144,14 +155,9 @@ bool fill_rhs(const Request& request, Values& values) {
   values["CALLS"] = number(step ? step->calls : 1);
   values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
   values["FIELDS"] = rhs_fields_text(layout);
-  Loops loops{request, values, "", "", ""};
-  if (step) {
-    for (int64_t call = 0; call < step->calls; ++call) loops.add(call, step->calls);
-  } else {
-    loops.text = plain_rhs_loop(request, values);
-    loops.calls = "pack_steps(&inner);\n";
-  }
-  loops.finish();
+  const Loops loops = step ? rhs_loops(request, *step)
+                           : Loops{plain_rhs_loop(request, values), call_text("pack_steps", 2), ""};
+  set_loop_values(request.isa, loops, values);
   values["COMMON"] = fill_template(request.files / "packer_rhs_common.c", values);
   return step.has_value();
 }

@@ -1,6 +1,7 @@
 @INNER_LOOPS@
 enum {
   PANEL = @PANEL@,            // rows of a panel
+  DATA_OFFSET = @DATA_OFFSET@,// of the codes in a panel
   KR = @KR@,                  // neighbours in k of a row that stay together
   K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
   STEP = @STEP@,              // floats of one step of the inner loops
@@ -16,7 +17,8 @@ typedef struct row_quantization {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static void find_range(const uint8_t *row, size_t k, float *lowest, float *highest) {
+static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
+                       float *highest) {
   float tail[STEP] = {0};
   const size_t whole = k - k % STEP;
   memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
@@ -24,13 +26,10 @@ static void find_range(const uint8_t *row, size_t k, float *lowest, float *highe
   *highest = 0;
   for (int part = 0; part < 2; ++part) {
     float range[2 * LANES];
-    tw_args inner;
-    memset(&inner, 0, sizeof inner);
-    inner.size = sizeof inner;
-    inner.lhs = part == 0 ? (const void *)row : tail;
-    inner.n = part == 0 ? whole / STEP : 1;
-    inner.dst = range;
-    row_range(&inner);
+    inner->lhs = part == 0 ? (const void *)row : tail;
+    inner->n = part == 0 ? whole / STEP : 1;
+    inner->dst = range;
+    row_range(inner);
     for (int lane = 0; lane < LANES; ++lane) {
       *lowest = tw_min_f32(range[lane], *lowest);
       *highest = tw_max_f32(range[LANES + lane], *highest);
@@ -62,32 +61,29 @@ typedef struct code_chunk {
   int32_t sums[LANES];
 } code_chunk;
 
-static int32_t quantize_steps(const void *floats, size_t steps, const row_quantization *how,
-                              code_chunk *chunk, size_t at) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.lhs = floats;
-  inner.n = steps;
-  inner.dst = chunk->codes + at;
-  inner.dst_stride = offsetof(code_chunk, sums) - at;
-  inner.lookup = how;
-  quantize_row(&inner);
+static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
+                              size_t at) {
+  inner->lhs = floats;
+  inner->n = steps;
+  inner->dst = chunk->codes + at;
+  inner->dst_stride = offsetof(code_chunk, sums) - at;
+  quantize_row(inner);
   int32_t sum = 0;
   for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
   return sum;
 }
 
 // Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(const uint8_t *floats, size_t count, const row_quantization *how,
-                              code_chunk *chunk) {
+static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                              const row_quantization *how, code_chunk *chunk) {
   const size_t rest = count % STEP;
   const size_t whole = count - rest;
-  int32_t sum = quantize_steps(floats, whole / STEP, how, chunk, 0);
+  inner->lookup = how;
+  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
   if (rest != 0) {
     float tail[STEP] = {0};
     memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(tail, 1, how, chunk, whole);
+    sum += quantize_steps(inner, tail, 1, chunk, whole);
     sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
   }
   memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
@@ -95,17 +91,17 @@ static int32_t quantize_chunk(const uint8_t *floats, size_t count, const row_qua
 }
 
 @FIELDS@
-static void pack_panel(const tw_pack_args *args, size_t row, size_t rows, size_t padded,
-                       uint8_t *panel) {
+static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
+                       size_t padded, uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   row_quantization how[PANEL];
   int32_t sums[PANEL] = {0};
   for (size_t r = 0; r < rows; ++r) {
     float lowest, highest;
-    find_range(source + r * args->source_stride, args->k, &lowest, &highest);
+    find_range(inner, source + r * args->source_stride, args->k, &lowest, &highest);
     how[r] = choose_quantization(lowest, highest);
   }
-  uint8_t *const codes = panel + @DATA_OFFSET@;
+  uint8_t *const codes = panel + DATA_OFFSET;
   if (rows < PANEL) memset(panel, 0, panel_bytes(padded));
   for (size_t k = 0; k < padded; k += CHUNK) {
     const size_t values = smaller(args->k - k, CHUNK);
@@ -113,7 +109,7 @@ static void pack_panel(const tw_pack_args *args, size_t row, size_t rows, size_t
     for (size_t r = 0; r < rows; ++r) {
       code_chunk chunk;
       const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
-      sums[r] += quantize_chunk(floats, values, &how[r], &chunk);
+      sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
       uint8_t *const to = codes + k * PANEL + r * KR;
       for (size_t g = 0; g < groups; ++g) memcpy(to + g * PANEL * KR, chunk.codes + g * KR, KR);
     }
@@ -123,9 +119,12 @@ static void pack_panel(const tw_pack_args *args, size_t row, size_t rows, size_t
 
 void @SYMBOL@(const tw_pack_args *args) {
   const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
+  tw_args inner;
+  memset(&inner, 0, sizeof inner);
+  inner.size = sizeof inner;
   const size_t end = smaller(args->row_end, args->rows);
   for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, row, smaller(end - row, PANEL), padded,
+    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded,
                (uint8_t *)args->packed + row / PANEL * args->packed_stride);
   }
 }

@@ -1,6 +1,7 @@
 @INNER_LOOPS@
 enum {
   PANEL = @PANEL@,                    // columns of a panel
+  DATA_OFFSET = @DATA_OFFSET@,        // of the codes in a panel
   K_MULTIPLE = @K_MULTIPLE@,          // k is padded to a multiple of this
   STEP_K = @STEP_K@,                  // source rows of one step of the inner loops
   STEP_PACKED = PANEL * STEP_K / 2,   // bytes of a panel
@@ -13,14 +14,9 @@ enum {
 };
 
 @COMMON@
-static void run_steps(const tw_pack_args *args, run_of_steps run) {
-  const tw_args inner = inner_args(args, run);
-  @RUN@
-}
-
 // A step at an edge: columns that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, size_t row, size_t columns, size_t k,
-                             size_t padded) {
+static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
+                             size_t k, size_t padded) {
   struct {
     uint8_t packed[STEP_PACKED];
     int32_t sums[PANEL];
@@ -32,34 +28,43 @@ static void pack_staged_step(const tw_pack_args *args, size_t row, size_t column
     copy_codes(args, in + i * RUN_BYTES, from + row / 2, columns);
   }
   for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  run_of_steps run = {in, RUN_BYTES, out[0].packed, sizeof out[0], STEP_PACKED, 1, 0, 0};
-  run_steps(args, run);
+  inner->lhs = in;
+  inner->lhs_stride = RUN_BYTES;
+  inner->k = 1;
+  inner->rhs_prefetch = 0;
+  inner->dst = out[0].packed;
+  inner->dst_stride = STEP_PACKED;
+  inner->rhs_stride = sizeof out[0];
+  run_steps(inner, 0);
   for (size_t p = 0; p * PANEL < columns; ++p) {
     uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + @DATA_OFFSET@ + k / 2 * PANEL, out[p].packed, STEP_PACKED);
+    memcpy(panel + DATA_OFFSET + k / 2 * PANEL, out[p].packed, STEP_PACKED);
     add_sums(panel, padded, out[p].sums);
   }
 }
 
 // k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, size_t row, size_t columns, size_t k,
-                       size_t block_end, size_t padded) {
+static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
+                       size_t k, size_t block_end, size_t padded) {
   if (columns == RUN_COLUMNS) {
-    run_of_steps run = {0, args->source_stride, 0, args->packed_stride, 0, 0, PREFETCH, 0};
-    run.source = (const uint8_t *)args->source + k * args->source_stride + row / 2;
     uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    run.packed = panel + @DATA_OFFSET@ + k / 2 * PANEL;
-    run.sums_distance = (size_t)(panel + sums_offset(padded) - run.packed);
-    run.steps = smaller(args->k - k, block_end - k) / STEP_K;
-    run.stream = @STREAM@;
-    run_steps(args, run);
-    k += run.steps * STEP_K;
+    uint8_t *const packed = panel + DATA_OFFSET + k / 2 * PANEL;
+    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / 2;
+    inner->lhs_stride = args->source_stride;
+    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
+    inner->rhs_prefetch = PREFETCH;
+    inner->dst = packed;
+    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
+    inner->rhs_stride = args->packed_stride;
+    run_steps(inner, @STREAM@);
+    k += inner->k * STEP_K;
   }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, row, columns, k, padded);
+  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
 }
 
 void @SYMBOL@(const tw_pack_args *args) {
   const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
+  tw_args inner = inner_args(args);
   const size_t end = smaller(args->row_end, args->rows);
   for (size_t row = args->row_begin; row < end; row += PANEL) {
     uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
@@ -70,8 +75,7 @@ void @SYMBOL@(const tw_pack_args *args) {
     const size_t block_end = k + smaller(padded - k, BLOCK_K);
     for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
       const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, row, columns, k, block_end, padded);
+      pack_block(args, &inner, row, columns, k, block_end, padded);
     }
   }
-  @FINISH@
-}
+@FINISH@}

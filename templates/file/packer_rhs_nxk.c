@@ -1,6 +1,7 @@
 @INNER_LOOPS@
 enum {
   PANEL = @PANEL@,            // columns of a panel, rows of the source
+  DATA_OFFSET = @DATA_OFFSET@,// of the codes in a panel
   K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
   STEP_BYTES = @STEP_BYTES@,  // of each source row that one step of the inner loop takes
   STEP_K = 2 * STEP_BYTES,
@@ -8,14 +9,9 @@ enum {
 };
 
 @COMMON@
-static void run_steps(const tw_pack_args *args, run_of_steps run) {
-  const tw_args inner = inner_args(args, run);
-  @RUN@
-}
-
 // A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, const uint8_t *source, size_t columns,
-                             size_t k, size_t padded, uint8_t *panel) {
+static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
+                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
   struct {
     uint8_t packed[STEP_PACKED];
     int32_t sums[PANEL];
@@ -27,39 +23,45 @@ static void pack_staged_step(const tw_pack_args *args, const uint8_t *source, si
     copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride + k / 2, values);
   }
   memset(out.sums, 0, sizeof out.sums);
-  run_of_steps run = {in, STEP_BYTES, out.packed, 0, sizeof out.packed, 1, 0, 0};
-  run_steps(args, run);
+  inner->lhs = in;
+  inner->lhs_stride = STEP_BYTES;
+  inner->k = 1;
+  inner->rhs_prefetch = 0;
+  inner->dst = out.packed;
+  inner->dst_stride = STEP_PACKED;
+  run_steps(inner, 0);
   const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + @DATA_OFFSET@ + k / 2 * PANEL, out.packed, packed_k / 2 * PANEL);
+  memcpy(panel + DATA_OFFSET + k / 2 * PANEL, out.packed, packed_k / 2 * PANEL);
   add_sums(panel, padded, out.sums);
 }
 
-static void pack_panel(const tw_pack_args *args, size_t row, size_t columns, size_t padded,
-                       int is_last) {
+static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
+                       size_t padded, int is_last) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
   write_fields(args, panel, padded, row, columns);
   size_t k = 0;
   if (columns == PANEL) {
+    inner->lhs = source;
+    inner->lhs_stride = args->source_stride;
+    inner->k = args->k / STEP_K;
     // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    run_of_steps run = {source, args->source_stride, panel + @DATA_OFFSET@, 0, 0, 0, 0, 0};
-    run.sums_distance = sums_offset(padded) - @DATA_OFFSET@;
-    run.steps = args->k / STEP_K;
-    run.stream = @STREAM@;
-    run.prefetch = is_last ? 0 : PANEL * args->source_stride;
-    run_steps(args, run);
-    k = run.steps * STEP_K;
+    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
+    inner->dst = panel + DATA_OFFSET;
+    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
+    run_steps(inner, @STREAM@);
+    k = inner->k * STEP_K;
   }
   for (; k < args->k; k += STEP_K) {
-    pack_staged_step(args, source, columns, k, padded, panel);
+    pack_staged_step(args, inner, source, columns, k, padded, panel);
   }
 }
 
 void @SYMBOL@(const tw_pack_args *args) {
   const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
+  tw_args inner = inner_args(args);
   const size_t end = smaller(args->row_end, args->rows);
   for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
+    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
   }
-  @FINISH@
-}
+@FINISH@}
