@@ -1,6 +1,6 @@
 // The subcommands. Each prints to stdout, throws UsageError, SpecError, TreeError or
-// std::runtime_error for what main() then prints, and returns the exit status: 0, or 1 for "no" (--check found
-// differences).
+// std::runtime_error for what main() then prints, and returns the exit status: 0, or 1 for "no"
+// (--check found differences).
 #pragma once
 
 #include <stdexcept>
@@ -27,6 +27,14 @@ struct ListOptions {
   std::string templates;
 };
 int run_list(const ListOptions& options);
+
+struct ExplainOptions {
+  std::string kernel;
+  std::string core;  ///< empty: the one the kernel is scheduled for
+  std::vector<std::string> specs;
+  std::string templates;
+};
+int run_explain(const ExplainOptions& options);
 
 int run_device(const std::string& templates);
 

@@ -17,6 +17,7 @@ struct CommandLine {
   CLI::App app{"Kernels for matrix multiplication, from short specs.", "tilewright"};
   tw::GenerateOptions generate;
   tw::ListOptions list;
+  tw::ExplainOptions explain;
   std::string templates;
   int status = 0;
 
@@ -32,6 +33,7 @@ struct CommandLine {
         "\nEach command has --help with more.");
     add_generate();
     add_list();
+    add_explain();
     add_device();
   }
 
@@ -39,10 +41,9 @@ struct CommandLine {
   CLI::App* add(const std::string& name, const std::string& about, const std::string& examples) {
     CLI::App* command = app.add_subcommand(name, about);
     command->footer("Examples:\n" + examples);
-    command
-        ->add_option("--templates", templates,
-                     "Folder of instruction tables and skeletons (default: the ones of this "
-                     "command's source tree or installation)");
+    command->add_option("--templates", templates,
+                        "Folder of instruction tables and skeletons (default: the ones of this "
+                        "command's source tree or installation)");
     return command;
   }
 
@@ -86,9 +87,29 @@ struct CommandLine {
     });
   }
 
+  void add_explain() {
+    CLI::App* command =
+        add("explain", "Show a kernel's registers, instructions and predicted cycles.",
+            "  tilewright explain "
+            "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_mmla\n"
+            "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm");
+    add_specs(command, explain.specs);
+    command->add_option("KERNEL", explain.kernel, "Name, or a part that only one kernel has")
+        ->required();
+    command
+        ->add_option("--core", explain.core,
+                     "Core model, a file of templates/core (default: the one that the kernel is "
+                     "scheduled for)")
+        ->type_name("NAME");
+    command->callback([this] {
+      explain.templates = templates;
+      status = tw::run_explain(explain);
+    });
+  }
+
   void add_device() {
-    CLI::App* command = add("device", "Show what this machine is and which ISAs it runs.",
-                            "  tilewright device");
+    CLI::App* command =
+        add("device", "Show what this machine is and which ISAs it runs.", "  tilewright device");
     command->callback([this] { status = tw::run_device(templates); });
   }
 };

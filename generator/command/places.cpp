@@ -24,8 +24,8 @@ Places find_places(const std::string& templates) {
   }
   if (!templates.empty()) places.templates = templates;
   if (!fs::is_directory(places.templates / "isa", error)) {
-    throw std::runtime_error(fmt::format(
-        "no templates at {}: give their folder with --templates", shown(places.templates)));
+    throw std::runtime_error(fmt::format("no templates at {}: give their folder with --templates",
+                                         shown(places.templates)));
   }
   return places;
 }

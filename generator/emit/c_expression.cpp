@@ -8,7 +8,9 @@
 namespace tw {
 namespace {
 
-size_t at(Value v) { return static_cast<size_t>(v); }
+size_t at(Value v) {
+  return static_cast<size_t>(v);
+}
 
 /// The caller's struct, field by field; pointers as bytes.
 Expression field_of_args(ArgField field) {
@@ -108,8 +110,7 @@ Expression CExpressions::operation(const Op& op) const {
     case OpCode::copy:
       return value(op.args[0]);
     case OpCode::iadd:
-      return {fmt::format("{} + {}", arg(0, Binding::sum), arg(1, Binding::product)),
-              Binding::sum};
+      return {fmt::format("{} + {}", arg(0, Binding::sum), arg(1, Binding::product)), Binding::sum};
     case OpCode::iadd_imm:
       return plus(op.args[0], fixed(op.offset));
     case OpCode::isub: {
@@ -130,8 +131,7 @@ Expression CExpressions::operation(const Op& op) const {
     case OpCode::ishr:
       return {fmt::format("{} >> {}", arg(0, Binding::prefix), op.imm), Binding::other};
     case OpCode::iand_imm:
-      return {fmt::format("{} & {}", arg(0, Binding::prefix), c_constant(op.imm)),
-              Binding::other};
+      return {fmt::format("{} & {}", arg(0, Binding::prefix), c_constant(op.imm)), Binding::other};
     case OpCode::imin: {
       const std::string a = arg(0, Binding::sum);
       const std::string b = arg(1, Binding::sum);
@@ -159,15 +159,16 @@ Expression CExpressions::operation(const Op& op) const {
     }
     case OpCode::low_bits: {
       const std::string count = arg(1, Binding::sum);
-      return {fmt::format("{0} >= 64 ? (uint64_t){1} : (uint64_t){1} & (((uint64_t)1 << ({0})) - 1)",
-                          count, arg(0, Binding::prefix)),
-              Binding::other};
+      return {
+          fmt::format("{0} >= 64 ? (uint64_t){1} : (uint64_t){1} & (((uint64_t)1 << ({0})) - 1)",
+                      count, arg(0, Binding::prefix)),
+          Binding::other};
     }
     case OpCode::frame_load:
       return {fmt::format("slot_{}", op.imm)};
     default:
-      throw std::logic_error(fmt::format("{}: no C expression for {}", program_.name,
-                                         info(op.code).name));
+      throw std::logic_error(
+          fmt::format("{}: no C expression for {}", program_.name, info(op.code).name));
   }
 }
 

@@ -40,9 +40,9 @@ std::string c_file(const CFileRules& rules, const Isa& isa, const std::string& f
       "#ifdef __cplusplus\n}}  // extern \"C\"\n#endif\n",
       symbol, args_type, functions);
   if (!guard.empty()) {
-    text += fmt::format(
-        "\n#else\n// Not for this architecture.\ntypedef int {}_is_for_{};\n#endif\n", symbol,
-        isa.architecture);
+    text +=
+        fmt::format("\n#else\n// Not for this architecture.\ntypedef int {}_is_for_{};\n#endif\n",
+                    symbol, isa.architecture);
   }
   return text;
 }

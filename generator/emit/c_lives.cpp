@@ -51,8 +51,8 @@ class Walker {
     last_[static_cast<size_t>(v)] = position_;
     for (OpenLoop& loop : open_) {
       // Parameters are declared outside of the body but live anew in each iteration.
-      const bool is_own = is_param_of(v, loop) ||
-                          inside(lives_.region[static_cast<size_t>(v)], loop.body_region);
+      const bool is_own =
+          is_param_of(v, loop) || inside(lives_.region[static_cast<size_t>(v)], loop.body_region);
       if (!is_own) loop.outside.push_back(v);
     }
   }
@@ -65,7 +65,8 @@ class Walker {
 
   int add_region(bool is_loop) {
     lives_.parents.push_back(region_);
-    lives_.loop_depth.push_back(lives_.loop_depth[static_cast<size_t>(region_)] + (is_loop ? 1 : 0));
+    lives_.loop_depth.push_back(lives_.loop_depth[static_cast<size_t>(region_)] +
+                                (is_loop ? 1 : 0));
     return static_cast<int>(lives_.parents.size()) - 1;
   }
 

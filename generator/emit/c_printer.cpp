@@ -15,7 +15,9 @@
 namespace tw {
 namespace {
 
-size_t at(Value v) { return static_cast<size_t>(v); }
+size_t at(Value v) {
+  return static_cast<size_t>(v);
+}
 
 /// A value that a variable gets where several change at once (a loop's edge).
 struct Assignment {
@@ -139,8 +141,8 @@ class Printer {
       case OpCode::copy: {
         const int from = variable_of(op.args[0]);
         const int to = variable_of(op.results[0]);
-        return assign(to, {cast(name_of(from), variable(from).type_class,
-                                variable(to).type_class)});
+        return assign(to,
+                      {cast(name_of(from), variable(from).type_class, variable(to).type_class)});
       }
       default:
         assign(variable_of(op.results[0]), expressions_.operation(op));
@@ -159,8 +161,7 @@ class Printer {
   void print_statement(const Row& row, const Op& op, int index) {
     declare_only(index);
     const Operand& result = row.operands.front();
-    if (c_class(row, result) != variable(index).type_class &&
-        result.kind != Kind::scalar) {
+    if (c_class(row, result) != variable(index).type_class && result.kind != Kind::scalar) {
       throw std::runtime_error(fmt::format("{}: C text of {} sets {{{}}}, which cannot be cast",
                                            to_string(row.where), row.name, result.name));
     }
@@ -229,9 +230,9 @@ class Printer {
     line(comment_of(loop));
     scopes_.emplace_back();
     const std::string i = fresh_name("i_" + (loop.label.empty() ? "loop" : loop.label));
-    open(fmt::format("for (size_t {0} = 0; {0} < {1}; {2})", i, count,
-                     loop.step == Length(1) ? "++" + i
-                                            : fmt::format("{} += {}", i, loop.step.fixed)));
+    open(fmt::format(
+        "for (size_t {0} = 0; {0} < {1}; {2})", i, count,
+        loop.step == Length(1) ? "++" + i : fmt::format("{} += {}", i, loop.step.fixed)));
     print(loop.body);
     assign_all(loop.params, loop.yields);
     close();
@@ -279,8 +280,8 @@ class Printer {
       expressions_.collect_reads(sources[i], next.reads);
       const int from = variable_of(sources[i]);
       if (from >= 0 && !variable(from).type_class.empty()) {
-        next.expression = {cast(next.expression.text, variable(from).type_class,
-                                variable(to).type_class)};
+        next.expression = {
+            cast(next.expression.text, variable(from).type_class, variable(to).type_class)};
       }
       pending.push_back(std::move(next));
     }

@@ -20,13 +20,13 @@ constexpr size_t kLine = 100;
 
 const std::set<std::string>& reserved_words() {
   static const std::set<std::string> words = {
-      "alignas", "alignof",  "and",      "asm",    "auto",     "bool",     "break",   "case",
-      "char",    "class",    "const",    "continue", "default", "delete",  "do",      "double",
-      "else",    "enum",     "extern",   "false",  "float",    "for",      "goto",    "if",
-      "inline",  "int",      "long",     "new",    "not",      "or",       "private", "public",
-      "register", "restrict", "return",  "short",  "signed",   "sizeof",   "static",  "struct",
-      "switch",  "template", "this",     "true",   "typedef",  "typename", "union",   "unsigned",
-      "using",   "void",     "volatile", "while",  "xor",      "args",     "size_t",  "memcpy"};
+      "alignas",  "alignof",  "and",      "asm",      "auto",    "bool",     "break",   "case",
+      "char",     "class",    "const",    "continue", "default", "delete",   "do",      "double",
+      "else",     "enum",     "extern",   "false",    "float",   "for",      "goto",    "if",
+      "inline",   "int",      "long",     "new",      "not",     "or",       "private", "public",
+      "register", "restrict", "return",   "short",    "signed",  "sizeof",   "static",  "struct",
+      "switch",   "template", "this",     "true",     "typedef", "typename", "union",   "unsigned",
+      "using",    "void",     "volatile", "while",    "xor",     "args",     "size_t",  "memcpy"};
   return words;
 }
 
@@ -44,10 +44,14 @@ std::string c_identifier(const std::string& hint) {
 
 std::string c_scalar_type(CScalar type) {
   switch (type) {
-    case CScalar::size: return "size_t";
-    case CScalar::bits64: return "uint64_t";
-    case CScalar::const_pointer: return "const uint8_t*";
-    case CScalar::pointer: return "uint8_t*";
+    case CScalar::size:
+      return "size_t";
+    case CScalar::bits64:
+      return "uint64_t";
+    case CScalar::const_pointer:
+      return "const uint8_t*";
+    case CScalar::pointer:
+      return "uint8_t*";
   }
   return "size_t";
 }

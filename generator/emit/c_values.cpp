@@ -14,7 +14,9 @@
 namespace tw {
 namespace {
 
-size_t at(Value v) { return static_cast<size_t>(v); }
+size_t at(Value v) {
+  return static_cast<size_t>(v);
+}
 
 /// Calls on_op, on_loop(loop, true) before and (loop, false) after its body, on_if; in order.
 struct Visitor {
@@ -38,7 +40,9 @@ struct Visitor {
   }
 };
 
-bool has_effect(const Op& op) { return op.results.empty() || info(op.code).result == '-'; }
+bool has_effect(const Op& op) {
+  return op.results.empty() || info(op.code).result == '-';
+}
 
 /// Short scalar expressions that read well inside another one.
 bool may_stand_in_place(OpCode code) {
@@ -241,8 +245,7 @@ class Sharing {
     if (values_.form[at(a)] != CForm::variable || values_.form[at(b)] != CForm::variable) return;
     if (a == program_.args || b == program_.args) return;
     if (!(program_.type(a) == program_.type(b))) return;
-    if (program_.type(a).kind == Kind::scalar &&
-        values_.scalar[at(a)] != values_.scalar[at(b)]) {
+    if (program_.type(a).kind == Kind::scalar && values_.scalar[at(a)] != values_.scalar[at(b)]) {
       return;
     }
     const int x = set_[at(a)];
@@ -324,9 +327,8 @@ Votes count_votes(const Program& program, const CValues& values) {
 }
 
 std::string elected(const std::map<std::string, int64_t>& votes) {
-  const auto best =
-      std::max_element(votes.begin(), votes.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto best = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return best == votes.end() ? "" : best->first;
 }
 
@@ -342,9 +344,7 @@ void share(const Program& program, const CValues& values, const Votes& votes, Sh
   visitor.loop = [&](const Loop& loop, const Region&) {
     for (size_t i = 0; i < loop.params.size(); ++i) sharing.merge(loop.inits[i], loop.params[i]);
   };
-  auto is_accumulator = [&](Value v) {
-    return program.values[at(v)].role == Role::accumulator;
-  };
+  auto is_accumulator = [&](Value v) { return program.values[at(v)].role == Role::accumulator; };
   std::map<std::pair<const Region*, std::string>, std::vector<Value>> named;
   visitor.op = [&](const Op& op, const Region& region) {
     if (has_effect(op)) return;
@@ -374,8 +374,8 @@ void name_type(const Program& program, Value one, const std::string& type_class,
   }
   const auto type = program.isa->c_types.find(type_class);
   if (type == program.isa->c_types.end()) {
-    throw std::runtime_error(fmt::format("{}: c: types: has no class '{}'",
-                                         to_string(program.isa->where), type_class));
+    throw std::runtime_error(
+        fmt::format("{}: c: types: has no class '{}'", to_string(program.isa->where), type_class));
   }
   variable.type_class = type_class;
   variable.type = type->second;
@@ -403,9 +403,8 @@ const Row& c_row(const Program& program, const Op& op) {
   // The vectors' length: what is read decides, then what is made, then the ISA.
   Length bytes = isa.vector_bytes;
   for (const std::vector<Value>* list : {&op.args, &op.results}) {
-    const auto vector = std::find_if(list->begin(), list->end(), [&](Value v) {
-      return program.type(v).kind == Kind::vector;
-    });
+    const auto vector = std::find_if(list->begin(), list->end(),
+                                     [&](Value v) { return program.type(v).kind == Kind::vector; });
     if (vector == list->end()) continue;
     bytes = program.type(*vector).bytes;
     break;
@@ -419,10 +418,9 @@ const Row& c_row(const Program& program, const Op& op) {
       return row;
     }
   }
-  throw std::runtime_error(
-      fmt::format("{}: no row with C text for {}{} (needed by {})", to_string(isa.where),
-                  info(op.code).name, op.bits > 0 ? fmt::format(".{}", op.bits) : "",
-                  program.name));
+  throw std::runtime_error(fmt::format(
+      "{}: no row with C text for {}{} (needed by {})", to_string(isa.where), info(op.code).name,
+      op.bits > 0 ? fmt::format(".{}", op.bits) : "", program.name));
 }
 
 bool is_plain_c(OpCode code) {

@@ -28,12 +28,12 @@ struct CVariable {
 enum class CScalar { size, bits64, const_pointer, pointer };
 
 struct CValues {
-  std::vector<CForm> form;               ///< one per value
-  std::vector<int> variable;             ///< one per value: index into variables, -1 if none
-  std::vector<CScalar> scalar;           ///< one per value; scalars only
-  std::vector<const Op*> definition;     ///< one per value: the operation, or null
+  std::vector<CForm> form;            ///< one per value
+  std::vector<int> variable;          ///< one per value: index into variables, -1 if none
+  std::vector<CScalar> scalar;        ///< one per value; scalars only
+  std::vector<const Op*> definition;  ///< one per value: the operation, or null
   std::vector<CVariable> variables;
-  std::vector<CScalar> slots;            ///< of frame slots
+  std::vector<CScalar> slots;  ///< of frame slots
 };
 
 /// `program` must be lowered or ordered (no instruction rows). Throws std::runtime_error when the

@@ -17,8 +17,8 @@ struct Origin {
 
 /// A spec as files name it.
 struct SpecFile {
-  std::string name;    ///< relative: "specs/mine.yaml"
-  uint64_t hash = 0;   ///< fnv1a of its text
+  std::string name;   ///< relative: "specs/mine.yaml"
+  uint64_t hash = 0;  ///< fnv1a of its text
 };
 
 /// `about`: lines that say what the file is. `comment` starts a line ("//", "#").

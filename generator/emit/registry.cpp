@@ -18,7 +18,9 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string feature_macro(const std::string& feature) { return "TW_FEATURE_" + upper(feature); }
+std::string feature_macro(const std::string& feature) {
+  return "TW_FEATURE_" + upper(feature);
+}
 
 std::string feature_mask(const std::vector<std::string>& features) {
   std::string text;
@@ -164,7 +166,16 @@ std::string print_array(const std::string& type, const std::string& array, const
                      rows.empty() ? "    {0},\n" : rows, count);
 }
 
-std::string ratio_text(double value) { return value > 0 ? fmt::format("{:.1f}", value) : "-"; }
+std::string ratio_text(double value) {
+  return value > 0 ? fmt::format("{:.1f}", value) : "-";
+}
+
+/// A bar would end a cell of a Markdown table.
+std::string in_table(const std::string& text) {
+  std::string escaped;
+  for (char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+  return escaped;
+}
 
 std::string tile_text(const Variant& v) {
   return fmt::format("{} x {}", v.tile.m, to_string(v.tile.n));
@@ -175,9 +186,8 @@ std::string tile_text(const Variant& v) {
 std::vector<const Layout*> layouts_of(const Registry& registry) {
   std::vector<const Layout*> found;
   auto add = [&](const Layout& layout) {
-    const bool known = std::any_of(found.begin(), found.end(), [&](const Layout* other) {
-      return id(*other) == id(layout);
-    });
+    const bool known = std::any_of(found.begin(), found.end(),
+                                   [&](const Layout* other) { return id(*other) == id(layout); });
     if (!known) found.push_back(&layout);
   };
   for (const KernelEntry& kernel : registry.kernels) {
@@ -206,11 +216,12 @@ std::string print_registry(const Registry& registry) {
   return text;
 }
 
-std::string print_declarations(const Registry& registry) {
-  std::string text =
+std::string print_declarations(const Registry& registry, const std::string& kernel_header) {
+  std::string text = fmt::format(
       "#ifndef TILEWRIGHT_GENERATED_H\n#define TILEWRIGHT_GENERATED_H\n\n"
-      "#include \"tilewright/kernel.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-      "/* Kernels. Those of another architecture are declared, but not defined. */\n";
+      "#include \"{}\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+      "/* Kernels. Those of another architecture are declared, but not defined. */\n",
+      kernel_header);
   for (const KernelEntry& kernel : registry.kernels) {
     text += fmt::format("void {}(const tw_args *args);\n", kernel.symbol);
   }
@@ -226,19 +237,15 @@ std::string print_kernel_table(const Registry& registry) {
   std::string text =
       "# Generated kernels\n\n"
       "MACs per instruction: of the loop over k, its control included. MACs per cycle: predicted "
-      "for the ISA's default core.\n\n"
+      "for the core that it is scheduled for.\n\n"
       "| kernel | ISA | printer | technique | tile | lhs | rhs | registers | MACs/instruction | "
       "MACs/cycle |\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const KernelEntry& kernel : registry.kernels) {
     const Variant& v = *kernel.variant;
-    const double per_instruction =
-        kernel.hot_instructions > 0
-            ? static_cast<double>(kernel.hot_macs) / kernel.hot_instructions
-            : 0;
     text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} |\n", kernel.symbol,
                         v.isa->name, kernel.printer, name(v.technique), tile_text(v),
                         names.layout(v.lhs), names.layout(v.rhs), kernel.vector_registers,
-                        ratio_text(per_instruction), ratio_text(kernel.macs_per_cycle));
+                        ratio_text(kernel.macs_per_instruction), ratio_text(kernel.macs_per_cycle));
   }
   text += "\n## Packers\n\n| packer | ISA | operand | from | layout |\n|---|---|---|---|---|\n";
   for (const PackerEntry& packer : registry.packers) {
@@ -250,7 +257,7 @@ std::string print_kernel_table(const Registry& registry) {
   size_t number = 0;
   for (const Layout* layout : layouts_of(registry)) {
     text += fmt::format("| L{} | `{:016x}` | `{}` | {} |\n", number++, id(*layout),
-                        canonical(*layout), to_string(panel_bytes(*layout, 1024)));
+                        in_table(canonical(*layout)), to_string(panel_bytes(*layout, 1024)));
   }
   return text;
 }

@@ -13,15 +13,14 @@ namespace tw {
 
 struct KernelEntry {
   const Variant* variant = nullptr;
-  std::string printer;       ///< "intrinsics" or "assembly"
-  std::string symbol;        ///< C function, also its name
-  std::string spec;          ///< "specs/mine.yaml:9:5"
-  std::string guard;         ///< preprocessor condition under which it is built; empty: always
+  std::string printer;  ///< "intrinsics" or "assembly"
+  std::string symbol;   ///< C function, also its name
+  std::string spec;     ///< "specs/mine.yaml:9:5"
+  std::string guard;    ///< preprocessor condition under which it is built; empty: always
   uint64_t content_hash = 0;
-  int vector_registers = 0;  ///< most live at once
-  int64_t hot_macs = 0;      ///< multiply-accumulates per iteration of its largest hot loop
-  int hot_instructions = 0;  ///< instructions of that loop, control included; 0: not known
-  double macs_per_cycle = 0;
+  int vector_registers = 0;         ///< most live at once
+  double macs_per_instruction = 0;  ///< of its hot loop, control included; 0: not known
+  double macs_per_cycle = 0;        ///< predicted for its core model; 0: not known
 };
 
 struct PackerEntry {
@@ -39,8 +38,9 @@ struct Registry {
 std::vector<const Layout*> layouts_of(const Registry& registry);
 
 /// Contents without the file's head.
-std::string print_registry(const Registry& registry);      ///< registry.c
-std::string print_declarations(const Registry& registry);  ///< tilewright/generated.h
+std::string print_registry(const Registry& registry);  ///< registry.c
+/// tilewright/generated.h; `kernel_header` is how it includes kernel.h.
+std::string print_declarations(const Registry& registry, const std::string& kernel_header);
 std::string print_kernel_table(const Registry& registry);  ///< KERNELS.md
 
 }  // namespace tw

@@ -117,9 +117,12 @@ class Staged {
 
 std::string_view name(Difference difference) {
   switch (difference) {
-    case Difference::differs: return "differs";
-    case Difference::missing: return "missing";
-    case Difference::stale: return "stale";
+    case Difference::differs:
+      return "differs";
+    case Difference::missing:
+      return "missing";
+    case Difference::stale:
+      return "stale";
   }
   return "?";
 }
@@ -136,8 +139,7 @@ TreeChanges write_tree(const fs::path& root, const std::vector<TreeFile>& files)
       continue;
     }
     if (old && has_file_head(file.text) && !has_file_head(*old)) {
-      throw TreeError(fmt::format("{} is not a generated file: move it away first",
-                                  path.string()));
+      throw TreeError(fmt::format("{} is not a generated file: move it away first", path.string()));
     }
     staged.add(path, file.text);
     ++changes.written;
@@ -146,8 +148,7 @@ TreeChanges write_tree(const fs::path& root, const std::vector<TreeFile>& files)
   for (const std::string& path : stale) {
     std::error_code error;
     if (!fs::remove(root / path, error)) {
-      throw TreeError(fmt::format("cannot remove {}: {}", (root / path).string(),
-                                  error.message()));
+      throw TreeError(fmt::format("cannot remove {}: {}", (root / path).string(), error.message()));
     }
     ++changes.removed;
   }

@@ -8,8 +8,10 @@
 #include <map>
 #include <optional>
 
+#include "emit/assembly_printer.h"
 #include "emit/c_file.h"
 #include "emit/c_printer.h"
+#include "emit/explain.h"
 #include "emit/packer.h"
 #include "emit/registry.h"
 #include "model/hash.h"
@@ -35,8 +37,9 @@ std::vector<std::string> describe(const char* side, const Layout& layout) {
       fields += fmt::format("| {} x k bits of codes ", to_string(per_row));
       continue;
     }
-    fields += fmt::format("| {} {} x {}{} ", to_string(layout.panel * field.repeat),
-                          name(field.type), name(field.kind), field.per_block ? " a block" : "");
+    fields +=
+        fmt::format("| {} {} x {}{} ", to_string(layout.panel * field.repeat), name(field.type),
+                    name(field.kind), layout.block != 0 && field.per_block ? " a block" : "");
   }
   return {fmt::format("{}   {} ({:016x})", side, canonical(layout), id(layout)),
           fmt::format("      {}|", fields)};
@@ -53,7 +56,8 @@ class TreeMaker {
   explicit TreeMaker(const TreeOptions& options)
       : options_(options),
         isas_(options.templates_dir),
-        rules_(read_c_file_rules(options.templates_dir)) {}
+        rules_(read_c_file_rules(options.templates_dir)),
+        dialect_(read_dialect(options.templates_dir)) {}
 
   GeneratedTree make(const std::vector<SpecInput>& specs) {
     for (const SpecInput& spec : specs) add_spec(spec);
@@ -95,29 +99,51 @@ class TreeMaker {
     entry.variant = &variant;
     entry.spec = fmt::format("{}:{}:{}", origin.name, variant.where.line, variant.where.column);
     entry.vector_registers = compiled.pressure.most;
+    if (const Program* program = instructions(compiled)) {
+      const Explanation cost = explain(*program, core(variant));
+      entry.macs_per_instruction = cost.macs_per_instruction;
+      entry.macs_per_cycle = cost.macs_per_cycle;
+    }
+    const std::vector<std::string> about = about_kernel(compiled);
     if (variant.print_c && variant.isa->can_print_c) {
-      entry.printer = "intrinsics";
-      entry.symbol = symbol;
-      entry.guard = c_guard(rules_, *variant.isa);
-      const std::string text =
-          c_file(rules_, *variant.isa, print_c_function(compiled.ordered, symbol, false), symbol);
-      add_kernel(entry, symbol + ".c", text, compiled, origin);
+      add_intrinsics(entry, compiled, file_head(options_.origin, {origin}, about));
+    }
+    if (compiled.allocated) {
+      add_assembly(entry, compiled, file_head(options_.origin, {origin}, about));
     }
   }
 
-  void add_kernel(KernelEntry entry, const std::string& path, const std::string& text,
-                  const Compiled& compiled, const SpecFile& origin) {
-    const Variant& variant = *entry.variant;
+  void add_intrinsics(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
+    const Isa& isa = *entry.variant->isa;
+    entry.printer = "intrinsics";
+    entry.symbol = "tw_" + entry.variant->name();
+    entry.guard = c_guard(rules_, isa);
+    const std::string text =
+        c_file(rules_, isa, print_c_function(compiled.ordered, entry.symbol, false), entry.symbol);
+    entry.content_hash = fnv1a(text);
+    tree_.files.push_back({entry.symbol + ".c", head_text + "\n" + text});
+    registry_.kernels.push_back(std::move(entry));
+  }
+
+  void add_assembly(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
+    entry.printer = "assembly";
+    entry.symbol = "tw_" + entry.variant->name() + "_asm";
+    entry.guard = dialect_.guards.at(entry.variant->isa->architecture);
+    entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, dialect_, ""));
+    tree_.files.push_back({entry.symbol + ".S",
+                           print_assembly(*compiled.allocated, entry.symbol, dialect_, head_text)});
+    registry_.kernels.push_back(std::move(entry));
+  }
+
+  static std::vector<std::string> about_kernel(const Compiled& compiled) {
+    const Variant& variant = *compiled.variant;
     std::vector<std::string> about = {
-        fmt::format("{}: {}, {} ({})", variant.family.name, variant.isa->name,
-                    name(variant.technique), entry.printer)};
+        fmt::format("{}: {}, {}", variant.family.name, variant.isa->name, name(variant.technique))};
     for (const std::string& line : describe("lhs", variant.lhs)) about.push_back(line);
     for (const std::string& line : describe("rhs", variant.rhs)) about.push_back(line);
     const std::string registers = registers_text(variant, compiled.pressure);
     if (!registers.empty()) about.push_back(registers);
-    entry.content_hash = fnv1a(text);
-    registry_.kernels.push_back(std::move(entry));
-    tree_.files.push_back({path, file_head(options_.origin, {origin}, about) + "\n" + text});
+    return about;
   }
 
   void add_packers() {
@@ -125,9 +151,9 @@ class TreeMaker {
     for (const PackerSource& packer : packers_) {
       PackerEntry entry{&packer, c_guard(rules_, *packer.isa), fnv1a(packer.text)};
       registry_.packers.push_back(entry);
-      std::vector<std::string> about = {
-          fmt::format("packs the {} from {}: {}{}", packer.operand, packer.source,
-                      packer.isa->name, packer.vectorized ? "" : ", plain C")};
+      std::vector<std::string> about = {fmt::format("packs the {} from {}: {}{}", packer.operand,
+                                                    packer.source, packer.isa->name,
+                                                    packer.vectorized ? "" : ", plain C")};
       for (const std::string& line : describe("into", packer.layout)) about.push_back(line);
       tree_.files.push_back({packer.symbol + ".c", head(about) + "\n" + packer.text});
     }
@@ -136,9 +162,11 @@ class TreeMaker {
   void add_lists() {
     tree_.files.push_back({"registry.c", head({"The registry of the kernels and packers here."}) +
                                              "\n" + print_registry(registry_)});
-    tree_.files.push_back({"tilewright/generated.h",
-                           head({"Declarations of the kernels and packers here."}) + "\n" +
-                               print_declarations(registry_)});
+    // Beside its own copy of kernel.h it must not need an include path.
+    const char* kernel_header = options_.headers_dir.empty() ? "tilewright/kernel.h" : "kernel.h";
+    tree_.files.push_back(
+        {"tilewright/generated.h", head({"Declarations of the kernels and packers here."}) + "\n" +
+                                       print_declarations(registry_, kernel_header)});
     tree_.files.push_back({"KERNELS.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") +
                                              "-->\n" + print_kernel_table(registry_)});
   }
@@ -147,9 +175,9 @@ class TreeMaker {
     for (const char* header : {"tilewright/kernel.h", "tilewright/registry.h"}) {
       tree_.files.push_back({header, read_text(options_.headers_dir / header)});
     }
-    tree_.files.push_back({"README.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") +
-                                            "-->\n" + read_text(options_.templates_dir / "file" /
-                                                                "own_readme.md")});
+    tree_.files.push_back(
+        {"README.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") + "-->\n" +
+                          read_text(options_.templates_dir / "file" / "own_readme.md")});
   }
 
   [[nodiscard]] std::string head(const std::vector<std::string>& about) const {
@@ -159,6 +187,7 @@ class TreeMaker {
   const TreeOptions& options_;
   IsaLibrary isas_;
   CFileRules rules_;
+  Dialect dialect_;
   std::map<std::string, CoreModel> cores_;
   std::map<std::string, std::string> places_;  ///< kernel -> where it stands
   std::deque<Variant> variants_;               ///< the registry points into it

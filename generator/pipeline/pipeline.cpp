@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "lower/lower.h"
+#include "schedule/allocate.h"
 #include "schedule/order.h"
+#include "schedule/schedule.h"
+#include "schedule/select.h"
 #include "spec/yaml_reader.h"
 
 namespace tw {
@@ -42,7 +45,9 @@ Length with_parts(Length like, int64_t parts) {
   return like.is_fixed() ? Length(parts) : Length(0, parts);
 }
 
-std::string text(const Tile& tile) { return fmt::format("{}x{}", tile.m, to_string(tile.n)); }
+std::string text(const Tile& tile) {
+  return fmt::format("{}x{}", tile.m, to_string(tile.n));
+}
 
 /// The largest tiles that fit with fewer rows, and with fewer columns.
 std::vector<std::string> fitting_tiles(const Variant& variant) {
@@ -72,6 +77,20 @@ std::vector<std::string> fitting_tiles(const Variant& variant) {
                                                   sum(pressure, variant.isa->name), hint));
 }
 
+/// The stages that lead to assembly.
+void assemble(Compiled& compiled, const CoreModel& core) {
+  const Variant& variant = *compiled.variant;
+  try {
+    Scheduled stages = schedule(compiled.ordered, core, variant.knobs.paired_loads);
+    compiled.selected = std::move(stages.selected);
+    compiled.pipelined = std::move(stages.pipelined);
+    compiled.allocated = std::move(stages.allocated);
+  } catch (const AllocationError& error) {
+    throw SpecError(variant.tile_where,
+                    fmt::format("tile {} {}", text(variant.tile), error.what()));
+  }
+}
+
 }  // namespace
 
 const std::string& core_name(const Variant& variant) {
@@ -86,8 +105,20 @@ Compiled compile(const Variant& variant, const CoreModel& core) {
   order(compiled.ordered);
   compiled.pressure = vector_pressure(compiled.ordered);
   if (!fits(compiled.pressure)) refuse(variant, compiled.pressure);
-  (void)core;
+  if (!variant.isa->can_print_assembly) return compiled;
+
+  if (variant.print_assembly) {
+    assemble(compiled, core);
+  } else {
+    compiled.selected = clone(compiled.ordered);
+    select(*compiled.selected, {.loads_per_row = variant.knobs.paired_loads ? 2 : 0});
+  }
   return compiled;
+}
+
+const Program* instructions(const Compiled& compiled) {
+  if (compiled.allocated) return &*compiled.allocated;
+  return compiled.selected ? &*compiled.selected : nullptr;
 }
 
 }  // namespace tw

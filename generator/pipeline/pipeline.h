@@ -10,8 +10,9 @@
 
 namespace tw {
 
-/// A variant's Program after each stage. What the C printer prints is `ordered`; the stages after
-/// it exist when the variant asks for assembly.
+/// A variant's Program after each stage. What the C printer prints is `ordered`. The stages after
+/// it are for assembly: `selected` exists when the ISA has any (its instructions tell what the
+/// kernel costs), the others when the variant asks for it.
 struct Compiled {
   const Variant* variant = nullptr;
   Program lowered;
@@ -26,6 +27,9 @@ struct Compiled {
 /// parts do not go together or its tile needs more registers than exist; the message then says
 /// what it needs and which smaller tiles fit.
 Compiled compile(const Variant& variant, const CoreModel& core);
+
+/// The furthest stage that says what instructions there are; null when the ISA has no assembly.
+const Program* instructions(const Compiled& compiled);
 
 /// The name of the core table that a variant is scheduled for.
 const std::string& core_name(const Variant& variant);

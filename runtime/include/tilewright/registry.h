@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_REGISTRY_H
 #define TILEWRIGHT_REGISTRY_H
 
-#include "tilewright/kernel.h"
+#include "kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
