@@ -30,12 +30,9 @@ std::vector<Contender> with_limits(std::vector<Contender> contenders, const Limi
 
 LimitedRace::LimitedRace(std::vector<Contender> contenders, const Effort& effort,
                          const Limits& limits, const tw_kernel& kernel, const Memory* memory)
-    : race_(with_limits(contenders, limits, kernel, memory), effort) {
-  const int count = static_cast<int>(contenders.size());
-  if (!has_peak(kernel)) return;
-  compute_ = count;
-  if (memory != nullptr) read_ = count + 1;
-}
+    : compute_(has_peak(kernel) ? static_cast<int>(contenders.size()) : -1),
+      read_(has_peak(kernel) && memory != nullptr ? compute_ + 1 : -1),
+      race_(with_limits(std::move(contenders), limits, kernel, memory), effort) {}
 
 double LimitedRace::limit(double m, double bytes_per_weight) const {
   if (compute_ < 0) return 0;

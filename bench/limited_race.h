@@ -24,8 +24,8 @@ class LimitedRace {
   [[nodiscard]] double limit(double m, double bytes_per_weight) const;
 
  private:
+  int compute_, read_;  ///< contenders that are limits, -1: there is none
   Race race_;
-  int compute_ = -1, read_ = -1;  ///< contenders that are limits
 };
 
 }  // namespace tw::bench
