@@ -91,7 +91,7 @@ struct CommandLine {
     CLI::App* command =
         add("explain", "Show a kernel's registers, instructions and predicted cycles.",
             "  tilewright explain "
-            "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_mmla\n"
+            "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm\n"
             "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm");
     add_specs(command, explain.specs);
     command->add_option("KERNEL", explain.kernel, "Name, or a part that only one kernel has")

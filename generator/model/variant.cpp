@@ -25,13 +25,13 @@ std::string Variant::name() const {
       fmt::format("matmul_clamp_{}_{}p{}x{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
                   family.lhs->name, to_string(lhs.panel), lhs.order.kr, family.rhs->name,
                   to_string(rhs.panel), rhs.order.kr, tile.m, to_string(tile.n), isa->name);
-  if (technique != Technique::dot || isa->has(OpCode::mmla_s8s8)) {
-    text += fmt::format("_{}", tw::name(technique));
-  }
+  // An ISA that multiplies matrices does so unless the name says otherwise.
+  const Technique usual = isa->has(OpCode::mmla_s8s8) ? Technique::mmla : Technique::dot;
+  if (technique != usual) text += fmt::format("_{}", tw::name(technique));
   const Knobs defaults;
   if (knobs.unroll_k != defaults.unroll_k) text += fmt::format("_u{}", knobs.unroll_k);
   if (knobs.accumulators != defaults.accumulators) text += fmt::format("_a{}", knobs.accumulators);
-  if (!knobs.prefetch) text += "_nopf";
+  if (knobs.prefetch) text += "_pf";
   if (knobs.paired_loads) text += "_pairs";
   if (!knobs.core.empty()) text += fmt::format("_{}", knobs.core);
   return text;

@@ -22,7 +22,7 @@ struct Tile {
 struct Knobs {
   int unroll_k = 32;          ///< k values per iteration of the main loop
   int accumulators = 1;       ///< independent sets of accumulators (k is dealt out to them in turn)
-  bool prefetch = true;       ///< prefetch the packed rhs at the driver's distance
+  bool prefetch = false;      ///< prefetch the packed rhs at the driver's distance
   bool paired_loads = false;  ///< assembly: ldp-like pairs instead of longer register lists
   std::string core;           ///< core table to schedule for; empty: the ISA's default
 };

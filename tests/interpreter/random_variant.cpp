@@ -118,7 +118,7 @@ std::string describe(const Variant& variant) {
   std::ostringstream text;
   text << variant.name() << ", unroll_k " << variant.knobs.unroll_k << ", accumulators "
        << variant.knobs.accumulators << (variant.knobs.paired_loads ? ", paired loads" : "")
-       << (variant.knobs.prefetch ? "" : ", no prefetch");
+       << (variant.knobs.prefetch ? ", prefetch" : "");
   return text.str();
 }
 

@@ -56,14 +56,14 @@ TEST_F(SpecReader, ListsMultiply) {
   const auto variants =
       read(head +
            "  - {isa: wide, technique: dot, tile: {m: [1, 4], n: [16, 32]}, knobs: "
-           "{unroll_k: [32, 64], prefetch: false, core: big}}\n");
+           "{unroll_k: [32, 64], prefetch: true, core: big}}\n");
   ASSERT_EQ(variants.size(), 8U);
   const Variant& v = variants[3];
   EXPECT_EQ(v.tile.m, 1);
   EXPECT_EQ(v.tile.n, Length(32));
   EXPECT_EQ(v.knobs.unroll_k, 64);
   EXPECT_EQ(v.knobs.accumulators, 1);
-  EXPECT_FALSE(v.knobs.prefetch);
+  EXPECT_TRUE(v.knobs.prefetch);
   EXPECT_EQ(v.knobs.core, "big");
   EXPECT_EQ(v.technique, Technique::dot);
   EXPECT_EQ(v.isa, &isas.get("wide"));
