@@ -4,6 +4,7 @@
 
 #include "ir/text.h"
 #include "schedule/color.h"
+#include "schedule/insert.h"
 #include "schedule/park.h"
 #include "schedule/rows.h"
 #include "schedule/webs.h"
@@ -46,6 +47,41 @@ int fullest(const Webs& webs, int file, int& most) {
   return where;
 }
 
+/// A copy from a register to itself.
+bool is_idle_copy(const Program& program, const Op& op) {
+  return op.row != nullptr && is_copy(*op.row) &&
+         program.registers[static_cast<size_t>(op.args[0])] ==
+             program.registers[static_cast<size_t>(op.results[0])];
+}
+
+void drop_idle_copies(const Program& program, Region& region) {
+  std::erase_if(region.nodes, [&](const Node& node) {
+    const auto* op = std::get_if<Op>(&node);
+    return op != nullptr && is_idle_copy(program, *op);
+  });
+  for (Node& node : region.nodes) {
+    if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      drop_idle_copies(program, (*loop)->body);
+    } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
+      drop_idle_copies(program, (*branch)->then_body);
+      drop_idle_copies(program, (*branch)->else_body);
+    }
+  }
+}
+
+/// Takes out copies from a register to itself; their users use what was copied.
+void drop_idle_copies(Program& program) {
+  std::vector<std::pair<Value, Value>> dropped;
+  for_each_op(program.body, [&](Op& op) {
+    if (is_idle_copy(program, op)) dropped.emplace_back(op.results[0], op.args[0]);
+  });
+  // The last ones first: what they copied may be a copy itself.
+  for (auto it = dropped.rbegin(); it != dropped.rend(); ++it) {
+    replace_uses(program.body, it->first, it->second);
+  }
+  drop_idle_copies(program, program.body);
+}
+
 [[noreturn]] void fail(const Program& program, Kind kind) {
   const Pressure p = pressure(program, kind);
   std::string message = sum(p, program.isa->name, std::string(name(kind)));
@@ -64,6 +100,7 @@ class Allocator {
     add_counters(program_, program_.body);
     while (!attempt()) {
     }
+    drop_idle_copies(program_);
   }
 
  private:

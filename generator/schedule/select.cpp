@@ -30,7 +30,7 @@ Rows index_rows(const Isa& isa, const SelectOptions& options) {
     const auto loads = std::count_if(its.begin(), its.end(), [&](int n) {
       return row.means[static_cast<size_t>(n)].code == OpCode::load;
     });
-    if (options.paired_loads && loads > 2) continue;
+    if (options.loads_per_row > 0 && loads > options.loads_per_row) continue;
     for (int n : its) rows[row.means[static_cast<size_t>(n)].code].push_back({&row, n});
   }
   return rows;
@@ -350,7 +350,7 @@ class Selector {
 }  // namespace
 
 void select(Program& program, const SelectOptions& options) {
-  if (!options.paired_loads) chain_streams(program);
+  if (options.loads_per_row == 0) chain_streams(program);
   Selector(program, options).run();
 }
 

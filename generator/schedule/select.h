@@ -6,7 +6,7 @@
 namespace tw {
 
 struct SelectOptions {
-  bool paired_loads = false;  ///< at most two loads a row, no chains of post-indexed loads
+  int loads_per_row = 0;  ///< at most; 0: as many as rows have, and chains of post-indexed loads
 };
 
 /// Replaces operations by rows with assembly text, as many operations a row as possible: memory

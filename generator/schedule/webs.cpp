@@ -43,8 +43,8 @@ struct Wish {
 
 class Gatherer {
  public:
-  Gatherer(Program& program, const std::vector<char>& is_copy)
-      : program_(program), isa_(*program.isa), is_copy_(is_copy) {}
+  Gatherer(Program& program, const std::vector<char>& copied)
+      : program_(program), isa_(*program.isa), copied_(copied) {}
 
   /// Fills webs; leaves the places that need copies in sites().
   void run() {
@@ -62,6 +62,8 @@ class Gatherer {
     for (const Wish& wish : wishes_) {
       if (!join(wish.a, wish.b)) want_copy(wish.site);
     }
+    // A copy whose two sides share a register goes away.
+    for (const auto& [to, from] : copies_) join(to, from);
     for (const auto& [op, depth] : tuple_ops_) group(*op);
     compact();
   }
@@ -112,6 +114,7 @@ class Gatherer {
 
   void collect(Op& op, int depth) {
     if (op.row == nullptr) return;
+    if (is_copy(*op.row)) copies_.emplace_back(op.results[0], op.args[0]);
     size_t result = 0;
     size_t argument = 0;
     for (const Operand& operand : op.row->operands) {
@@ -147,7 +150,7 @@ class Gatherer {
     for (size_t i = 0; i < loop.params.size(); ++i) {
       // A result starts where its loop ends: these two always can.
       wishes_.push_back({loop.params[i], loop.results[i], {Site::init, nullptr, &loop, i}, 1000});
-      const bool copied = is_copy_[static_cast<size_t>(loop.yields[i])] != 0;
+      const bool copied = copied_[static_cast<size_t>(loop.yields[i])] != 0;
       wishes_.push_back({loop.params[i],
                          loop.yields[i],
                          {copied ? Site::param : Site::yield, nullptr, &loop, i},
@@ -282,19 +285,20 @@ class Gatherer {
 
   Program& program_;
   const Isa& isa_;
-  const std::vector<char>& is_copy_;  ///< per value: made by a copy of ours
+  const std::vector<char>& copied_;  ///< per value: made by a copy of ours
   Webs webs_;
   std::vector<int> file_;
   std::vector<Wish> wishes_;
   std::vector<std::pair<Op*, int>> tuple_ops_;
   std::vector<const Op*> clobbering_;
   std::vector<Site> sites_;
+  std::vector<std::pair<Value, Value>> copies_;
 };
 
 /// Inserts copies at sites.
 class Copier {
  public:
-  Copier(Program& program, std::vector<char>& is_copy) : program_(program), is_copy_(is_copy) {
+  Copier(Program& program, std::vector<char>& copied) : program_(program), copied_(copied) {
     for_each_op(program.body, [&](Op& op) {
       if (op.row != nullptr && op.args.empty() && op.results.size() == 1)
         repeatable_[op.results[0]] = &op;
@@ -309,7 +313,7 @@ class Copier {
  private:
   Value like(Value v) {
     const ValueInfo info = program_.values[static_cast<size_t>(v)];
-    is_copy_.push_back(1);
+    copied_.push_back(1);
     return program_.add_value(info.type, info.name, info.role);
   }
 
@@ -382,21 +386,26 @@ class Copier {
   }
 
   Program& program_;
-  std::vector<char>& is_copy_;
+  std::vector<char>& copied_;
   std::unordered_map<Value, const Op*> repeatable_;  ///< rows without arguments, by result
   Insertions insertions_;
 };
 
 }  // namespace
 
+bool is_copy(const Row& row) {
+  return row.means.size() == 1 &&
+         (row.means[0].code == OpCode::copy || row.means[0].code == OpCode::icopy);
+}
+
 Webs gather_webs(Program& program) {
-  std::vector<char> is_copy(program.values.size(), 0);
+  std::vector<char> copied(program.values.size(), 0);
   constexpr int rounds = 20;
   for (int round = 0; round < rounds; ++round) {
-    Gatherer gatherer(program, is_copy);
+    Gatherer gatherer(program, copied);
     gatherer.run();
     if (gatherer.sites().empty()) return std::move(gatherer.webs());
-    Copier(program, is_copy).run(gatherer.sites());
+    Copier(program, copied).run(gatherer.sites());
   }
   throw std::runtime_error(
       fmt::format("{}: operands of {} want registers that no copy brings together", program.name,

@@ -25,6 +25,9 @@ struct Webs {
   Liveness live;
 };
 
+/// Is the row a plain copy of a register?
+bool is_copy(const Row& row);
+
 /// Gathers webs. Where values that must share a register live at the same time, or one value is
 /// wanted in two places, inserts copies (or repeats the operation, where it has no arguments) until
 /// there is no such place. Throws std::runtime_error when the ISA has no row that copies.
