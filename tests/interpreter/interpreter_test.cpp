@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 
 #include "interpreter/random_variant.h"
 #include "interpreter/run_program.h"
@@ -86,6 +87,10 @@ struct Table {
   std::string name;
 };
 
+void PrintTo(const Table& table, std::ostream* out) {
+  *out << table.name;
+}
+
 std::vector<Ground> grounds(const Isa& isa) {
   std::vector<Ground> all;
   for (Technique technique : {Technique::dot, Technique::mmla}) {
@@ -95,6 +100,12 @@ std::vector<Ground> grounds(const Isa& isa) {
     }
   }
   return all;
+}
+
+/// Tables need no instruction that converts f16 before a family with blocks is printed.
+bool prints_f16(const Isa& isa) {
+  const Row* row = isa.row_for(OpCode::cvt_f16_f32);
+  return row != nullptr && !row->assembly.empty();
 }
 
 /// Shipped tables and those of the tests, without the ones that others only extend.
@@ -113,14 +124,19 @@ std::vector<Table> tables() {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-  constexpr int rounds = 300;
+  constexpr int rounds = 200;
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
   Random random(seed());
   Counts counts;
   const auto start = std::chrono::steady_clock::now();
-  for (const Ground& ground : grounds(isa)) try_variants(ground, core, rounds, random, counts);
+  Isa unprinted = isa;
+  unprinted.can_print_assembly = false;
+  for (Ground ground : grounds(isa)) {
+    if (ground.blocks && !prints_f16(isa)) ground.isa = &unprinted;
+    try_variants(ground, core, rounds, random, counts);
+  }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::printf("%s: seed %u, %d variants (%d refused), %d runs, %d of them on registers, %.1f s\n",
               isa.name.c_str(), seed(), counts.variants, counts.refused, counts.runs,
