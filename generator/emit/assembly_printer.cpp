@@ -58,7 +58,9 @@ class AssemblyPrinter {
     raw_lines(dialect_.function_end);
     raw_lines(isa_.rules.foot);
     raw_lines(for_architecture(dialect_.foot, "foot"));
-    return text_ + "#endif\n";
+    text_ += "#endif\n";
+    raw_lines(dialect_.file_end);
+    return text_;
   }
 
  private:

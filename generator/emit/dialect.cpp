@@ -6,8 +6,8 @@ namespace tw {
 
 Dialect read_dialect(const std::filesystem::path& templates_dir, const std::string& name) {
   const YamlNode root = read_yaml(templates_dir / "file" / (name + ".yaml"));
-  root.expect_keys(
-      {"comment", "local_label", "guards", "function_begin", "function_end", "hot_loop", "foot"});
+  root.expect_keys({"comment", "local_label", "guards", "function_begin", "function_end",
+                    "hot_loop", "foot", "file_end"});
   Dialect dialect;
   dialect.comment = root.at("comment").text();
   dialect.local_label = root.at("local_label").text();
@@ -20,6 +20,7 @@ Dialect read_dialect(const std::filesystem::path& templates_dir, const std::stri
   for (const YamlNode::Entry& foot : root.at("foot").entries()) {
     dialect.foot[foot.key] = foot.value.texts();
   }
+  dialect.file_end = root.at("file_end").texts();
   return dialect;
 }
 

@@ -16,6 +16,7 @@ struct Dialect {
   std::vector<std::string> function_begin, function_end;
   std::string hot_loop;                                  ///< before a hot loop's label
   std::map<std::string, std::vector<std::string>> foot;  ///< architecture -> lines
+  std::vector<std::string> file_end;                     ///< outside of the guard
 };
 
 /// templates/file/NAME.yaml. Throws SpecError.
