@@ -1,5 +1,6 @@
 // RHS from rows of n values (k x n): every source row holds the nibbles of all columns for one k.
 // A vector of 8 rows holds whole panels of columns; it is turned by zips of bytes.
+#include <algorithm>
 #include <numeric>
 
 #include "lower/pack_rhs.h"
@@ -11,23 +12,57 @@ constexpr int64_t step_k = 8;
 
 using Eight = std::array<Value, 8>;
 
-/// Writes chunks of columns to the panels that they belong to.
+/// The packed vectors of one panel that a call makes: the panel may go on in the next call.
+struct Part {
+  int64_t first_vector;
+  int64_t vectors;
+  size_t first_sum;  ///< of its accumulators
+  CodeSums sums;
+};
+
+/// The panels that the `call`th vector of columns touches.
+struct Touched {
+  int64_t first_panel;
+  std::vector<Part> parts;
+
+  Touched(Builder& b, const Layout& layout, int64_t call) {
+    const int64_t bytes = b.isa().vector_bytes.fixed;
+    const int64_t panel = layout.panel.fixed;
+    const int64_t begin = call * 2 * bytes;
+    const int64_t end = begin + 2 * bytes;
+    first_panel = begin / panel;
+    const SumWeights weights(b);
+    size_t first_sum = 0;
+    for (int64_t p = first_panel; p * panel < end; ++p) {
+      const int64_t from = std::max(begin - p * panel, int64_t{0});
+      const int64_t to = std::min(end - p * panel, panel);
+      const int64_t columns = vector_columns(layout, b.isa());
+      const int64_t vectors = (to - from) / columns;
+      parts.push_back({from / columns, vectors, first_sum, CodeSums(b, layout, weights, vectors)});
+      first_sum += parts.back().sums.accumulators();
+    }
+  }
+};
+
+/// Writes vectors of packed columns to the panels that they belong to.
 struct PanelStore {
   Builder& b;
   const Layout& layout;
-  const PackedStore& store;
-  int64_t first_panel;          ///< of this call
-  std::vector<Value> panels;    ///< where each panel's group of k goes
-  std::vector<Value>& carried;  ///< accumulators of all panels, one after the other
-  size_t per_panel;             ///< accumulators of one panel
+  const Touched& touched;
+  std::vector<Value> panels;  ///< where each panel's group of k goes
+  Value flip;
+  bool stream;
+  std::vector<Value>& carried;  ///< accumulators of all parts, one after the other
 
   void operator()(int64_t column, Value codes) const {
-    const int64_t panel = column / layout.panel.fixed - first_panel;
-    const int64_t chunk = column % layout.panel.fixed / vector_columns(layout, b.isa());
-    const auto begin = carried.begin() + panel * static_cast<int64_t>(per_panel);
-    std::vector<Value> own(begin, begin + static_cast<int64_t>(per_panel));
-    store(panels[static_cast<size_t>(panel)], chunk * b.isa().vector_bytes.fixed,
-          static_cast<size_t>(chunk), codes, own);
+    const auto index = static_cast<size_t>(column / layout.panel.fixed - touched.first_panel);
+    const Part& part = touched.parts[index];
+    const int64_t vector = column % layout.panel.fixed / vector_columns(layout, b.isa());
+    const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
+    std::vector<Value> own(begin, begin + static_cast<int64_t>(part.sums.accumulators()));
+    PackedStore{b, part.sums, flip, stream}(panels[index], vector * b.isa().vector_bytes.fixed,
+                                            static_cast<size_t>(vector - part.first_vector), codes,
+                                            own);
     std::copy(own.begin(), own.end(), begin);
   }
 };
@@ -93,17 +128,6 @@ void pack_column(const Eight& rows, const NibbleZip& nibbles, int64_t first_colu
   }
 }
 
-/// The panels that one vector of columns touches.
-struct Touched {
-  int64_t first, count;
-};
-
-Touched touched(const Layout& layout, const Isa& isa, int64_t call) {
-  const int64_t columns = 2 * isa.vector_bytes.fixed;
-  const int64_t first = call * columns / layout.panel.fixed;
-  return {first, ((call + 1) * columns - 1) / layout.panel.fixed - first + 1};
-}
-
 /// `from` + i * stride for i in [first, first + count).
 std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, int64_t count,
                            const std::string& name) {
@@ -136,21 +160,37 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
   return RhsPackStep{isa.vector_bytes.fixed, step_k, calls};
 }
 
+namespace {
+
+/// Adds every part's sums to its panel's.
+void finish_sums(Builder& b, const Layout& layout, const Touched& touched,
+                 const std::vector<Value>& carried) {
+  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(step_k)});
+  const Value first = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
+  const std::vector<Value> sums =
+      strided(b, first, b.arg(ArgField::rhs_stride), touched.first_panel,
+              static_cast<int64_t>(touched.parts.size()), "sums");
+  for (size_t p = 0; p < touched.parts.size(); ++p) {
+    const Part& part = touched.parts[p];
+    const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
+    const int64_t skip = part.first_vector * vector_columns(layout, b.isa()) * 4;
+    part.sums.finish({begin, begin + static_cast<int64_t>(part.sums.accumulators())}, k,
+                     b.add(sums[p], skip));
+  }
+}
+
+}  // namespace
+
 Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
                        int64_t call) {
   Builder b(options.name, isa);
-  const CodeSums sums(b, layout, layout.panel.fixed / vector_columns(layout, isa));
+  const Touched touched(b, layout, call);
   const NibbleZip nibbles(b);
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
-  const PackedStore packed_store{b, sums, flip, options.stream};
-  const Touched panels = touched(layout, isa, call);
-  const size_t per_panel = sums.start().size();
-
   const Value source = b.add(b.arg(ArgField::lhs), call * isa.vector_bytes.fixed, "source");
   std::vector<Value> inits = {source, b.arg(ArgField::dst)};
-  for (int64_t p = 0; p < panels.count; ++p) {
-    const std::vector<Value> zeros = sums.start();
-    inits.insert(inits.end(), zeros.begin(), zeros.end());
+  for (const Part& part : touched.parts) {
+    for (const Value zero : part.sums.start()) inits.push_back(zero);
   }
   const Value row_stride = b.arg(ArgField::lhs_stride);
   const Value panel_stride = b.arg(ArgField::rhs_stride);
@@ -167,11 +207,12 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
     std::vector<Value> carried(now.begin() + 2, now.end());
     const PanelStore store{b,
                            layout,
-                           packed_store,
-                           panels.first,
-                           strided(b, now[1], panel_stride, panels.first, panels.count, "panel"),
-                           carried,
-                           per_panel};
+                           touched,
+                           strided(b, now[1], panel_stride, touched.first_panel,
+                                   static_cast<int64_t>(touched.parts.size()), "panel"),
+                           flip,
+                           options.stream,
+                           carried};
     const int64_t first_column = call * 2 * isa.vector_bytes.fixed;
     if (layout.order.pair == NibblePair::depth) {
       pack_depth(rows, nibbles, first_column, store);
@@ -183,14 +224,7 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
     next.insert(next.end(), carried.begin(), carried.end());
     return next;
   });
-  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(step_k)});
-  Value panel_sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
-  panel_sums = strided(b, panel_sums, panel_stride, panels.first, 1, "sums").front();
-  for (int64_t p = 0; p < panels.count; ++p) {
-    if (p > 0) panel_sums = b.op(OpCode::iadd, {panel_sums, panel_stride}, {}, "sums");
-    const auto begin = results.begin() + 2 + p * static_cast<int64_t>(per_panel);
-    sums.finish({begin, begin + static_cast<int64_t>(per_panel)}, k, panel_sums);
-  }
+  finish_sums(b, layout, touched, {results.begin() + 2, results.end()});
   return b.finish();
 }
 

@@ -171,7 +171,7 @@ struct Walk {
 /// taken from memory and back: one load and store in so many.
 void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
-  const CodeSums sums(b, layout, 1);
+  const CodeSums sums(b, layout, SumWeights(b), 1);
   const DepthRegroup regroup(b);
   const PackedStore store{b, sums, flip, stream};
   const int64_t bytes = b.isa().vector_bytes.fixed;
@@ -195,7 +195,8 @@ void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
 
 void lower_column(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
-  const CodeSums sums(b, layout, layout.panel.fixed / vector_columns(layout, b.isa()));
+  const CodeSums sums(b, layout, SumWeights(b),
+                      layout.panel.fixed / vector_columns(layout, b.isa()));
   const NibbleZip nibbles(b);
   const PackedStore store{b, sums, flip, stream};
   std::vector<Value> inits = walk.start();

@@ -27,16 +27,19 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
          (isa.has(OpCode::dot4_s8s8) || isa.has(OpCode::dot4_u8s8));
 }
 
-CodeSums::CodeSums(Builder& b, const Layout& layout, int64_t vectors)
-    : b_(b),
-      layout_(layout),
-      vectors_(static_cast<size_t>(vectors)),
-      ones_(splat32(b, 0x01010101U, "ones")),
-      low_mask_(splat32(b, 0x0f0f0f0fU, "low_mask")) {}
+SumWeights::SumWeights(Builder& b)
+    : ones(splat32(b, 0x01010101U, "ones")), low_nibbles(splat32(b, 0x0f0f0f0fU, "low_nibbles")) {}
+
+CodeSums::CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors)
+    : b_(b), layout_(layout), weights_(weights), vectors_(static_cast<size_t>(vectors)) {}
+
+size_t CodeSums::accumulators() const {
+  return vectors_ * (is_depth(layout_) ? 1 : 2);
+}
 
 std::vector<Value> CodeSums::start() const {
   std::vector<Value> zeros;
-  for (size_t i = 0; i < vectors_ * (is_depth(layout_) ? 1 : 2); ++i) {
+  for (size_t i = 0; i < accumulators(); ++i) {
     zeros.push_back(b_.op(OpCode::zero, {}, {}, "sum"));
   }
   return zeros;
@@ -48,15 +51,15 @@ Value CodeSums::dot(Value sum, Value codes, Value weights) const {
 }
 
 void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) const {
-  const Value low = b_.op(OpCode::and_, {codes, low_mask_});
+  const Value low = b_.op(OpCode::and_, {codes, weights_.low_nibbles});
   if (is_depth(layout_)) {
     // (16 high + low) + 15 low: both nibbles 16 times, in one accumulator. The mask is 15s.
-    const Value whole = b_.op(OpCode::dot4_u8s8, {carried[vector], codes, ones_});
-    carried[vector] = b_.op(OpCode::dot4_u8s8, {whole, low, low_mask_});
+    const Value whole = b_.op(OpCode::dot4_u8s8, {carried[vector], codes, weights_.ones});
+    carried[vector] = b_.op(OpCode::dot4_u8s8, {whole, low, weights_.low_nibbles});
     return;
   }
-  carried[2 * vector] = dot(carried[2 * vector], codes, ones_);
-  carried[2 * vector + 1] = dot(carried[2 * vector + 1], low, ones_);
+  carried[2 * vector] = dot(carried[2 * vector], codes, weights_.ones);
+  carried[2 * vector + 1] = dot(carried[2 * vector + 1], low, weights_.ones);
 }
 
 void CodeSums::add_to(Value sums, int64_t offset, Value value) const {

@@ -8,16 +8,23 @@
 
 namespace tw {
 
+/// Constants that all sums of a Program share.
+struct SumWeights {
+  Value ones, low_nibbles;
+  explicit SumWeights(Builder& b);
+};
+
 /// Sums of the columns of `vectors` neighbouring packed vectors, numbered as they lie in a group
 /// of k.
 ///   depth   one accumulator a vector: every dword lane is a column, holds 16 * sum of nibbles
 ///   column  two a vector, of whole bytes (16 * high + low nibble) and of low nibbles
 class CodeSums {
  public:
-  CodeSums(Builder& b, const Layout& layout, int64_t vectors);
+  CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors);
 
   [[nodiscard]] static bool possible(const Layout& layout, const Isa& isa);
 
+  [[nodiscard]] size_t accumulators() const;
   /// Accumulators to carry through the loop, all zero.
   [[nodiscard]] std::vector<Value> start() const;
   /// Adds packed vector `vector` to its accumulators in `carried`.
@@ -32,8 +39,8 @@ class CodeSums {
 
   Builder& b_;
   const Layout& layout_;
+  SumWeights weights_;
   size_t vectors_;
-  Value ones_, low_mask_;
 };
 
 }  // namespace tw

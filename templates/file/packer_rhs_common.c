@@ -18,9 +18,19 @@ static uint8_t no_codes(const tw_pack_args *args) {
   return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
 }
 
-// Copies `values` codes; the other half of the last byte becomes code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *from, size_t values) {
-  memcpy(to, from, (values + 1) / 2);
+// Copies codes first .. first + values of a source row; the other half of the last byte becomes
+// code 0.
+static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
+                       size_t values) {
+  const uint8_t *const from = row + first / 2;
+  if (first % 2 == 0) {
+    memcpy(to, from, (values + 1) / 2);
+  } else {
+    for (size_t i = 0; i < values; i += 2) {
+      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
+      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+    }
+  }
   if (values % 2 != 0) {
     uint8_t *const last = to + values / 2;
     *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));

@@ -25,7 +25,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
   memset(in, no_codes(args), sizeof in);
   for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
     const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from + row / 2, columns);
+    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
   }
   for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
   inner->lhs = in;
@@ -46,7 +46,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
 // k .. block_end of the panels from column `row` on.
 static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
                        size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS) {
+  if (columns == RUN_COLUMNS && row % 2 == 0) {
     uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
     uint8_t *const packed = panel + DATA_OFFSET + k / 2 * PANEL;
     inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / 2;

@@ -20,7 +20,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uin
   const size_t values = smaller(args->k - k, STEP_K);
   memset(in, no_codes(args), sizeof in);
   for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride + k / 2, values);
+    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
   }
   memset(out.sums, 0, sizeof out.sums);
   inner->lhs = in;

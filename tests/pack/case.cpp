@@ -32,10 +32,10 @@ float random_float(std::mt19937& random) {
 }
 
 /// Rows of floats, some of them all positive, all negative or all zero.
-Codes make_floats(const PackCase& c, std::mt19937& random, Source& source) {
+OperandCodes make_floats(const PackCase& c, std::mt19937& random, Source& source) {
   source.stride = c.k * sizeof(float) + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + c.k * sizeof(float));
-  Codes codes{c.rows, c.k, {}, {}, {}, {}};
+  OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   std::vector<float> row(c.k);
   for (size_t r = 0; r < c.rows; ++r) {
     const auto kind = random() % 8;
@@ -56,13 +56,13 @@ Codes make_floats(const PackCase& c, std::mt19937& random, Source& source) {
 }
 
 /// Nibbles; what fills up a row's last byte is anything.
-Codes make_nibbles(const PackCase& c, bool kxn, std::mt19937& random, Source& source) {
+OperandCodes make_nibbles(const PackCase& c, bool kxn, std::mt19937& random, Source& source) {
   const size_t outer = kxn ? c.k : c.rows;
   const size_t row_bytes = ((kxn ? c.rows : c.k) + 1) / 2;
   source.stride = row_bytes + c.extra_stride;
   source.bytes.resize((outer - 1) * source.stride + row_bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
-  Codes codes{c.rows, c.k, {}, {}, {}, {}};
+  OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t k = 0; k < c.k; ++k) {
       const size_t i = kxn ? k : r;
@@ -136,8 +136,8 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
   const LayoutText layout = read_layout(packer.layout->text);
   Source source;
-  const Codes codes = is_lhs(packer) ? make_floats(c, random, source)
-                                     : make_nibbles(c, is_kxn(packer), random, source);
+  const OperandCodes codes = is_lhs(packer) ? make_floats(c, random, source)
+                                            : make_nibbles(c, is_kxn(packer), random, source);
   const std::vector<uint8_t> wanted = pack(layout, codes);
   const size_t panels = (c.rows + layout.panel - 1) / layout.panel;
 

@@ -78,7 +78,7 @@ inline LayoutText read_layout(const std::string& text) {
 }
 
 /// An operand as a matrix of codes, row by row (columns of the output for a rhs).
-struct Codes {
+struct OperandCodes {
   size_t rows = 0, k = 0;
   std::vector<int8_t> codes;  ///< [rows][k]
   std::vector<int32_t> zero_points;
@@ -114,7 +114,7 @@ inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t
 }
 
 /// What a field keeps of a row, as 32 bits.
-inline uint32_t field_value(const FieldText& field, const Codes& from, size_t row) {
+inline uint32_t field_value(const FieldText& field, const OperandCodes& from, size_t row) {
   auto bits = [](float value) {
     uint32_t out;
     std::memcpy(&out, &value, sizeof out);
@@ -130,7 +130,7 @@ inline uint32_t field_value(const FieldText& field, const Codes& from, size_t ro
 }
 
 /// All panels, one after the other. What does not exist is code 0, value 0.
-inline std::vector<uint8_t> pack(const LayoutText& layout, const Codes& from) {
+inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& from) {
   const size_t padded = (from.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
   std::vector<uint8_t> out;
   for (size_t first = 0; first < from.rows; first += layout.panel) {

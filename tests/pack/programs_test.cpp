@@ -1,0 +1,223 @@
+// The inner loops of packers, run by the interpreter, against the slow reference packer, which
+// knows nothing but the Layout. For layouts that no committed spec asks for, too.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "interpreter/pack_codes.h"
+#include "ir/interpreter.h"
+#include "lower/pack.h"
+#include "model/variant.h"
+#include "reference/pack_reference.h"
+#include "spec/isa_reader.h"
+
+namespace tw::test {
+namespace {
+
+uint64_t& field(Arguments& arguments, ArgField which) {
+  return arguments.field[static_cast<size_t>(which)];
+}
+
+const Isa& isa(const std::string& name) {
+  static IsaLibrary library(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  return library.get(name);
+}
+
+struct Shape {
+  const char* isa;
+  Technique technique;
+  int rhs_panel, kr;
+};
+const std::vector<Shape> shapes = {
+    {"avx512_vnni", Technique::dot, 16, 4}, {"avx512_vnni", Technique::dot, 32, 4},
+    {"avx512_vnni", Technique::dot, 48, 4}, {"avx512_vnni", Technique::dot, 64, 4},
+    {"avx512_vnni", Technique::dot, 80, 4}, {"neon_i8mm", Technique::mmla, 4, 8},
+    {"neon_i8mm", Technique::mmla, 8, 8},   {"neon_i8mm", Technique::mmla, 12, 8},
+    {"neon_i8mm", Technique::mmla, 16, 8},  {"neon_i8mm", Technique::dot, 8, 4},
+    {"neon_i8mm", Technique::dot, 24, 4}};
+
+Layout rhs_layout(const Shape& shape) {
+  return choose_layouts(*find_format("qai8dx"), *find_format("qsi4cx"), shape.technique,
+                        isa(shape.isa), {0, shape.rhs_panel, shape.kr})
+      .rhs;
+}
+
+/// Weights and the bytes of a source that holds them.
+struct Weights {
+  Codes codes;
+  size_t stride = 0;
+  std::vector<uint8_t> source;
+};
+
+Weights random_weights(size_t n, size_t k, bool kxn, bool is_unsigned, uint32_t seed) {
+  std::mt19937 random(seed);
+  Weights out;
+  out.codes.m = 0;
+  out.codes.n = n;
+  out.codes.k = k;
+  out.codes.rhs_scales.resize(n);
+  out.codes.bias.resize(n);
+  out.stride = (kxn ? n : k) / 2 + 3;
+  out.source.resize((kxn ? k : n) * out.stride - 3);
+  for (uint8_t& byte : out.source) byte = static_cast<uint8_t>(random());
+  for (size_t column = 0; column < n; ++column) {
+    for (size_t i = 0; i < k; ++i) {
+      const size_t row = kxn ? i : column;
+      const size_t at = kxn ? column : i;
+      const int nibble = out.source[row * out.stride + at / 2] >> (at % 2 * 4) & 15;
+      const int code = is_unsigned ? nibble - 8 : (nibble ^ 8) - 8;
+      out.codes.rhs.push_back(static_cast<int8_t>(code));
+    }
+  }
+  return out;
+}
+
+/// Both nibbles' bits that differ between source and layout, for tw_args::flags.
+uint64_t flip(const Layout& layout, bool is_unsigned) {
+  const uint64_t wanted =
+      (layout.order.low_unsigned ? 0x08U : 0U) | (layout.order.high_unsigned ? 0x80U : 0U);
+  return (wanted ^ (is_unsigned ? 0x88U : 0U)) * 0x01010101U;
+}
+
+struct Run {
+  const Shape& shape;
+  bool kxn, is_unsigned, stream;
+  size_t steps;
+};
+
+std::string describe(const Run& run) {
+  return std::string(run.shape.isa) + (run.kxn ? " kxn" : " nxk") + " panel " +
+         std::to_string(run.shape.rhs_panel) + " kr " + std::to_string(run.shape.kr) + " steps " +
+         std::to_string(run.steps) + (run.is_unsigned ? " unsigned" : " signed") +
+         (run.stream ? " stream" : "");
+}
+
+void check_rhs(const Run& run) {
+  SCOPED_TRACE(describe(run));
+  const Layout layout = rhs_layout(run.shape);
+  const Isa& on = isa(run.shape.isa);
+  const auto step = run.kxn ? kxn_step(layout, on) : nxk_step(layout, on);
+  if (!step) {
+    EXPECT_TRUE(run.kxn && run.shape.kr == 4 && std::strcmp(run.shape.isa, "neon_i8mm") == 0);
+    return;
+  }
+  const auto bytes = static_cast<size_t>(step->source_bytes);
+  const size_t k = run.steps * (run.kxn ? static_cast<size_t>(step->rows) : 2 * bytes);
+  const size_t n = run.kxn ? 2 * bytes * static_cast<size_t>(step->calls)
+                           : static_cast<size_t>(run.shape.rhs_panel);
+  const Weights weights = random_weights(n, k, run.kxn, run.is_unsigned, 7);
+  const std::vector<uint8_t> wanted = pack(layout, weights.codes, {});
+
+  Memory memory;
+  Arguments arguments;
+  field(arguments, ArgField::lhs) = memory.add("source", weights.source, false);
+  field(arguments, ArgField::lhs_stride) = weights.stride;
+  field(arguments, ArgField::k) = run.steps;
+  const uint64_t packed = memory.add("packed", std::vector<uint8_t>(wanted.size(), 0), true);
+  field(arguments, ArgField::dst) = packed;
+  const auto sums = static_cast<size_t>(field_index(layout, FieldKind::sums));
+  field(arguments, ArgField::dst_stride) =
+      static_cast<uint64_t>(field_offset(layout, sums, static_cast<int64_t>(k)).fixed);
+  field(arguments, ArgField::rhs_stride) =
+      static_cast<uint64_t>(panel_bytes(layout, static_cast<int64_t>(k)).fixed);
+  field(arguments, ArgField::flags) = flip(layout, run.is_unsigned);
+  const PackOptions options{"pack", run.stream};
+  for (int64_t call = 0; call < step->calls; ++call) {
+    tw::run(
+        run.kxn ? lower_pack_kxn(layout, on, options, call) : lower_pack_nxk(layout, on, options),
+        arguments, memory);
+  }
+  // Scales and bias are not the inner loop's; here they are zeros.
+  EXPECT_EQ(memory.bytes(packed), wanted);
+}
+
+TEST(PackPrograms, RhsAgreesWithTheLayout) {
+  for (const Shape& shape : shapes) {
+    for (const bool kxn : {false, true}) {
+      for (const bool is_unsigned : {false, true}) {
+        for (const size_t steps : {size_t{4}, size_t{8}}) {
+          check_rhs({shape, kxn, is_unsigned, false, steps});
+        }
+        if (can_stream(isa(shape.isa))) check_rhs({shape, kxn, is_unsigned, true, 4});
+      }
+    }
+  }
+}
+
+TEST(PackPrograms, ReferencesAgree) {
+  for (const Shape& shape : shapes) {
+    const Layout layout = rhs_layout(shape);
+    const Weights weights = random_weights(100, 70, false, true, 3);
+    OperandCodes codes{weights.codes.n,          weights.codes.k,   weights.codes.rhs, {},
+                       weights.codes.rhs_scales, weights.codes.bias};
+    EXPECT_EQ(pack(read_layout(canonical(layout)), codes), pack(layout, weights.codes, {}))
+        << canonical(layout);
+  }
+}
+
+std::vector<uint8_t> bytes_of(const void* from, size_t count) {
+  std::vector<uint8_t> out(count);
+  std::memcpy(out.data(), from, count);
+  return out;
+}
+
+/// Lanes of 32 bits at `address` + `offset`.
+template <typename T>
+std::vector<T> lanes(const Memory& memory, uint64_t address, size_t offset, size_t count) {
+  std::vector<T> out(count);
+  memory.read(address + offset, out.data(), count * sizeof(T));
+  return out;
+}
+
+void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
+  SCOPED_TRACE(on.name + " steps " + std::to_string(steps));
+  std::mt19937 random(seed);
+  std::vector<float> row(steps * static_cast<size_t>(lhs_step(on)));
+  for (float& x : row) x = std::uniform_real_distribution<float>(-2, 5)(random);
+  const QuantizedRow wanted = quantize_row_qai8dx(row.data(), row.size());
+  const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
+
+  Memory memory;
+  Arguments arguments;
+  field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
+  field(arguments, ArgField::n) = steps;
+  const uint64_t range = memory.add_unwritten("range", 2 * vector_bytes);
+  field(arguments, ArgField::dst) = range;
+  run(lower_row_range(on, "range"), arguments, memory);
+  const auto low = lanes<float>(memory, range, 0, vector_bytes / 4);
+  const auto high = lanes<float>(memory, range, vector_bytes, vector_bytes / 4);
+  const float lowest = std::min(0.0F, *std::min_element(row.begin(), row.end()));
+  const float highest = std::max(0.0F, *std::max_element(row.begin(), row.end()));
+  EXPECT_EQ(*std::min_element(low.begin(), low.end()), lowest);
+  EXPECT_EQ(*std::max_element(high.begin(), high.end()), highest);
+
+  const auto zero_point = static_cast<float>(wanted.zero_point);
+  const float floats[] = {255.0F / (highest - lowest), -128.0F - zero_point, 127.0F - zero_point};
+  std::vector<uint8_t> parameters = bytes_of(floats, sizeof floats);
+  const auto integer = bytes_of(&wanted.zero_point, 4);
+  parameters.insert(parameters.end(), integer.begin(), integer.end());
+  field(arguments, ArgField::lookup) = memory.add("parameters", parameters, false);
+  const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
+  field(arguments, ArgField::dst) = codes;
+  field(arguments, ArgField::dst_stride) = row.size();
+  run(lower_quantize_row(on, "quantize"), arguments, memory);
+  EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
+            bytes_of(wanted.codes.data(), row.size()));
+  int32_t sum = 0;
+  for (const int32_t lane : lanes<int32_t>(memory, codes, row.size(), vector_bytes / 4))
+    sum += lane;
+  int32_t wanted_sum = 0;
+  for (const int8_t code : wanted.codes) wanted_sum += code;
+  EXPECT_EQ(sum, wanted_sum);
+}
+
+TEST(PackPrograms, LhsAgreesWithTheFormulas) {
+  for (const char* name : {"avx512_vnni", "neon_i8mm"}) {
+    ASSERT_NE(lhs_step(isa(name)), 0);
+    for (uint32_t steps = 1; steps < 5; ++steps) check_lhs(isa(name), steps, steps);
+  }
+}
+
+}  // namespace
+}  // namespace tw::test
