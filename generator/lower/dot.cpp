@@ -81,8 +81,11 @@ class DepthDot : public Multiplier {
       low.push_back(t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand));
       high.push_back(high_nibbles(t, raw, j));
     }
+    // All rows' low nibbles before the high ones: an accumulator's next turn is far off.
     for (int64_t r = 0; r < rows_; ++r) {
       multiply(t, load_activation(t, lhs, r, k, 32), low, r, 2 * g, acc);
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
       multiply(t, load_activation(t, lhs, r, k + 4, 32), high, r, 2 * g + 1, acc);
     }
   }

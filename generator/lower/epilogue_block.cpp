@@ -74,8 +74,8 @@ void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
   }
   const int shift = std::countr_zero(static_cast<unsigned>(t.v.lhs.block));
   const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
-  state = k_loop(t, {blocks, t.v.lhs.block, true}, state,
-                 [&](const auto& lhs, const auto& rhs, const std::vector<Value>& totals) {
+  state = k_loop(t, {blocks, t.v.lhs.block, 1, true}, state,
+                 [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
                    return add_block(t, multiplier, lhs, rhs, totals);
                  });
   const Value clamp = t.b.arg(ArgField::clamp);

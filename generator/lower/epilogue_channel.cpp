@@ -43,11 +43,9 @@ std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, sums)};
   auto run = [&](Value count, int64_t k, bool hot) {
-    state = k_loop(t, {count, k, hot}, state,
-                   [&](const auto& lhs, const auto& rhs, std::vector<Value> acc) {
-                     for (int64_t g = 0; g < k / multiplier.group(); ++g) {
-                       multiplier.step(t, lhs, rhs, g, acc);
-                     }
+    state = k_loop(t, {count, k, k / multiplier.group(), hot}, state,
+                   [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
+                     multiplier.step(t, lhs, rhs, g, acc);
                      return acc;
                    });
   };

@@ -5,17 +5,42 @@ namespace {
 
 constexpr int64_t cache_line = 64;
 
-/// One prefetch for every line that this iteration reads; the caller of the kernel chose how far.
-void prefetch_lines(const Tile1& t, const std::vector<Value>& rhs, Value distance, int64_t k) {
-  const Length bytes = step_bytes(*t.rhs.layout, k);
-  if (!bytes.is_fixed()) return;  // the hardware follows such streams; no count of lines to write
-  for (const Value cursor : rhs) {
-    const Value ahead = t.b.op(OpCode::iadd, {cursor, distance}, {}, "ahead", Role::address);
-    for (int64_t line = 0; line * cache_line < bytes.fixed; ++line) {
-      t.b.op(OpCode::prefetch, {ahead}, {.offset = line * cache_line});
+/// Prefetches of one iteration: one for every line that it reads, dealt out over its groups. The
+/// kernel's caller chose how far ahead.
+class LinePrefetcher {
+ public:
+  LinePrefetcher(const Tile1& t, const KLoop& loop)
+      : t_(t), groups_(loop.groups), bytes_(step_bytes(*t.rhs.layout, loop.k)) {
+    // The hardware follows streams of unknown length; there is no count of lines to write.
+    active_ = loop.hot && t.v.knobs.prefetch && bytes_.is_fixed();
+    if (active_) distance_ = t.b.arg(ArgField::rhs_prefetch);
+  }
+
+  void begin(const std::vector<Value>& rhs) {
+    ahead_.clear();
+    if (!active_) return;
+    for (const Value cursor : rhs) {
+      ahead_.push_back(t_.b.op(OpCode::iadd, {cursor, distance_}, {}, "ahead", Role::address));
     }
   }
-}
+
+  void group(int64_t g) {
+    const int64_t lines = (bytes_.fixed + cache_line - 1) / cache_line;
+    for (const Value ahead : ahead_) {
+      for (int64_t line = lines * g / groups_; line < lines * (g + 1) / groups_; ++line) {
+        t_.b.op(OpCode::prefetch, {ahead}, {.offset = line * cache_line});
+      }
+    }
+  }
+
+ private:
+  const Tile1& t_;
+  int64_t groups_;
+  Length bytes_;
+  bool active_ = false;
+  Value distance_ = no_value;
+  std::vector<Value> ahead_;
+};
 
 }  // namespace
 
@@ -31,12 +56,15 @@ KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBod
     const auto third = second + static_cast<std::ptrdiff_t>(rhs);
     return KState{{first, second}, {second, third}, {third, all.end()}};
   };
-  const bool prefetches = loop.hot && t.v.knobs.prefetch;
-  const Value distance = prefetches ? t.b.arg(ArgField::rhs_prefetch) : no_value;
+  LinePrefetcher prefetcher(t, loop);
   auto write = [&](const std::vector<Value>& params) {
     const KState at = split(params);
-    if (prefetches) prefetch_lines(t, at.rhs, distance, loop.k);
-    const std::vector<Value> carried = body(at.lhs, at.rhs, at.carried);
+    std::vector<Value> carried = at.carried;
+    prefetcher.begin(at.rhs);
+    for (int64_t g = 0; g < loop.groups; ++g) {
+      prefetcher.group(g);
+      carried = body(at.lhs, at.rhs, std::move(carried), g);
+    }
     std::vector<Value> yields;
     for (const Value v : at.lhs) yields.push_back(t.b.add(v, step_bytes(*t.lhs.layout, loop.k)));
     for (const Value v : at.rhs) yields.push_back(t.b.add(v, step_bytes(*t.rhs.layout, loop.k)));

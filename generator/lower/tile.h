@@ -90,14 +90,15 @@ void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
 
 // k_loop.cpp
-/// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried)` returns their
-/// next values; the cursors advance over k values of every panel.
+/// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns
+/// their next values; the cursors advance over k values of every panel.
 using KBody =
     std::function<std::vector<Value>(const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                                     const std::vector<Value>& carried)>;
+                                     std::vector<Value> carried, int64_t group)>;
 struct KLoop {
   Value count = no_value;
-  int64_t k = 0;  ///< values of k that an iteration handles
+  int64_t k = 0;       ///< values of k that an iteration handles
+  int64_t groups = 1;  ///< calls of the body in an iteration
   bool hot = true;
 };
 struct KState {
