@@ -157,13 +157,10 @@ Expression CExpressions::operation(const Op& op) const {
                           arg(2, Binding::sum)),
               Binding::other};
     }
-    case OpCode::low_bits: {
-      const std::string count = arg(1, Binding::sum);
-      return {
-          fmt::format("{0} >= 64 ? (uint64_t){1} : (uint64_t){1} & (((uint64_t)1 << ({0})) - 1)",
-                      count, arg(0, Binding::prefix)),
-          Binding::other};
-    }
+    case OpCode::low_bits:
+      return {fmt::format("{0} >= 64 ? (uint64_t){1} : (uint64_t){1} & (((uint64_t)1 << {2}) - 1)",
+                          arg(1, Binding::sum), arg(0, Binding::prefix), arg(1, Binding::prefix)),
+              Binding::other};
     case OpCode::frame_load:
       return {fmt::format("slot_{}", op.imm)};
     default:

@@ -201,9 +201,10 @@ class Printer {
 
   std::string operand_text(const Row& row, const Operand& operand, Value v) {
     if (operand.kind == Kind::scalar) return loose(expressions_.value(v));
-    if (operand.is_result) return name_of(variable_of(v));
     const int index = variable_of(v);
-    return cast(expressions_.value(v).text, variable(index).type_class, c_class(row, operand));
+    if (operand.is_result) return name_of(index);
+    return loose(
+        {cast(expressions_.value(v).text, variable(index).type_class, c_class(row, operand))});
   }
 
   // Control flow.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -17,6 +19,9 @@ constexpr char kClose = '\2';
 constexpr char kPrimary = '\3';
 constexpr char kOther = '\4';
 constexpr size_t kLine = 100;
+/// Operators that bind less than a product.
+constexpr const char* kLooser[] = {" + ", " - ",  " ? ",  " < ", " > ",
+                                   " & ", " << ", " >> ", " == "};
 
 const std::set<std::string>& reserved_words() {
   static const std::set<std::string> words = {
@@ -57,17 +62,17 @@ std::string c_scalar_type(CScalar type) {
 }
 
 std::string compound_assignment(const std::string& name, const std::string& expression) {
-  const std::string start = name + " ";
-  const bool same = expression.compare(0, start.size(), start) == 0 &&
-                    expression.size() > start.size() + 2 &&
-                    (expression[start.size()] == '+' || expression[start.size()] == '-') &&
-                    expression[start.size() + 1] == ' ';
-  // The rest must be one operand: a - b - c is not a -= b - c.
-  const std::string rest = same ? expression.substr(start.size() + 2) : "";
-  if (!same || rest.find_first_of("+-?<>&") != std::string::npos) {
-    return name + " = " + expression;
+  for (const char* sign : {"+", "-"}) {
+    const std::string start = name + " " + sign + " ";
+    if (expression.compare(0, start.size(), start) != 0) continue;
+    const std::string rest = expression.substr(start.size());
+    // The rest must be one operand or a product: a - b - c is not a -= b - c.
+    const bool one = std::none_of(std::begin(kLooser), std::end(kLooser), [&](const char* op) {
+      return rest.find(op) != std::string::npos;
+    });
+    if (one) return fmt::format("{} {}= {}", name, sign, rest);
   }
-  return fmt::format("{} {}= {}", name, expression[start.size()], rest);
+  return name + " = " + expression;
 }
 
 std::string wrap_c_line(const std::string& content, int depth) {

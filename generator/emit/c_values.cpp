@@ -314,12 +314,14 @@ Votes count_votes(const Program& program, const CValues& values) {
     if (is_plain_c(op.code)) return;
     if (!op.results.empty() && values.form[at(op.results[0])] == CForm::unused) return;
     const Row& row = c_row(program, op);
+    const bool computes = info(op.code).args.find('v') != std::string_view::npos;
     size_t argument = 0;
     for (const Operand& operand : row.operands) {
       const Value v = operand.is_result ? op.results[0] : op.args[argument++];
       if (operand.kind == Kind::scalar) continue;
-      // What makes it decides when uses do not agree.
-      votes[at(v)][c_class(row, operand)] += 2 * weights[&region] + (operand.is_result ? 1 : 0);
+      // When votes are equal, what computes a value decides; what loads it follows its use.
+      const int64_t bonus = !operand.is_result ? 0 : computes ? 1 : -1;
+      votes[at(v)][c_class(row, operand)] += 2 * weights[&region] + bonus;
     }
   };
   visitor.visit(program.body);
