@@ -95,7 +95,8 @@ class AssemblyPrinter {
   void raw_lines(const std::vector<std::string>& lines) {
     for (const std::string& it : lines) {
       const std::string done = format_row_text(it, symbol_);
-      text_ += done.ends_with(':') ? done + '\n' : "  " + done + '\n';
+      const bool at_margin = done.ends_with(':') || done.starts_with('#');
+      text_ += (at_margin ? "" : "  ") + done + '\n';
     }
   }
 
