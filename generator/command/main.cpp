@@ -58,10 +58,9 @@ struct CommandLine {
   void add_generate() {
     CLI::App* command =
         add("generate", "Write kernels, packers and their registry from specs.",
-            "  tilewright generate                                    all shipped specs\n"
-            "  tilewright generate --check                            is generated/ up to date?\n"
-            "  tilewright generate --spec mine.yaml --out my_kernels  a folder that needs nothing "
-            "else");
+            "  tilewright generate                                     all shipped specs\n"
+            "  tilewright generate --check                             is generated/ up to date?\n"
+            "  tilewright generate --spec mine.yaml --out my_kernels   a folder that stands alone");
     add_specs(command, generate.specs);
     command
         ->add_option("--out", generate.out,
@@ -90,8 +89,7 @@ struct CommandLine {
   void add_explain() {
     CLI::App* command =
         add("explain", "Show a kernel's registers, instructions and predicted cycles.",
-            "  tilewright explain "
-            "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm\n"
+            "  tilewright explain 8x32_avx512_vnni\n"
             "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm");
     add_specs(command, explain.specs);
     command->add_option("KERNEL", explain.kernel, "Name, or a part that only one kernel has")

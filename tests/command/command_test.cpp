@@ -1,0 +1,231 @@
+// The built command, as a user runs it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+#include "spec/folder.h"
+#include "support/run_command.h"
+
+namespace tw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSpec = R"(family: matmul_clamp_f32_qai8dxp_qsi4cxp
+lhs: {format: qai8dx, from: [f32]}
+rhs: {format: qsi4cx, from: [nxk, kxn]}
+dst: f32
+kernels:
+  - isa: avx512_vnni
+    technique: dot
+    tile: {m: 5, n: 48}
+  - isa: neon_i8mm
+    technique: mmla
+    tile: {m: 6, n: 8}
+)";
+
+/// Runs in `folder`; "tilewright" at the beginning is the built command.
+Ran run(const Folder& folder, const std::string& arguments) {
+  return run_command("cd '" + folder.path().string() + "' && '" TILEWRIGHT_COMMAND "' " +
+                     arguments);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+size_t files_in(const fs::path& root) {
+  size_t count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    count += entry.is_directory() ? 0 : 1;
+  }
+  return count;
+}
+
+TEST(Command, OwnSpecGivesAFolderThatStandsAlone) {
+  const Folder folder;
+  folder.write("mine.yaml", kSpec);
+  const Ran ran = run(folder, "generate --spec mine.yaml --out out");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_TRUE(std::regex_match(
+      ran.output, std::regex("out: 4 kernels, 6 packers; 1[0-9] files written, 0 unchanged; "
+                             "[0-9.]+ s\n")))
+      << ran.output;
+  for (const char* file : {"registry.c", "tilewright/generated.h", "tilewright/kernel.h",
+                           "tilewright/registry.h", "KERNELS.md", "README.md"}) {
+    EXPECT_TRUE(fs::exists(folder.path() / "out" / file)) << file;
+  }
+  // Nothing outside of it is needed, and no path of this machine stands in it.
+  EXPECT_EQ(run_command("cd '" + folder.path().string() + "/out' && cc -c -o /dev/null registry.c")
+                .output,
+            "");
+  EXPECT_EQ(
+      run_command("grep -rl '" + folder.path().string() + "' '" + folder.path().string() + "/out'")
+          .output,
+      "");
+  const Ran again = run(folder, "generate --spec mine.yaml --out out");
+  EXPECT_NE(again.output.find(" 0 files written"), std::string::npos) << again.output;
+}
+
+TEST(Command, CheckComparesAndWritesNothing) {
+  const Folder folder;
+  folder.write("mine.yaml", kSpec);
+  Ran ran = run(folder, "generate --spec mine.yaml --out out --check");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("out/registry.c: missing\n"), std::string::npos) << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "out"));
+
+  ASSERT_EQ(run(folder, "generate --spec mine.yaml --out out").status, 0);
+  ran = run(folder, "generate --spec mine.yaml --out out --check");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+
+  std::ofstream(folder.path() / "out/registry.c", std::ios::app) << "\n";
+  fs::copy(folder.path() / "out/KERNELS.md", folder.path() / "out/OLD.md");
+  fs::remove(folder.path() / "out/README.md");
+  ran = run(folder, "generate --spec mine.yaml --out out --check");
+  EXPECT_EQ(ran.status, 1);
+  for (const char* line :
+       {"out/registry.c: differs\n", "out/OLD.md: stale\n", "out/README.md: missing\n"}) {
+    EXPECT_NE(ran.output.find(line), std::string::npos) << ran.output;
+  }
+  EXPECT_FALSE(fs::exists(folder.path() / "out/README.md"));
+}
+
+TEST(Command, NothingIsWrittenWhenOneSpecIsWrong) {
+  const Folder folder;
+  folder.write("mine.yaml", kSpec);
+  folder.write("wrong.yaml", replaced(kSpec, "m: 5", "m: 16"));
+  folder.write("typo.yaml", replaced(kSpec, "technique", "tecnique"));
+  Ran ran = run(folder, "generate --spec mine.yaml --spec wrong.yaml --out out");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_TRUE(std::regex_match(
+      ran.output,
+      std::regex(
+          "wrong\\.yaml:8:[0-9]+: tile 16x48 needs [0-9]+ vector registers on avx512_vnni "
+          "\\(48 accumulators( \\+ [0-9]+ [a-z]+)*\\), 32 exist; [0-9]+x48 and 16x16 fit\n")))
+      << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "out"));
+  ran = run(folder, "generate --spec mine.yaml --spec typo.yaml --out out");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("typo.yaml:7:5: "), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("technique"), std::string::npos) << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "out"));
+}
+
+TEST(Command, TheSameKernelInTwoSpecsIsAMistake) {
+  const Folder folder;
+  folder.write("a.yaml", kSpec);
+  folder.write("b.yaml", kSpec);
+  const Ran ran = run(folder, "generate --spec a.yaml --spec b.yaml --out out");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_TRUE(std::regex_match(
+      ran.output,
+      std::regex("b\\.yaml:6:5: kernel tw_[a-z0-9_]+ stands at a\\.yaml:6:5 already\n")))
+      << ran.output;
+}
+
+TEST(Command, AFolderThatCannotBeWritten) {
+  const Folder folder;
+  folder.write("mine.yaml", kSpec);
+  folder.write("taken", "a file\n");
+  const Ran ran = run(folder, "generate --spec mine.yaml --out taken");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("taken"), std::string::npos) << ran.output;
+  EXPECT_EQ(files_in(folder.path()), 2U);
+}
+
+TEST(Command, UsageErrors) {
+  const Folder folder;
+  for (const char* arguments : {"", "generat", "generate --spce a", "generate --spec mine.yaml",
+                                "explain", "list surplus"}) {
+    const Ran ran = run(folder, arguments);
+    EXPECT_EQ(ran.status, 2) << arguments << "\n" << ran.output;
+    EXPECT_NE(ran.output.find("--help"), std::string::npos) << arguments << "\n" << ran.output;
+  }
+  const Ran ran = run(folder, "list --spec none.yaml");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("none.yaml"), std::string::npos) << ran.output;
+}
+
+TEST(Command, ExplainFindsKernelsByPartsOfNames) {
+  const Folder folder;
+  folder.write("mine.yaml", kSpec);
+  Ran ran = run(folder, "explain --spec mine.yaml 6x8_neon");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  for (const char* part : {"mine.yaml:9:5", "smmla", "multiply-accumulates per cycle", "v0 "}) {
+    EXPECT_NE(ran.output.find(part), std::string::npos) << part << "\n" << ran.output;
+  }
+  ran = run(folder, "explain --spec mine.yaml --core cortex-a510 6x8_neon");
+  EXPECT_NE(ran.output.find("cortex-a510"), std::string::npos) << ran.output;
+
+  ran = run(folder, "explain --spec mine.yaml tw_matmul_clamp_f32_5x48_avx");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("nearest names are:\n  tw_.*5x48_avx512")))
+      << ran.output;
+  ran = run(folder, "explain --spec mine.yaml matmul");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("2 kernels have 'matmul' in their names"), std::string::npos)
+      << ran.output;
+  ran = run(folder, "explain --spec mine.yaml --core abacus 6x8_neon");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("abacus"), std::string::npos) << ran.output;
+}
+
+TEST(Command, DeviceSaysWhatRunsHere) {
+  const Folder folder;
+  const Ran ran = run(folder, "device");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("scalar +runs\n"))) << ran.output;
+  // No CPU is both.
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("(avx512_vnni|neon_i8mm) +no: needs ")))
+      << ran.output;
+}
+
+/// The lines under "Examples:" of a help text.
+std::vector<std::string> examples(const std::string& help) {
+  std::vector<std::string> found;
+  std::istringstream lines(help.substr(help.find("Examples:")));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("  tilewright ", 0) != 0) continue;
+    found.push_back(line.substr(13, line.find("   ", 13) - 13));  // without the remark behind it
+  }
+  return found;
+}
+
+TEST(Command, ExamplesOfTheHelpRun) {
+  const Folder folder;
+  folder.write("mine.yaml", replaced(kSpec, "{m: 6, n: 8}", "{m: 8, n: 8}"));
+  size_t count = 0;
+  for (const char* command : {"", "generate", "list", "explain", "device"}) {
+    const Ran help = run(folder, std::string(command) + " --help");
+    EXPECT_EQ(help.status, 0);
+    for (const std::string& example : examples(help.output)) {
+      // A test does not write to the source tree.
+      const Ran ran = run(folder, example == "generate" ? "generate --out shipped" : example);
+      EXPECT_EQ(ran.status, 0) << example << "\n" << ran.output;
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 10U);
+}
+
+TEST(Command, GeneratesEverythingWithinASecond) {
+  const Folder folder;
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = run(folder, "generate --out out");
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(ran.status, 0) << ran.output;
+#ifdef NDEBUG
+  EXPECT_LT(seconds.count(), 1.0);
+#else
+  EXPECT_LT(seconds.count(), 20.0);  // checked and unoptimized
+#endif
+}
+
+}  // namespace
+}  // namespace tw
