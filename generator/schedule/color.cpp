@@ -35,7 +35,7 @@ class Colorer {
     std::deque<size_t> order = first_order();
     Coloring best;
     // What found no register comes earlier next time.
-    const size_t attempts = std::min<size_t>(8 * units_.size() + 1, 200);
+    const size_t attempts = std::min<size_t>(units_.size() + 1, 100);
     for (size_t attempt = 0; attempt < attempts; ++attempt) {
       const int failed = try_order(order);
       if (failed < 0) {

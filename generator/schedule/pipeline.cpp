@@ -127,9 +127,10 @@ Spot place(const Spot& spot, Rotated rotated) {
 
 class Pipeliner {
  public:
-  Pipeliner(Program& program, const CoreModel& core, size_t index)
-      : program_(program), core_(core), index_(index) {
-    allowed_ = std::max(vector_pressure(program).most, vector_pressure(program).available);
+  Pipeliner(Program& program, const CoreModel& core, size_t index, int spare)
+      : program_(program), core_(core), index_(index), spare_(spare) {
+    const Pressure now = vector_pressure(program);
+    allowed_ = std::max(now.most, now.available - spare);
     cycles_ = cycles_per_iteration(program, loop(program), core);
   }
 
@@ -137,8 +138,11 @@ class Pipeliner {
     consider(clone(program_));
     if (!writes_memory(program_, loop(program_))) {
       const int loads = count_loads(program_, loop(program_));
-      for (int n = 1; n <= loads; ++n) {
-        for (bool decodes : {false, true}) consider_rotated(n, decodes);
+      // More loads take more registers: what does not fit ends the search.
+      bool fits = true;
+      for (int n = 1; n <= loads && fits; ++n) {
+        const bool without = consider_rotated(n, false);
+        fits = consider_rotated(n, true) || without;
       }
     }
     if (best_) program_ = std::move(*best_);
@@ -147,29 +151,34 @@ class Pipeliner {
  private:
   Loop& loop(Program& program) const { return hot_loops(program)[index_].loop(); }
 
-  void consider_rotated(int loads, bool decodes) {
+  /// False if it does not fit the registers.
+  bool consider_rotated(int loads, bool decodes) {
     const std::vector<char> early = early_part(program_, loop(program_), loads, decodes);
     Program trial = clone(program_);
     const Spot spot = hot_loops(trial)[index_];
     std::optional<Rotated> rotated = rotate(trial, spot.loop(), early);
-    if (!rotated) return;
+    if (!rotated) return false;
     place(spot, std::move(*rotated));
-    consider(std::move(trial));
+    return consider(std::move(trial));
   }
 
   /// Schedules the loop in `trial` and keeps it if it is the fastest so far and fits.
-  void consider(Program trial) {
+  bool consider(Program trial) {
     Loop& it = loop(trial);
-    list_schedule(trial, it, core_, free_registers(trial, it));
+    list_schedule(trial, it, core_, free_registers(trial, it) - spare_);
     const double cycles = cycles_per_iteration(trial, it, core_);
-    if (cycles >= cycles_ * worthwhile || vector_pressure(trial).most > allowed_) return;
-    cycles_ = cycles;
-    best_ = std::move(trial);
+    if (vector_pressure(trial).most > allowed_) return false;
+    if (cycles < cycles_ * worthwhile) {
+      cycles_ = cycles;
+      best_ = std::move(trial);
+    }
+    return true;
   }
 
   Program& program_;
   const CoreModel& core_;
   size_t index_;
+  int spare_;
   int allowed_ = 0;
   double cycles_ = 0;
   std::optional<Program> best_;
@@ -177,10 +186,10 @@ class Pipeliner {
 
 }  // namespace
 
-void pipeline(Program& program, const CoreModel& core) {
+void pipeline(Program& program, const CoreModel& core, int spare) {
   if (!core.in_order) return;
   for (size_t i = 0; i < hot_loops(program).size(); ++i) {
-    if (is_straight(hot_loops(program)[i].loop())) Pipeliner(program, core, i).run();
+    if (is_straight(hot_loops(program)[i].loop())) Pipeliner(program, core, i, spare).run();
   }
 }
 

@@ -11,7 +11,7 @@ namespace tw {
 /// iteration before. The first iteration's share of them then stands before the loop and the rest
 /// of the last iteration after it, both in loops that run once, or not at all when the loop's count
 /// is 0, so that nothing is read that was not read before.
-/// A selected Program needs no more vector registers than exist afterwards if it did not before.
-void pipeline(Program& program, const CoreModel& core);
+/// Uses all vector registers but `spare`, unless the Program needed more before.
+void pipeline(Program& program, const CoreModel& core, int spare = 0);
 
 }  // namespace tw

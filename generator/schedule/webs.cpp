@@ -33,7 +33,7 @@ struct Site {
   size_t index = 0;
 };
 
-/// Two values that want one register; a copy at `site` if they cannot.
+/// Two values that want one register; a copy of `b` at `site` if they cannot.
 struct Wish {
   Value a = no_value;
   Value b = no_value;
@@ -57,6 +57,10 @@ class Gatherer {
     collect(program_.body, 0);
     constrain_rest();
     apply_clobbers();
+    // What was copied for a wish serves this wish first; the others get copies of their own.
+    for (Wish& wish : wishes_) {
+      if (copied_[static_cast<size_t>(wish.b)]) wish.depth = most_depth;
+    }
     std::stable_sort(wishes_.begin(), wishes_.end(),
                      [](const Wish& a, const Wish& b) { return a.depth > b.depth; });
     for (const Wish& wish : wishes_) {
@@ -73,6 +77,7 @@ class Gatherer {
 
  private:
   static constexpr int hot_depth = 100;
+  static constexpr int most_depth = 1000;
 
   int find(Value v) {
     int w = webs_.of[static_cast<size_t>(v)];
@@ -144,12 +149,13 @@ class Gatherer {
 
   void collect(Loop& loop, int depth) {
     if (loop.counter != no_value) {
-      wishes_.push_back({loop.count, loop.counter, {Site::count, nullptr, &loop, 0}, depth});
+      wishes_.push_back({loop.counter, loop.count, {Site::count, nullptr, &loop, 0}, depth});
     }
     const int inside = loop.hot ? hot_depth : depth + 1;
     for (size_t i = 0; i < loop.params.size(); ++i) {
       // A result starts where its loop ends: these two always can.
-      wishes_.push_back({loop.params[i], loop.results[i], {Site::init, nullptr, &loop, i}, 1000});
+      wishes_.push_back(
+          {loop.params[i], loop.results[i], {Site::init, nullptr, &loop, i}, most_depth + 1});
       const bool copied = copied_[static_cast<size_t>(loop.yields[i])] != 0;
       wishes_.push_back({loop.params[i],
                          loop.yields[i],

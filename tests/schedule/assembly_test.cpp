@@ -1,0 +1,120 @@
+// Printed assembly: what compilers say to it, and what explain says about the shipped kernels.
+#include "emit/assembly_printer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "emit/explain.h"
+#include "pipeline/pipeline.h"
+#include "programs.h"
+#include "schedule/allocate.h"
+#include "schedule/select.h"
+#include "spec/core_reader.h"
+#include "spec/spec_reader.h"
+
+namespace tw::test {
+namespace {
+
+const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
+
+/// Assembly variants of the shipped spec for one ISA, whole way.
+void for_each_kernel(const std::string& isa,
+                     const std::function<void(const Variant&, const Program&)>& f) {
+  IsaLibrary isas(source_dir / "templates");
+  int found = 0;
+  for (const Variant& variant :
+       read_spec(source_dir / "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml", isas)) {
+    if (variant.isa->name != isa || !variant.print_assembly) continue;
+    const Compiled compiled =
+        compile(variant, read_core(source_dir / "templates", core_name(variant)));
+    f(variant, compiled.allocated.value());
+    ++found;
+  }
+  EXPECT_GT(found, 0);
+}
+
+#if defined(X86_64_CC) || defined(AARCH64_CC)
+void expect_assembles(const std::string& compiler, const std::string& isa) {
+  const Dialect dialect = read_dialect(source_dir / "templates");
+  const std::filesystem::path dir = std::filesystem::path(testing::TempDir()) / ("tw_" + isa);
+  std::filesystem::create_directories(dir);
+  for_each_kernel(isa, [&](const Variant& variant, const Program& program) {
+    const std::filesystem::path file = dir / "kernel.S";
+    std::ofstream(file) << print_assembly(program, "kernel", dialect, "// kernel\n");
+    const std::string command =
+        compiler + " -Wall -Werror -c " + file.string() + " -o " + (dir / "kernel.o").string();
+    EXPECT_EQ(std::system(command.c_str()), 0) << variant.name();
+  });
+  std::filesystem::remove_all(dir);
+}
+#endif
+
+#ifdef X86_64_CC
+TEST(Assembly, AssemblesForX86) {
+  expect_assembles(X86_64_CC, "avx512_vnni");
+}
+#endif
+#ifdef AARCH64_CC
+TEST(Assembly, AssemblesForAArch64) {
+  expect_assembles(AARCH64_CC, "neon_i8mm");
+}
+#endif
+
+TEST(Assembly, SavesWhatTheCallerKeeps) {
+  const Dialect dialect = read_dialect(source_dir / "templates");
+  for_each_kernel("neon_i8mm", [&](const Variant&, const Program& program) {
+    const std::string text = print_assembly(program, "kernel", dialect, "");
+    for (int i = 8; i <= 15; ++i) {
+      const bool used = text.find(" v" + std::to_string(i) + ".") != std::string::npos;
+      const bool saved = text.find("str d" + std::to_string(i) + ",") != std::string::npos;
+      EXPECT_EQ(used, saved) << "v" << i << " in " << program.name;
+    }
+    EXPECT_EQ(text.find("x18"), std::string::npos);
+  });
+}
+
+TEST(Assembly, PrintsAnyIsa) {
+  Builder b("tiny", fake_isa());
+  b.op(OpCode::store, {b.arg(ArgField::dst), b.op(OpCode::load, {b.arg(ArgField::lhs)}, {}, "x")});
+  Program program = b.finish();
+  select(program);
+  allocate(program);
+  Dialect dialect;
+  dialect.comment = ";";
+  dialect.guards["fake"] = "1";
+  dialect.foot["fake"] = {};
+  dialect.function_begin = {"{symbol}:"};
+  EXPECT_EQ(print_assembly(program, "tiny", dialect, "; tiny\n"),
+            "; tiny\n"
+            "#if 1\n"
+            "tiny:\n"
+            "  get_arg r1, r0, 12                                     ; dst\n"
+            "  get_arg r0, r0, 5                                      ; lhs\n"
+            "  vget v0, [r0 + 0]                                      ; x\n"
+            "  vput [r1 + 0], v0                                      ; x\n"
+            "  return\n"
+            "#endif\n");
+}
+
+TEST(Assembly, RefusesAProgramWithoutRegisters) {
+  Builder b("virtual", fake_isa());
+  EXPECT_THROW(print_assembly(b.finish(), "virtual", {}, ""), std::runtime_error);
+}
+
+TEST(Explain, KernelsReachTheirGoals) {
+  const CoreModel n2 = read_core(source_dir / "templates", "neoverse-n2");
+  for_each_kernel("neon_i8mm", [&](const Variant& variant, const Program& program) {
+    const Explanation it = explain(program, n2);
+    if (variant.tile.m == 8 && variant.tile.n == Length{8}) {
+      EXPECT_GE(it.macs_per_instruction, 24) << to_text(it);
+      EXPECT_GE(it.share_of_peak, 0.85) << to_text(it);
+      EXPECT_DOUBLE_EQ(it.peak_macs_per_cycle, 64);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tw::test

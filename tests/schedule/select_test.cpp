@@ -1,0 +1,153 @@
+#include "schedule/select.h"
+
+#include <gtest/gtest.h>
+
+#include "programs.h"
+
+namespace tw::test {
+namespace {
+
+/// A hot loop that adds up `loads` vectors of `gap` bytes distance per iteration.
+Program stream(const Isa& isa, int loads, int64_t step, int64_t gap = 16) {
+  Builder b("stream", isa);
+  const Value target = b.arg(ArgField::dst);
+  const Value start = b.op(OpCode::zero);
+  const std::vector<Value> results = b.hot_loop(
+      "k", b.arg(ArgField::k), {b.arg(ArgField::lhs), start}, 1, [&](const std::vector<Value>& p) {
+        Value sum = p[1];
+        for (int i = 0; i < loads; ++i) {
+          const Value x = b.op(OpCode::load, {p[0]}, {.offset = gap * i}, "x", Role::operand);
+          sum = b.op(OpCode::add, {sum, x}, {.bits = 32});
+        }
+        return std::vector<Value>{b.add(p[0], step), sum};
+      });
+  b.op(OpCode::store, {target, results[1]});
+  return b.finish();
+}
+
+std::vector<std::string> selected_stream(const std::string& isa, int loads, int64_t step,
+                                         int loads_per_row = 0, int64_t gap = 16) {
+  Program program = stream(shipped_isa(isa), loads, step, gap);
+  const std::vector<uint8_t> expected = result_of(program, {3, 0, 0});
+  select(program, {.loads_per_row = loads_per_row});
+  EXPECT_EQ(verify(program), "");
+  EXPECT_EQ(result_of(program, {3, 0, 0}), expected);
+  std::vector<std::string> mnemonics;
+  Program copy = clone(program);
+  for (const std::string& row : hot_rows(copy)) mnemonics.push_back(row.substr(0, row.find('_')));
+  return mnemonics;
+}
+
+TEST(Select, WalksInRegisterLists) {
+  const std::vector<std::string> rows = selected_stream("neon_i8mm", 8, 128);
+  EXPECT_EQ(count_of(rows, "ld1"), 2);
+  EXPECT_EQ(rows.size(), 2U + 8U);
+}
+
+TEST(Select, WalksOnInPairsWhereListsEnd) {
+  const std::vector<std::string> rows = selected_stream("neon_i8mm", 6, 96);
+  EXPECT_EQ(count_of(rows, "ld1"), 1);
+  EXPECT_EQ(count_of(rows, "ldp"), 1);
+  EXPECT_EQ(rows.size(), 2U + 6U);
+}
+
+TEST(Select, PairsWithOffsetsWhenAskedTo) {
+  const std::vector<std::string> rows = selected_stream("neon_i8mm", 8, 128, 2);
+  EXPECT_EQ(count_of(rows, "ldp"), 4);
+  EXPECT_EQ(rows.size(), 4U + 8U + 1U);
+}
+
+TEST(Select, SingleLoadsWithOffsets) {
+  const std::vector<std::string> rows = selected_stream("neon_i8mm", 3, 48, 1);
+  EXPECT_EQ(count_of(rows, "ldr"), 3);
+}
+
+TEST(Select, GapsEndAWalk) {
+  const std::vector<std::string> rows = selected_stream("neon_i8mm", 4, 128, 0, 32);
+  EXPECT_EQ(count_of(rows, "ldr"), 4);
+}
+
+TEST(Select, AStepBeyondTheLoadsIsAddedAfterThem) {
+  const std::vector<std::string> rows = selected_stream("neon_i8mm", 4, 80);
+  EXPECT_EQ(count_of(rows, "ld1"), 1);
+  EXPECT_EQ(count_of(rows, "add"), 4 + 1);
+}
+
+TEST(Select, FoldsMemoryOperands) {
+  Builder b("fold", fake_isa());
+  const Value source = b.arg(ArgField::lhs);
+  const Value sum = b.op(OpCode::zero);
+  const Value codes = b.op(OpCode::load, {source});
+  const Value a = b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = 4});
+  b.op(OpCode::store, {b.arg(ArgField::dst), b.op(OpCode::dot4_u8s8, {sum, codes, a})});
+  Program program = b.finish();
+  const std::vector<uint8_t> expected = result_of(program, {0, 0, 0});
+  select(program);
+  EXPECT_EQ(result_of(program, {0, 0, 0}), expected);
+  const std::vector<std::string> rows = all_rows(program);
+  EXPECT_EQ(count_of(rows, "vdup"), 0);
+}
+
+TEST(Select, DoesNotFoldALoadOverAStore) {
+  Builder b("store_between", fake_isa());
+  const Value target = b.arg(ArgField::dst);
+  const Value codes = b.op(OpCode::load, {b.arg(ArgField::lhs)});
+  const Value a = b.op(OpCode::load_dup, {target}, {.bits = 32, .offset = 4});
+  b.op(OpCode::store, {target, codes});
+  const Value sum = b.op(OpCode::dot4_u8s8, {b.op(OpCode::zero), codes, a});
+  b.op(OpCode::store, {target, sum}, {.offset = 32});
+  Program program = b.finish();
+  const std::vector<uint8_t> expected = result_of(program, {0, 0, 0});
+  select(program);
+  EXPECT_EQ(result_of(program, {0, 0, 0}), expected);
+}
+
+TEST(Select, DoesNotFoldWhatIsUsedTwice) {
+  Builder b("twice", fake_isa());
+  const Value source = b.arg(ArgField::lhs);
+  const Value codes = b.op(OpCode::load, {source});
+  const Value a = b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = 4});
+  Value sum = b.op(OpCode::zero);
+  for (int i = 0; i < 2; ++i) sum = b.op(OpCode::dot4_u8s8, {sum, codes, a});
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  Program program = b.finish();
+  select(program);
+  EXPECT_EQ(count_of(all_rows(program), "vdup"), 1);
+}
+
+TEST(Select, SplitsOffsetsThatNoRowCanEncode) {
+  Builder b("far", fake_isa());
+  const Value x = b.op(OpCode::load, {b.arg(ArgField::lhs)}, {.offset = 992});
+  b.op(OpCode::store, {b.arg(ArgField::dst), x});
+  Program program = b.finish();
+  const std::vector<uint8_t> expected = result_of(program, {0, 0, 0});
+  select(program);
+  EXPECT_EQ(verify(program), "");
+  EXPECT_EQ(result_of(program, {0, 0, 0}), expected);
+}
+
+TEST(Select, DropsWhatNobodyUses) {
+  Builder b("dead", fake_isa());
+  const Value source = b.arg(ArgField::lhs);
+  b.op(OpCode::add, {b.op(OpCode::load, {source}), b.op(OpCode::zero)}, {.bits = 32});
+  Program program = b.finish();
+  select(program);
+  EXPECT_TRUE(all_rows(program).empty());
+}
+
+TEST(Select, NamesTheOperationThatIsMissing) {
+  Builder b("missing", fake_isa());
+  const Value x = b.op(OpCode::load, {b.arg(ArgField::lhs)});
+  b.op(OpCode::store, {b.arg(ArgField::dst), b.op(OpCode::mmla_s8s8, {x, x, x})});
+  Program program = b.finish();
+  try {
+    select(program);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(),
+                 "missing: no instruction of fake says mmla_s8s8 for vectors of 16 bytes");
+  }
+}
+
+}  // namespace
+}  // namespace tw::test
