@@ -34,6 +34,8 @@ std::string lhs_value(const Field& field) {
 
 void check_packable(const Layout& layout) {
   expect(layout, layout.block == 0, "only layouts without blocks can be packed");
+  expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
+         "k must be padded to a multiple of 4 kr");
   expect(layout, layout.panel.is_fixed(), "only panels of a fixed size can be packed");
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);

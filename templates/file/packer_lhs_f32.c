@@ -90,6 +90,22 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
   return sum;
 }
 
+// A row's groups of KR codes to their places between those of the panel's other rows.
+static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
+  if (PANEL == 1) {
+    memcpy(to, codes, groups * KR);
+    return;
+  }
+  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
+    memcpy(to, codes, KR);
+    memcpy(to + PANEL * KR, codes + KR, KR);
+    memcpy(to + 2 * PANEL * KR, codes + 2 * KR, KR);
+    memcpy(to + 3 * PANEL * KR, codes + 3 * KR, KR);
+    to += 4 * PANEL * KR;
+    codes += 4 * KR;
+  }
+}
+
 @FIELDS@
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        size_t padded, uint8_t *panel) {
@@ -110,8 +126,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
       code_chunk chunk;
       const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
       sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      uint8_t *const to = codes + k * PANEL + r * KR;
-      for (size_t g = 0; g < groups; ++g) memcpy(to + g * PANEL * KR, chunk.codes + g * KR, KR);
+      put_groups(codes + k * PANEL + r * KR, chunk.codes, groups);
     }
   }
   write_fields(panel, padded, rows, how, sums);
