@@ -2,8 +2,9 @@
  * of cores by MIDR_EL1. Outside Linux only what every AArch64 CPU has is found. */
 #include "internal.h"
 
-enum { HWCAP_ASIMD = 1, HWCAP_ASIMDHP = 10, HWCAP_ASIMDDP = 20, HWCAP_SVE = 22 };
-enum { HWCAP2_SVE2 = 1, HWCAP2_I8MM = 13, HWCAP2_BF16 = 14, HWCAP2_SME = 23, HWCAP2_SME2 = 37 };
+/* Bits of AT_HWCAP and AT_HWCAP2. */
+enum { BIT_ASIMD = 1, BIT_ASIMDHP = 10, BIT_CPUID = 11, BIT_ASIMDDP = 20, BIT_SVE = 22 };
+enum { BIT2_SVE2 = 1, BIT2_I8MM = 13, BIT2_BF16 = 14, BIT2_SME = 23, BIT2_SME2 = 37 };
 
 tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
   const struct {
@@ -11,11 +12,11 @@ tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
     int bit;
     tw_features feature;
   } table[] = {
-      {hwcap, HWCAP_ASIMD, TW_FEATURE_NEON},      {hwcap, HWCAP_ASIMDHP, TW_FEATURE_FP16},
-      {hwcap, HWCAP_ASIMDDP, TW_FEATURE_DOTPROD}, {hwcap, HWCAP_SVE, TW_FEATURE_SVE},
-      {hwcap2, HWCAP2_SVE2, TW_FEATURE_SVE2},     {hwcap2, HWCAP2_I8MM, TW_FEATURE_I8MM},
-      {hwcap2, HWCAP2_BF16, TW_FEATURE_BF16},     {hwcap2, HWCAP2_SME, TW_FEATURE_SME},
-      {hwcap2, HWCAP2_SME2, TW_FEATURE_SME2},
+      {hwcap, BIT_ASIMD, TW_FEATURE_NEON},      {hwcap, BIT_ASIMDHP, TW_FEATURE_FP16},
+      {hwcap, BIT_ASIMDDP, TW_FEATURE_DOTPROD}, {hwcap, BIT_SVE, TW_FEATURE_SVE},
+      {hwcap2, BIT2_SVE2, TW_FEATURE_SVE2},     {hwcap2, BIT2_I8MM, TW_FEATURE_I8MM},
+      {hwcap2, BIT2_BF16, TW_FEATURE_BF16},     {hwcap2, BIT2_SME, TW_FEATURE_SME},
+      {hwcap2, BIT2_SME2, TW_FEATURE_SME2},
   };
   tw_features features = 0;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
@@ -66,6 +67,9 @@ void tw_detect_aarch64(tw_device* device) {
   }
   if ((device->features & TW_FEATURE_SME) != 0) {
     device->streaming_vector_bytes = vector_length(PRCTL_SME_LENGTH);
+  }
+  if ((hwcap >> BIT_CPUID & 1) != 0) { /* of the core that runs this; the kernel emulates it */
+    __asm__("mrs %0, midr_el1" : "=r"(device->clusters[0].midr));
   }
 }
 #else

@@ -79,23 +79,33 @@ static void add_cpu(tw_device* device, const char* root, size_t cpu, const char*
   }
 }
 
+/* All cores are alike, so the one that was asked speaks for them. */
+static void name_core(tw_device* device, uint64_t midr) {
+  const char* name = tw_core_name(midr);
+  device->clusters[0].midr = midr;
+  if (name == NULL) return;
+  snprintf(device->clusters[0].name, sizeof device->clusters[0].name, "%s", name);
+}
+
 void tw_detect_sysfs(tw_device* device, const char* root) {
-  char path[256], online[256], default_name[32];
+  char path[256], online[256];
+  const tw_cluster asked = device->clusters[0]; /* what the running core says of itself */
   snprintf(path, sizeof path, "%s/online", root);
   if (!read_text(online, sizeof online, path)) {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
     device->cluster_count = 1;
     device->clusters[0].count = count > 0 ? (size_t)count : 1;
+    name_core(device, asked.midr);
     return;
   }
-  memcpy(default_name, device->clusters[0].name, sizeof default_name);
   device->cluster_count = 0;
   for (char* at = online; *at >= '0' && *at <= '9';) { /* "0-3,8,10-11" */
     size_t first = strtoul(at, &at, 10), last = first;
     if (*at == '-') last = strtoul(at + 1, &at, 10);
-    for (; first <= last && first < 4096; ++first) add_cpu(device, root, first, default_name);
+    for (; first <= last && first < 4096; ++first) add_cpu(device, root, first, asked.name);
     if (*at == ',') ++at;
   }
+  if (device->cluster_count == 1 && device->clusters[0].midr == 0) name_core(device, asked.midr);
 }
 #else
 void tw_detect_sysfs(tw_device* device, const char* root) {

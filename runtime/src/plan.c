@@ -10,7 +10,8 @@
 
 enum {
   MAX_INTEGER_K = 131071, /* 128 * 128 * k < 2^31: sums of 8-bit codes are exact in i32 */
-  CALL_CYCLES = 100,      /* to enter a kernel, set up its pointers and fill its pipeline */
+  CALL_CYCLES = 100,      /* to enter a kernel and set up its pointers */
+  TILE_CYCLES = 30,       /* to fill and drain a tile's chain of multiply-adds */
   SLICES_PER_CORE = 4     /* so that cores of unlike speed finish together */
 };
 
@@ -133,9 +134,9 @@ static size_t tile_columns(const tw_kernel* kernel, const tw_device* device) {
 
 static double tile_cycles(const tw_kernel* kernel, const tw_plan* plan) {
   const size_t tile_n = tile_columns(kernel, &plan->device);
-  const double columns = (double)tw_divide_up(plan->n, tile_n) * (double)tile_n;
   const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
-  return (double)kernel->tile_m * columns * (double)plan->k / rate;
+  const double macs = (double)kernel->tile_m * (double)tile_n * (double)plan->k;
+  return (double)tw_divide_up(plan->n, tile_n) * (macs / rate + TILE_CYCLES);
 }
 
 /* Keeps the cheapest kernel of each tile height; the first when equal. */

@@ -2,8 +2,9 @@
  *
  * Cost model, in cycles of one core:
  *   segment = ceil(rows / tile_m) * tile_cycles + segment_cycles
- *   tile_cycles = tile_m * ceil(n / tile_n) * tile_n * k / macs_per_cycle     (the registry row's)
- *   segment_cycles = what it costs to enter a kernel once per block of columns (plan.c)
+ *   tile_cycles = ceil(n / tile_n) * (tile_m * tile_n * k / macs_per_cycle + TILE_CYCLES)
+ *   segment_cycles = blocks of columns * CALL_CYCLES
+ * macs_per_cycle is the registry row's, 1 where it is not known; the constants are plan.c's.
  * Fewer rows than 2 * the tallest tile are covered by dynamic programming over the last segment;
  * what is above is whole tiles of the kernel with the fewest cycles per row. */
 #include "internal.h"

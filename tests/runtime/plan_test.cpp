@@ -121,7 +121,7 @@ TEST(Plan, ForeignMachines) {
 }
 
 TEST(Plan, MixDecidesTheLayout) {
-  tw_matmul matmul = TestPlan::basic(64, 64);
+  tw_matmul matmul = TestPlan::basic(kN, kK);
   const tw_mix decode[] = {{1, 1}};
   matmul.mix = decode;
   matmul.mix_count = 1;
