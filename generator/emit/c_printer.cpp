@@ -15,10 +15,6 @@
 namespace tw {
 namespace {
 
-size_t at(Value v) {
-  return static_cast<size_t>(v);
-}
-
 /// A value that a variable gets where several change at once (a loop's edge).
 struct Assignment {
   int variable;
@@ -184,7 +180,7 @@ class Printer {
       texts[operand.name] = [text](std::string_view) { return text; };
     }
     const MeansNode& node = row.means.front();
-    if (reads_memory(op.code) || writes_memory(op.code) || op.code == OpCode::prefetch) {
+    if (reads_memory(op.code) || writes_memory(op.code) || prefetches(op.code)) {
       const std::string text = loose(expressions_.address(op));
       texts["at"] = [text](std::string_view) { return text; };
     }

@@ -112,6 +112,7 @@ class Machine {
       case OpCode::frame_store:
         return frame(s);
       case OpCode::prefetch:
+      case OpCode::prefetch_near:
       case OpCode::store_fence:  // everything here happens in order
         return;
       case OpCode::pred_all:

@@ -149,9 +149,9 @@ struct Walk {
     return {b.arg(ArgField::lhs), b.arg(ArgField::dst), ahead};
   }
   void prefetch(Value ahead) const {
-    if (!b.isa().has(OpCode::prefetch)) return;
+    if (!b.isa().has(OpCode::prefetch_near)) return;
     for (int64_t line = 0; line < panel_bytes(); line += 64) {
-      b.op(OpCode::prefetch, {ahead}, {.offset = line});
+      b.op(OpCode::prefetch_near, {ahead}, {.offset = line});
     }
   }
   [[nodiscard]] Source rows(Value first, int64_t count) const {

@@ -62,6 +62,10 @@ bool writes_memory(OpCode code) {
   }
 }
 
+bool prefetches(OpCode code) {
+  return code == OpCode::prefetch || code == OpCode::prefetch_near;
+}
+
 std::string_view name(ArgField field) {
   return field_names[static_cast<size_t>(field)];
 }

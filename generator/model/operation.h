@@ -51,6 +51,7 @@ enum class Kind { scalar, vector, predicate, tile };
   X(store_pred, "psv", "-", "bo")                                                                  \
   X(store_lane, "sv", "-", "bio") /* element #i of b bits */                                       \
   X(prefetch, "s", "-", "o")      /* line at a + offset into L2; no effect on values */            \
+  X(prefetch_near, "s", "-", "o") /* the same, into L1 */                                          \
   /* making vectors */                                                                             \
   X(zero, "", "v", "")                                                                             \
   X(splat, "", "v", "bi")     /* #i in every lane of b bits */                                     \
@@ -128,6 +129,7 @@ std::optional<OpCode> find_operation(std::string_view name);
 /// Memory effects: what may not move past what.
 bool reads_memory(OpCode code);
 bool writes_memory(OpCode code);
+bool prefetches(OpCode code);
 
 /// State that instructions require and a pass switches on and off.
 enum class Mode { none, streaming, accumulator_tiles };

@@ -194,7 +194,7 @@ void read_constraints(RowReader& reader) {
 
 bool touches_memory(const Row& row) {
   return std::any_of(row.means.begin(), row.means.end(), [](const MeansNode& node) {
-    return reads_memory(node.code) || writes_memory(node.code) || node.code == OpCode::prefetch;
+    return reads_memory(node.code) || writes_memory(node.code) || prefetches(node.code);
   });
 }
 
