@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -46,7 +47,9 @@ TEST(Device, CoresHaveNames) {
 class Sysfs : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ = std::filesystem::path(::testing::TempDir()) / "tilewright_sysfs";
+    // Tests run at the same time, also those of several builds.
+    root_ = std::filesystem::path(::testing::TempDir()) /
+            ("tilewright_sysfs_" + std::to_string(getpid()));
     std::filesystem::remove_all(root_);
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
