@@ -8,10 +8,6 @@
 namespace tw {
 namespace {
 
-size_t at(Value v) {
-  return static_cast<size_t>(v);
-}
-
 /// The caller's struct, field by field; pointers as bytes.
 Expression field_of_args(ArgField field) {
   switch (field) {

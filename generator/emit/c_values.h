@@ -9,6 +9,11 @@
 
 namespace tw {
 
+/// Index of a value in lists that have one entry per value.
+inline size_t at(Value v) {
+  return static_cast<size_t>(v);
+}
+
 enum class CForm {
   variable,
   in_place,  ///< written inside the expression that uses it

@@ -29,7 +29,7 @@ std::string read_text(const std::filesystem::path& file) {
 }
 
 /// A layout with its id and, below, what lies in a panel.
-std::vector<std::string> describe(const char* side, const Layout& layout) {
+std::vector<std::string> describe(const std::string& prefix, const Layout& layout) {
   std::string fields;
   for (const Field& field : layout.fields) {
     if (field.kind == FieldKind::data) {
@@ -41,13 +41,13 @@ std::vector<std::string> describe(const char* side, const Layout& layout) {
         fmt::format("| {} {} x {}{} ", to_string(layout.panel * field.repeat), name(field.type),
                     name(field.kind), layout.block != 0 && field.per_block ? " a block" : "");
   }
-  return {fmt::format("{}   {} ({:016x})", side, canonical(layout), id(layout)),
-          fmt::format("      {}|", fields)};
+  return {fmt::format("{}{} ({:016x})", prefix, canonical(layout), id(layout)),
+          fmt::format("{}{}|", std::string(prefix.size() + 4, ' '), fields)};
 }
 
 std::string registers_text(const Variant& variant, const Pressure& pressure) {
   if (pressure.available == 0) return "";
-  return fmt::format("tile  {} x {}: {}", variant.tile.m, to_string(variant.tile.n),
+  return fmt::format("tile {} x {}: {}", variant.tile.m, to_string(variant.tile.n),
                      sum(pressure, variant.isa->name));
 }
 
@@ -139,8 +139,8 @@ class TreeMaker {
     const Variant& variant = *compiled.variant;
     std::vector<std::string> about = {
         fmt::format("{}: {}, {}", variant.family.name, variant.isa->name, name(variant.technique))};
-    for (const std::string& line : describe("lhs", variant.lhs)) about.push_back(line);
-    for (const std::string& line : describe("rhs", variant.rhs)) about.push_back(line);
+    for (const std::string& line : describe("", variant.lhs)) about.push_back(line);
+    for (const std::string& line : describe("", variant.rhs)) about.push_back(line);
     const std::string registers = registers_text(variant, compiled.pressure);
     if (!registers.empty()) about.push_back(registers);
     return about;
@@ -154,7 +154,7 @@ class TreeMaker {
       std::vector<std::string> about = {fmt::format("packs the {} from {}: {}{}", packer.operand,
                                                     packer.source, packer.isa->name,
                                                     packer.vectorized ? "" : ", plain C")};
-      for (const std::string& line : describe("into", packer.layout)) about.push_back(line);
+      for (const std::string& line : describe("into ", packer.layout)) about.push_back(line);
       tree_.files.push_back({packer.symbol + ".c", head(about) + "\n" + packer.text});
     }
   }

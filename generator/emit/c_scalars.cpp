@@ -1,0 +1,100 @@
+#include "emit/c_scalars.h"
+
+#include "emit/visitor.h"
+
+namespace tw {
+namespace {
+
+bool is_pointer(CScalar type) {
+  return type == CScalar::pointer || type == CScalar::const_pointer;
+}
+
+CScalar join(CScalar a, CScalar b) {
+  if (a == b) return a;
+  if (is_pointer(a) && is_pointer(b)) return CScalar::const_pointer;
+  if (is_pointer(a)) return a;
+  if (is_pointer(b)) return b;
+  return CScalar::bits64;
+}
+
+CScalar type_of_field(ArgField field) {
+  switch (field) {
+    case ArgField::lhs:
+    case ArgField::lhs_rows:
+    case ArgField::lhs_zero:
+    case ArgField::rhs:
+    case ArgField::bias:
+    case ArgField::clamp:
+    case ArgField::output_zero:
+    case ArgField::lookup:
+      return CScalar::const_pointer;
+    case ArgField::dst:
+      return CScalar::pointer;
+    case ArgField::flags:
+      return CScalar::bits64;
+    default:
+      return CScalar::size;
+  }
+}
+
+CScalar scalar_result(const Op& op, const CValues& values) {
+  auto type = [&](size_t i) { return values.scalar[at(op.args[i])]; };
+  switch (op.code) {
+    case OpCode::arg:
+      return type_of_field(static_cast<ArgField>(op.imm));
+    case OpCode::iadd:
+    case OpCode::imin:
+      return join(type(0), type(1));
+    case OpCode::isub:
+      return is_pointer(type(1)) ? CScalar::size : type(0);
+    case OpCode::if_null:
+      return join(type(1), type(2));
+    case OpCode::iadd_imm:
+    case OpCode::icopy:
+      return type(0);
+    case OpCode::low_bits:
+    case OpCode::load_i64:
+      return CScalar::bits64;
+    case OpCode::frame_load:
+      return values.slots[static_cast<size_t>(op.imm)];
+    case OpCode::ishl:
+    case OpCode::ishr:
+    case OpCode::iand_imm:
+      return type(0) == CScalar::bits64 ? CScalar::bits64 : CScalar::size;
+    default:
+      return CScalar::size;
+  }
+}
+
+}  // namespace
+
+void find_scalar_types(const Program& program, CValues& values) {
+  values.slots.assign(static_cast<size_t>(program.frame_slots), CScalar::size);
+  bool changed = true;
+  auto set = [&](CScalar& type, CScalar wanted) {
+    changed = changed || type != wanted;
+    type = wanted;
+  };
+  Visitor visitor;
+  visitor.op = [&](const Op& op, const Region&) {
+    if (op.code == OpCode::frame_store) {
+      set(values.slots[static_cast<size_t>(op.imm)], values.scalar[at(op.args[0])]);
+    }
+    if (op.results.empty() || program.type(op.results[0]).kind != Kind::scalar) return;
+    set(values.scalar[at(op.results[0])], scalar_result(op, values));
+  };
+  visitor.loop = [&](const Loop& loop, const Region&) {
+    for (size_t i = 0; i < loop.params.size(); ++i) {
+      set(values.scalar[at(loop.params[i])],
+          join(values.scalar[at(loop.inits[i])], values.scalar[at(loop.yields[i])]));
+      set(values.scalar[at(loop.results[i])], values.scalar[at(loop.params[i])]);
+    }
+  };
+  // Types only move towards pointers; two rounds do for most Programs.
+  for (int round = 0; changed && round < 16; ++round) {
+    changed = false;
+    visitor.visit(program.body);
+  }
+}
+
+}  // namespace tw
