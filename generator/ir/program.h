@@ -19,7 +19,8 @@ namespace tw {
 
 struct Type {
   Kind kind = Kind::scalar;
-  Length bytes = 8;  ///< vectors: length; scalars: 8; predicates: lanes they govern times 1; tiles: 0
+  Length bytes =
+      8;  ///< vectors: length; scalars: 8; predicates: lanes they govern times 1; tiles: 0
   friend bool operator==(const Type&, const Type&) = default;
 };
 
@@ -39,9 +40,9 @@ struct Op {
   OpCode code{};
   std::vector<Value> results;  ///< a plain operation has at most one
   std::vector<Value> args;
-  int bits = 0;        ///< lane width
-  Length offset;       ///< memory offset in bytes
-  int64_t imm = 0;     ///< constant, shift, lane or ArgField
+  int bits = 0;     ///< lane width
+  Length offset;    ///< memory offset in bytes
+  int64_t imm = 0;  ///< constant, shift, lane or ArgField
   /// Set by selection: the operation is this instruction. Then `code`, bits, offset and imm mean
   /// nothing; results, args and immediates follow the row's operands and immediates in order.
   const Row* row = nullptr;
@@ -66,10 +67,10 @@ struct Loop {
   std::vector<Value> yields;   ///< defined inside: the value for the next iteration
   std::vector<Value> results;  ///< defined outside: after the last iteration
   Region body;
-  std::string label;           ///< "k", "m", "n": for people
-  bool hot = false;            ///< the innermost loop over k: no frame access, pipelined
-  int64_t macs = 0;            ///< multiply-accumulates per iteration (at vl = svl = 1); hot loops
-  Value counter = no_value;    ///< set by allocation: the register that counts down
+  std::string label;         ///< "k", "m", "n": for people
+  bool hot = false;          ///< the innermost loop over k: no frame access, pipelined
+  int64_t macs = 0;          ///< multiply-accumulates per iteration (at vl = svl = 1); hot loops
+  Value counter = no_value;  ///< set by allocation: the register that counts down
 };
 
 enum class Compare { equal, not_equal, below, at_least };  ///< unsigned

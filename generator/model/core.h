@@ -16,6 +16,7 @@ struct PortUse {
 
 struct IssueClass {
   int latency = 1;
+  int accumulate = 0;         ///< latency from the operand that the result is tied to; 0: `latency`
   std::vector<PortUse> uses;  ///< empty: costs a dispatch slot only
 };
 

@@ -15,33 +15,34 @@ extern "C" {
  * output: the caller advances lhs, rhs, dst and bias to that part.
  * Strides are in bytes. Packed operands are described by the kernel's registry row (layout ids).
  * Memory: packed panels are read to their ends; dst and bias never beyond m, n. No alignment is
- * required, 64 bytes is preferred. A kernel allocates nothing, keeps no state, starts no threads. */
+ * required, 64 bytes is preferred. A kernel allocates nothing, keeps no state, starts no threads.
+ */
 typedef struct tw_args {
-  size_t size;               /* sizeof(struct tw_args) as the caller knows it */
-  size_t m;                  /* rows of dst to compute */
-  size_t n;                  /* columns of dst to compute */
-  size_t k;                  /* depth, as given to the packers (not padded) */
-  size_t block;              /* values of k that share a scale; 0: formats without blocks */
-  const void *lhs;           /* packed: first panel; else first row */
-  size_t lhs_stride;         /* from panel to panel (packed) or row to row */
-  const void *const *lhs_rows; /* indirection: one pointer a row; null: not used */
-  const void *lhs_zero;      /* row pointers equal to this are not offset */
-  size_t lhs_offset;         /* added to every other row pointer, bytes */
-  const void *rhs;           /* first packed panel */
-  size_t rhs_stride;         /* from panel to panel */
-  void *dst;
-  size_t dst_stride;         /* from row to row */
-  const void *bias;          /* n values of the output's computation type (f32); null: packed one */
-  float min, max;            /* clamp, applied last, before any rounding to the output's type */
-  int32_t output_zero;       /* int8 outputs: zero point */
+  size_t size;                 /* sizeof(struct tw_args) as the caller knows it */
+  size_t m;                    /* rows of dst to compute */
+  size_t n;                    /* columns of dst to compute */
+  size_t k;                    /* depth, as given to the packers (not padded) */
+  size_t block;                /* values of k that share a scale; 0: formats without blocks */
+  const void* lhs;             /* packed: first panel; else first row */
+  size_t lhs_stride;           /* from panel to panel (packed) or row to row */
+  const void* const* lhs_rows; /* indirection: one pointer a row; null: not used */
+  const void* lhs_zero;        /* row pointers equal to this are not offset */
+  size_t lhs_offset;           /* added to every other row pointer, bytes */
+  const void* rhs;             /* first packed panel */
+  size_t rhs_stride;           /* from panel to panel */
+  void* dst;
+  size_t dst_stride;   /* from row to row */
+  const void* bias;    /* n values of the output's computation type (f32); null: packed one */
+  float min, max;      /* clamp, applied last, before any rounding to the output's type */
+  int32_t output_zero; /* int8 outputs: zero point */
   int32_t reserved;
-  const void *lookup;        /* lookup table of formats that need one */
-  uint64_t flags;            /* TW_FLAG_...; unknown bits must be 0 */
-  size_t rhs_prefetch;       /* distance in bytes at which the packed rhs is prefetched; 0: off in
-                                effect (the line being read) */
+  const void* lookup;  /* lookup table of formats that need one */
+  uint64_t flags;      /* TW_FLAG_...; unknown bits must be 0 */
+  size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
+                          effect (the line being read) */
 } tw_args;
 
-typedef void (*tw_kernel_fn)(const tw_args *args);
+typedef void (*tw_kernel_fn)(const tw_args* args);
 
 /* What a packer gets. One call packs rows [row_begin, row_end) of the operand (columns of the
  * output for rhs); row_begin is a multiple of the panel, so that slices are independent. */
@@ -51,34 +52,36 @@ typedef struct tw_pack_args {
   size_t k;                  /* depth */
   size_t row_begin, row_end; /* the slice to pack */
   size_t block;
-  const void *source;        /* the whole operand's first value */
-  size_t source_stride;      /* bytes from row to row: lhs and nxk a row of k values, kxn a row of
-                                n values */
-  const float *scales;       /* rhs: one per row of the operand; lhs: not used */
-  const float *bias;         /* rhs: one per row of the operand, or null for zeros */
-  void *packed;              /* the whole packed operand's first panel */
-  size_t packed_stride;      /* from panel to panel */
-  uint64_t flags;            /* TW_PACK_... */
+  const void* source;   /* the whole operand's first value */
+  size_t source_stride; /* bytes from row to row: lhs and nxk a row of k values, kxn a row of
+                           n values */
+  const float* scales;  /* rhs: one per row of the operand; lhs: not used */
+  const float* bias;    /* rhs: one per row of the operand, or null for zeros */
+  void* packed;         /* the whole packed operand's first panel */
+  size_t packed_stride; /* from panel to panel */
+  uint64_t flags;       /* TW_PACK_... */
 } tw_pack_args;
 
-typedef void (*tw_packer_fn)(const tw_pack_args *args);
+typedef void (*tw_packer_fn)(const tw_pack_args* args);
 
 /* 4-bit sources: nibbles hold code + 8 (0..15) instead of two's complement. */
 #define TW_PACK_UNSIGNED_NIBBLES ((uint64_t)1)
 
 /* Small helpers that generated C uses where a language operator would not do: unaligned access,
  * arithmetic that wraps around, bits of floats. */
-static inline int32_t tw_load_i32(const void *at) {
+static inline int32_t tw_load_i32(const void* at) {
   int32_t value;
   memcpy(&value, at, sizeof value);
   return value;
 }
-static inline int64_t tw_load_i64(const void *at) {
+static inline int64_t tw_load_i64(const void* at) {
   int64_t value;
   memcpy(&value, at, sizeof value);
   return value;
 }
-static inline void tw_store_i32(void *at, int32_t value) { memcpy(at, &value, sizeof value); }
+static inline void tw_store_i32(void* at, int32_t value) {
+  memcpy(at, &value, sizeof value);
+}
 static inline int32_t tw_add_i32(int32_t a, int32_t b) {
   return (int32_t)((uint32_t)a + (uint32_t)b);
 }
@@ -88,10 +91,9 @@ static inline int32_t tw_mul_i32(int32_t a, int32_t b) {
 /* sum + four products of an unsigned byte of b and a signed byte of c */
 static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
   const uint32_t u = (uint32_t)b, s = (uint32_t)c;
-  const int32_t products = (int32_t)(u & 255) * (int8_t)(s & 255) +
-                           (int32_t)(u >> 8 & 255) * (int8_t)(s >> 8 & 255) +
-                           (int32_t)(u >> 16 & 255) * (int8_t)(s >> 16 & 255) +
-                           (int32_t)(u >> 24) * (int8_t)(s >> 24);
+  const int32_t products =
+      (int32_t)(u & 255) * (int8_t)(s & 255) + (int32_t)(u >> 8 & 255) * (int8_t)(s >> 8 & 255) +
+      (int32_t)(u >> 16 & 255) * (int8_t)(s >> 16 & 255) + (int32_t)(u >> 24) * (int8_t)(s >> 24);
   return tw_add_i32(sum, products);
 }
 static inline float tw_f32_of_bits(int32_t bits) {
@@ -105,8 +107,12 @@ static inline int32_t tw_bits_of_f32(float value) {
   return bits;
 }
 /* the second one when either is not a number, as x86 does */
-static inline float tw_min_f32(float a, float b) { return a < b ? a : b; }
-static inline float tw_max_f32(float a, float b) { return a > b ? a : b; }
+static inline float tw_min_f32(float a, float b) {
+  return a < b ? a : b;
+}
+static inline float tw_max_f32(float a, float b) {
+  return a > b ? a : b;
+}
 
 #ifdef __cplusplus
 }

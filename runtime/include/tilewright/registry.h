@@ -37,11 +37,11 @@ typedef uint64_t tw_features;
 /* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
  * fixed + scalable * (vector length / 16 bytes). */
 typedef struct tw_layout {
-  uint64_t id;               /* 64-bit hash of `text` */
-  const char *text;          /* canonical text */
+  uint64_t id;                  /* 64-bit hash of `text` */
+  const char* text;             /* canonical text */
   size_t panel, panel_scalable; /* rows (lhs) or columns (rhs) of a panel */
-  size_t k_multiple;         /* k is padded to a multiple of this */
-  size_t block;              /* 0: no blocks */
+  size_t k_multiple;            /* k is padded to a multiple of this */
+  size_t block;                 /* 0: no blocks */
   /* bytes of a panel = panel rows * (padded k * data_bits / 8 + per_row_bytes
    *                                  + blocks * per_row_block_bytes) */
   size_t data_bits;
@@ -50,30 +50,30 @@ typedef struct tw_layout {
 } tw_layout;
 
 typedef struct tw_kernel {
-  const char *name;          /* for people; nothing parses it */
-  const char *family;
-  const char *isa;
-  const char *printer;       /* "intrinsics" or "assembly" */
-  const char *technique;
-  const char *spec;          /* "specs/x.yaml:9:5" */
-  tw_kernel_fn run;          /* null: not built into this binary (another architecture) */
-  tw_features features;      /* all must be present */
+  const char* name; /* for people; nothing parses it */
+  const char* family;
+  const char* isa;
+  const char* printer; /* "intrinsics" or "assembly" */
+  const char* technique;
+  const char* spec;     /* "specs/x.yaml:9:5" */
+  tw_kernel_fn run;     /* null: not built into this binary (another architecture) */
+  tw_features features; /* all must be present */
   const tw_layout *lhs, *rhs;
   size_t tile_m, tile_n, tile_n_scalable;
   size_t unroll_k, accumulators;
-  size_t vector_registers;   /* of the register file that holds accumulators: most live at once */
-  double macs_per_cycle;     /* of the ISA's default core model, hot loop; the simple cost model */
-  uint64_t content_hash;     /* of the kernel's printed source */
+  size_t vector_registers; /* of the register file that holds accumulators: most live at once */
+  double macs_per_cycle;   /* of the ISA's default core model, hot loop; the simple cost model */
+  uint64_t content_hash;   /* of the kernel's printed source */
 } tw_kernel;
 
 typedef struct tw_packer {
-  const char *name;
-  const char *operand;       /* "lhs" or "rhs" */
-  const char *source;        /* "f32" (lhs), "nxk" or "kxn" (rhs) */
-  const char *isa;
-  tw_packer_fn run;          /* null: not built */
+  const char* name;
+  const char* operand; /* "lhs" or "rhs" */
+  const char* source;  /* "f32" (lhs), "nxk" or "kxn" (rhs) */
+  const char* isa;
+  tw_packer_fn run; /* null: not built */
   tw_features features;
-  const tw_layout *layout;
+  const tw_layout* layout;
   uint64_t content_hash;
 } tw_packer;
 
