@@ -458,7 +458,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x559e1ff4aa8746a1),
+        .content_hash = UINT64_C(0x20927fe6c2ebe9c3),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni",
@@ -468,7 +468,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_0(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x97c4464bfc785ead),
+        .content_hash = UINT64_C(0x111cbcda24761ad1),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni",
@@ -478,7 +478,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_0(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xfa35150a42c99a44),
+        .content_hash = UINT64_C(0x9f18e3aa3bc05b20),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni",
@@ -488,7 +488,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_0(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x3976910f360819d6),
+        .content_hash = UINT64_C(0x01ca706c7e5d51ea),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm",
@@ -498,7 +498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x2ad97ef215ad87a1),
+        .content_hash = UINT64_C(0xc1e6f8363bc8364d),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm",
@@ -508,7 +508,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0xd9138bf91deab422),
+        .content_hash = UINT64_C(0x398d9c93646c5c8e),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm",
@@ -518,7 +518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x290d75e400fc8a91),
+        .content_hash = UINT64_C(0x3be7055d421ff455),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x4_scalar",
@@ -548,7 +548,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_0(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x4bb8eaabcfbcacde),
+        .content_hash = UINT64_C(0x80473a2db4c32072),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni",
@@ -568,7 +568,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x8d3aee0c2e076bc9),
+        .content_hash = UINT64_C(0x41d1a212cd0b722d),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm",
