@@ -105,11 +105,12 @@ class TreeMaker {
       entry.macs_per_cycle = cost.macs_per_cycle;
     }
     const std::vector<std::string> about = about_kernel(compiled);
-    if (variant.print_c && variant.isa->can_print_c) {
-      add_intrinsics(entry, compiled, file_head(options_.origin, {origin}, about));
-    }
+    // Assembly first: equals go to the earlier row, and its speed does not hang on a compiler.
     if (compiled.allocated) {
       add_assembly(entry, compiled, file_head(options_.origin, {origin}, about));
+    }
+    if (variant.print_c && variant.isa->can_print_c) {
+      add_intrinsics(entry, compiled, file_head(options_.origin, {origin}, about));
     }
   }
 
