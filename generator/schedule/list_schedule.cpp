@@ -20,6 +20,9 @@ class Scheduler {
     for (size_t i = 0; i < ops_.size(); ++i) {
       for (Value v : ops_[i]->args) users_[v].push_back(static_cast<int>(i));
     }
+    for (const Op* it : ops_) {
+      written_after_.push_back(write_latency(*program.isa, core, *it));
+    }
     keep_registers();
     measure_heights();
     count_values();
@@ -143,6 +146,9 @@ class Scheduler {
 
   int start(int i) const {
     int at = std::max(earliest_[static_cast<size_t>(i)], cycle_);
+    if (!op(i).results.empty()) {
+      at = std::max(at, written_ - written_after_[static_cast<size_t>(i)].first);
+    }
     if (op(i).row == nullptr) return at;
     for (const PortUse& use : issue_class(core_, op(i).row->issue_class).uses) {
       int first = free_[static_cast<size_t>(use.ports.front())];
@@ -181,6 +187,9 @@ class Scheduler {
       issued_ = 0;
     }
     ++issued_;
+    if (!op(i).results.empty()) {
+      written_ = std::max(written_, cycle_ + written_after_[static_cast<size_t>(i)].last);
+    }
     live_ += growth(i);
     for (Value v : op(i).args) {
       if (is_vector(v)) --uses_[v];
@@ -205,10 +214,12 @@ class Scheduler {
   Dependences graph_;
   std::unordered_map<Value, std::vector<int>> users_;
   std::unordered_map<Value, int> uses_;  ///< vectors: uses to come, yields included
+  std::vector<WriteLatency> written_after_;
   std::vector<int> height_, earliest_, free_;
   int live_ = 0;
   int cycle_ = 0;
   int issued_ = 0;
+  int written_ = 0;
 };
 
 }  // namespace

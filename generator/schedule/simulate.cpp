@@ -27,19 +27,43 @@ std::vector<const IssueClass*> loop_control(const Isa& isa, const CoreModel& cor
 
 int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result) {
   if (op.row == nullptr) return 1;
-  const int whole = issue_class(core, op.row->issue_class).latency;
-  if (op.row->means.size() == 1) return whole;
+  const IssueClass& whole = issue_class(core, op.row->issue_class);
   const std::string& argument = argument_operands(*op.row)[arg]->name;
-  const std::string& made = result_operands(*op.row)[result]->name;
+  const Operand& made = *result_operands(*op.row)[result];
+  if (made.tied == argument && whole.accumulate > 0) return whole.accumulate;
+  if (op.row->means.size() == 1) return whole.latency;
   for (const MeansNode& node : op.row->means) {
-    if (node.result != made) continue;
+    if (node.result != made.name) continue;
     if (node.code == OpCode::iadd_imm) return 1;
     const bool direct = std::any_of(node.args.begin(), node.args.end(),
                                     [&](const MeansArg& a) { return a.operand == argument; });
     const Row* alone = isa.row_for(node.code, node.bits, op.row->bytes);
     if (direct && alone != nullptr) return issue_class(core, alone->issue_class).latency;
   }
-  return whole;
+  return whole.latency;
+}
+
+int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result) {
+  int longest = 1;
+  for (size_t a = 0; a < op.args.size(); ++a) {
+    longest = std::max(longest, latency(isa, core, op, a, result));
+  }
+  if (op.args.empty() && op.row != nullptr) {
+    longest = std::max(longest, issue_class(core, op.row->issue_class).latency);
+  }
+  return longest;
+}
+
+WriteLatency write_latency(const Isa& isa, const CoreModel& core, const Op& op) {
+  WriteLatency all;
+  for (size_t r = 0; r < op.results.size(); ++r) {
+    const int its = result_latency(isa, core, op, r);
+    all.first = r == 0 ? its : std::min(all.first, its);
+    all.last = std::max(all.last, its);
+  }
+  // A pointer's step beside a load is written at once.
+  if (all.first == 1 && op.results.size() > 1) all.first = 0;
+  return all;
 }
 
 namespace {
@@ -114,7 +138,8 @@ double longest_recurrence(const Program& program, const Loop& loop, const CoreMo
   return longest;
 }
 
-/// Issues instructions in order: each waits for its arguments, for a dispatch slot and for ports.
+/// Issues instructions in order: each waits for its arguments, for a dispatch slot and for ports,
+/// and so long that its results are not written before those of earlier instructions.
 class InOrder {
  public:
   InOrder(const Program& program, const Loop& loop, const CoreModel& core)
@@ -138,16 +163,20 @@ class InOrder {
       if (op == nullptr || op->row == nullptr) continue;
       int start = cycle_;
       for (Value v : op->args) start = std::max(start, ready_of(v));
+      const WriteLatency writes = write_latency(isa_, core_, *op);
+      if (!op->results.empty()) start = std::max(start, written_ - writes.first);
       const int at = issue(issue_class(core_, op->row->issue_class), start);
       for (size_t r = 0; r < op->results.size(); ++r) {
-        int ready = at + 1;
-        for (size_t a = 0; a < op->args.size(); ++a) {
-          ready = std::max(ready, at + latency(isa_, core_, *op, a, r));
-        }
-        ready_[op->results[r]] = ready;
+        ready_[op->results[r]] = at + result_latency(isa_, core_, *op, r);
       }
+      if (!op->results.empty()) written_ = std::max(written_, at + writes.last);
     }
-    for (const IssueClass* control : loop_control(isa_, core_)) issue(*control, cycle_);
+    const std::vector<const IssueClass*> control = loop_control(isa_, core_);
+    for (size_t i = 0; i < control.size(); ++i) {
+      // All but the jump write the counter.
+      const bool writes = i + 1 < control.size();
+      issue(*control[i], writes ? written_ - control[i]->latency : cycle_);
+    }
     std::vector<int> next;
     for (Value v : loop_.yields) next.push_back(ready_of(v));
     for (size_t i = 0; i < next.size(); ++i) ready_[loop_.params[i]] = next[i];
@@ -160,12 +189,15 @@ class InOrder {
 
   /// The cycle in which it issues.
   int issue(const IssueClass& what, int not_before) {
-    while (cycle_ < not_before || issued_ >= core_.width || !ports_free(what)) {
+    int slots = 0;
+    for (const PortUse& use : what.uses) slots += use.count;
+    slots = std::clamp(slots, 1, core_.width);
+    while (cycle_ < not_before || issued_ + slots > core_.width || !ports_free(what)) {
       ++cycle_;
       issued_ = 0;
     }
     for (const PortUse& use : what.uses) take(use);
-    ++issued_;
+    issued_ += slots;
     return cycle_;
   }
 
@@ -193,6 +225,7 @@ class InOrder {
   std::unordered_map<Value, int> ready_;
   int cycle_ = 0;
   int issued_ = 0;
+  int written_ = 0;  ///< when the last result so far is written
 };
 
 }  // namespace

@@ -18,6 +18,16 @@ std::vector<const IssueClass*> loop_control(const Isa& isa, const CoreModel& cor
 /// waits for the load, the rest does not; a pointer's step takes one cycle.
 int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result);
 
+/// Cycles until `result` is there, whatever it waits for.
+int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result);
+
+/// Cycles until the first and the last of an operation's results are written.
+struct WriteLatency {
+  int first = 0;
+  int last = 0;
+};
+WriteLatency write_latency(const Isa& isa, const CoreModel& core, const Op& op);
+
 /// Lower bounds on the cycles of one iteration.
 struct Bounds {
   double ports = 0;               ///< micro-operations over the ports that can take them

@@ -33,14 +33,18 @@ PortUse read_use(const YamlNode& node, const CoreModel& core) {
   return use;
 }
 
-IssueClass read_class(const YamlNode& node, const CoreModel& core) {
-  node.expect_keys({"latency", "uses"});
-  IssueClass result;
-  const YamlNode& latency = node.at("latency");
-  if (latency.integer() < 0 || latency.integer() > 100) {
-    latency.fail("'latency' must be from 0 to 100 cycles");
+int read_latency(const YamlNode& node) {
+  if (node.integer() < 0 || node.integer() > 100) {
+    node.fail(fmt::format("'{}' must be from 0 to 100 cycles", node.key()));
   }
-  result.latency = static_cast<int>(latency.integer());
+  return static_cast<int>(node.integer());
+}
+
+IssueClass read_class(const YamlNode& node, const CoreModel& core) {
+  node.expect_keys({"latency", "accumulate", "uses"});
+  IssueClass result;
+  result.latency = read_latency(node.at("latency"));
+  if (const YamlNode* own = node.find("accumulate")) result.accumulate = read_latency(*own);
   for (const YamlNode& use : node.at("uses").items(true)) {
     result.uses.push_back(read_use(use, core));
   }

@@ -7,6 +7,7 @@
 //   ghz: 2.8
 //   classes:
 //     dot: {latency: 3, uses: ["v0 v1"]}             # one micro-operation for either port
+//     mmla: {latency: 3, accumulate: 1, uses: ["v0 v1"]}  # a sum needs its operand late
 //     load_quad: {latency: 6, uses: ["4 * l0 l1 l2"]}  # four of them
 #pragma once
 

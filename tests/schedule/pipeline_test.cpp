@@ -47,7 +47,7 @@ TEST(Pipeline, MovesLoadsIntoTheIterationBefore) {
   const CoreModel in_order = core("cortex-a510");
   Program program = waits();
   const Program first = clone(program);
-  select(program);
+  select(program, {.loads_per_row = 2});
   const double before = cycles_per_iteration(program, *hottest_loop(program), in_order);
   pipeline(program, in_order);
   ASSERT_EQ(verify(program), "");
@@ -67,8 +67,8 @@ TEST(Pipeline, LeavesCoresAloneThatLookAhead) {
 }
 
 TEST(Simulate, SpreadsWorkOverPorts) {
-  const IssueClass any{1, {{{0, 1}, 1}}};
-  const IssueClass first{1, {{{0}, 1}}};
+  const IssueClass any{.latency = 1, .accumulate = 0, .uses = {{{0, 1}, 1}}};
+  const IssueClass first{.latency = 1, .accumulate = 0, .uses = {{{0}, 1}}};
   EXPECT_DOUBLE_EQ(port_cycles({&any, &any, &any}), 1.5);
   EXPECT_DOUBLE_EQ(port_cycles({&first, &first, &any}), 2);
   EXPECT_DOUBLE_EQ(port_cycles({&first, &any, &any, &any}), 2);
