@@ -170,6 +170,17 @@ TEST(Plan, PrefetchIsOffWhenMemoryBound) {
   ASSERT_EQ(tw_plan_tuning(shallow.get(), 0, &tuning), TW_OK);
 }
 
+TEST(Plan, PrefetchHelpsStreamsOnZen5) {
+  tw_device device = zen4();
+  device.family = 26;
+  const TestPlan plan(device, kN, kK);
+  tw_tuning tuning{};
+  ASSERT_EQ(tw_plan_tuning(plan.get(), 1, &tuning), TW_OK);
+  EXPECT_EQ(tuning.rhs_prefetch, 16384U);
+  ASSERT_EQ(tw_plan_tuning(plan.get(), 16, &tuning), TW_OK);
+  EXPECT_EQ(tuning.rhs_prefetch, 32U * (kK / 2 + 8));  // the next panel
+}
+
 TEST(Plan, TuningOverrides) {
   tw_matmul matmul = TestPlan::basic(1000, 64);
   matmul.tuning = {100, 17, 4096};
