@@ -12,13 +12,13 @@
 namespace tw {
 namespace {
 
-uint64_t scalar(const Place& place) {
+uint64_t scalar(const Storage& place) {
   uint64_t value;
   std::memcpy(&value, place.at, sizeof value);
   return value;
 }
 
-void set_scalar(const Place& place, uint64_t value) {
+void set_scalar(const Storage& place, uint64_t value) {
   std::memcpy(place.at, &value, sizeof value);
 }
 
@@ -159,7 +159,7 @@ class Machine {
     std::memcpy(s.to.at, result, s.to.bytes);
   }
 
-  static uint64_t address(const Step& s, const Place& pointer) {
+  static uint64_t address(const Step& s, const Storage& pointer) {
     return scalar(pointer) + static_cast<uint64_t>(s.offset);
   }
 

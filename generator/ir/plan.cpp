@@ -87,13 +87,13 @@ class Planner {
     plan_->bytes.assign(offset, 0xCD);
   }
 
-  Place place(size_t room, Type type) {
+  Storage place(size_t room, Type type) {
     return {plan_->bytes.data() + rooms_[room].offset, bytes(type), type.kind};
   }
-  Place place(Value v) { return place(index_[static_cast<size_t>(v)], program_.type(v)); }
+  Storage place(Value v) { return place(index_[static_cast<size_t>(v)], program_.type(v)); }
 
   /// A place for a value that exists only inside of a row, or while values are being exchanged.
-  Place inner(Type type) {
+  Storage inner(Type type) {
     if (!plan_->bytes.empty()) return place(inner_++, type);
     size_t room = add(type);
     return place(room, type);
@@ -132,8 +132,8 @@ class Planner {
   void row(const Op& op, std::vector<Step>& steps) {
     size_t first = steps.size();
     std::vector<RowStep> meaning = row_steps(program_, op);
-    std::vector<Place> made(meaning.size());
-    std::vector<Place> operands;
+    std::vector<Storage> made(meaning.size());
+    std::vector<Storage> operands;
     for (size_t i = 0; i < op.row->operands.size(); ++i) {
       operands.push_back(place(operand_value(op, i)));
     }
@@ -181,8 +181,8 @@ class Planner {
     if (!physical_) {
       std::vector<Move> taken;
       for (size_t i = 0; i < loop->inits.size(); ++i) {
-        Place param = place(loop->params[i]);
-        Place between = inner(program_.type(loop->params[i]));
+        Storage param = place(loop->params[i]);
+        Storage between = inner(program_.type(loop->params[i]));
         to.enter.push_back({place(loop->inits[i]), param});
         // All yields are read before any param is written: loops may exchange values.
         to.again.push_back({place(loop->yields[i]), between});

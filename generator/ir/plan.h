@@ -12,14 +12,14 @@
 namespace tw {
 
 /// Bytes of a value: 8 of a scalar, a vector's, one per lane of a predicate, i32 of a tile.
-struct Place {
+struct Storage {
   uint8_t* at = nullptr;
   size_t bytes = 0;
   Kind kind = Kind::scalar;
 };
 
 struct Move {
-  Place from, to;
+  Storage from, to;
 };
 
 struct LoopPlan;
@@ -31,8 +31,8 @@ struct Step {
   int bits = 0;
   int64_t imm = 0;
   int64_t offset = 0;
-  Place to;
-  Place arg[5];
+  Storage to;
+  Storage arg[5];
   int arg_count = 0;
   Mode mode = Mode::none;  ///< required by the row
   int operations = 0;      ///< 1 on the first step of an Op, to count them
@@ -43,9 +43,9 @@ struct Step {
 
 struct LoopPlan {
   const Loop* loop = nullptr;
-  Place count;
+  Storage count;
   uint64_t step = 1;
-  Place counter;  ///< null: counted by the interpreter itself
+  Storage counter;  ///< null: counted by the interpreter itself
   /// On physical registers all three are empty: a loop variable stays in its register.
   std::vector<Move> enter, again, leave;
   std::vector<Step> body;
@@ -53,7 +53,7 @@ struct LoopPlan {
 
 struct IfPlan {
   Compare compare{};
-  Place a, b;
+  Storage a, b;
   std::vector<Step> then_body, else_body;
 };
 
@@ -61,7 +61,7 @@ struct Plan {
   std::vector<uint8_t> bytes;  ///< all places; values nobody wrote are 0xCD
   size_t vectors_begin = 0;    ///< vectors and predicates: [vectors_begin, tiles_begin)
   size_t tiles_begin = 0;
-  Place args;
+  Storage args;
   std::vector<Step> steps;
 };
 
