@@ -8,7 +8,6 @@
 namespace tw {
 namespace {
 
-constexpr int segment_bytes = 16;  // a 128-bit part of a vector
 
 /// What a multiply-accumulate instruction wants of its operands.
 struct Appetite {
