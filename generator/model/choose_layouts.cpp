@@ -8,7 +8,6 @@
 namespace tw {
 namespace {
 
-
 /// What a multiply-accumulate instruction wants of its operands.
 struct Appetite {
   OpCode code;
