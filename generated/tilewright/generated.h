@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (a49690e2686f996e)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (9c2eb101435ade42)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -18,12 +18,12 @@ extern "C" {
 /* Kernels. Those of another architecture are declared, but not defined. */
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_2x4_scalar(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_pf_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_pf(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm(const tw_args *args);

@@ -12,7 +12,7 @@ class LinePrefetcher {
   LinePrefetcher(const Tile1& t, const KLoop& loop)
       : t_(t), groups_(loop.groups), bytes_(step_bytes(*t.rhs.layout, loop.k)) {
     // The hardware follows streams of unknown length; there is no count of lines to write.
-    active_ = loop.hot && t.v.knobs.prefetch && bytes_.is_fixed();
+    active_ = loop.hot && t.v.knobs.prefetch != Prefetch::none && bytes_.is_fixed();
     if (active_) distance_ = t.b.arg(ArgField::rhs_prefetch);
   }
 
@@ -25,10 +25,12 @@ class LinePrefetcher {
   }
 
   void group(int64_t g) {
+    const OpCode code =
+        t_.v.knobs.prefetch == Prefetch::near ? OpCode::prefetch_near : OpCode::prefetch;
     const int64_t lines = (bytes_.fixed + cache_line - 1) / cache_line;
     for (const Value ahead : ahead_) {
       for (int64_t line = lines * g / groups_; line < lines * (g + 1) / groups_; ++line) {
-        t_.b.op(OpCode::prefetch, {ahead}, {.offset = line * cache_line});
+        t_.b.op(code, {ahead}, {.offset = line * cache_line});
       }
     }
   }

@@ -20,6 +20,15 @@ std::string_view name(Technique technique) {
   return "?";
 }
 
+std::string_view name(Prefetch prefetch) {
+  switch (prefetch) {
+    case Prefetch::none: return "none";
+    case Prefetch::near: return "near";
+    case Prefetch::far: return "far";
+  }
+  return "?";
+}
+
 std::string Variant::name() const {
   std::string text =
       fmt::format("matmul_clamp_{}_{}p{}x{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
@@ -31,7 +40,9 @@ std::string Variant::name() const {
   const Knobs defaults;
   if (knobs.unroll_k != defaults.unroll_k) text += fmt::format("_u{}", knobs.unroll_k);
   if (knobs.accumulators != defaults.accumulators) text += fmt::format("_a{}", knobs.accumulators);
-  if (knobs.prefetch) text += "_pf";
+  if (knobs.prefetch != defaults.prefetch) {
+    text += fmt::format("_{}", tw::name(knobs.prefetch));
+  }
   if (knobs.paired_loads) text += "_pairs";
   if (!knobs.core.empty()) text += fmt::format("_{}", knobs.core);
   return text;

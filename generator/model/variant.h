@@ -18,11 +18,17 @@ struct Tile {
   Length n = 1;
 };
 
+/// Which cache the packed rhs is prefetched into, at the distance that the kernel's caller chose:
+/// `near`, the first, for one pass over the weights; `far`, the second, for panels that several
+/// tiles of rows come back to.
+enum class Prefetch { none, near, far };
+std::string_view name(Prefetch prefetch);
+
 /// Choices inside a kernel that change speed only.
 struct Knobs {
   int unroll_k = 32;          ///< k values per iteration of the main loop
   int accumulators = 1;       ///< independent sets of accumulators (k is dealt out to them in turn)
-  bool prefetch = false;      ///< prefetch the packed rhs at the driver's distance
+  Prefetch prefetch = Prefetch::none;
   bool paired_loads = false;  ///< assembly: ldp-like pairs instead of longer register lists
   std::string core;           ///< core table to schedule for; empty: the ISA's default
 };

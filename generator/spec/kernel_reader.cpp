@@ -137,6 +137,15 @@ void multiply(std::vector<KnobChoice>& choices, const YamlNode* knobs, std::stri
   choices = std::move(product);
 }
 
+Prefetch read_prefetch(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const Prefetch known : {Prefetch::none, Prefetch::near, Prefetch::far}) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("prefetch", node.text(), names));
+}
+
 std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas) {
   const YamlNode* node = entry.find("knobs");
   if (node != nullptr) {
@@ -151,7 +160,7 @@ std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas
     choice.knobs.accumulators = static_cast<int>(count_up_to(value, most_accumulators));
   });
   multiply(choices, node, "prefetch", [](KnobChoice& choice, const YamlNode& value) {
-    choice.knobs.prefetch = value.boolean();
+    choice.knobs.prefetch = read_prefetch(value);
   });
   multiply(choices, node, "paired_loads", [](KnobChoice& choice, const YamlNode& value) {
     choice.knobs.paired_loads = value.boolean();

@@ -77,7 +77,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
   variant.knobs.unroll_k = ground.blocks ? variant.lhs.block : random.of({32, 64, 128});
   variant.knobs.accumulators = ground.blocks ? 1 : random.of({1, 1, 1, 2, 4, 8});
-  variant.knobs.prefetch = random.between(0, 1) == 1;
+  variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));
   variant.knobs.paired_loads = random.between(0, 1) == 1;
   variant.print_assembly = ground.isa->can_print_assembly;
   return variant;
@@ -118,7 +118,7 @@ std::string describe(const Variant& variant) {
   std::ostringstream text;
   text << variant.name() << ", unroll_k " << variant.knobs.unroll_k << ", accumulators "
        << variant.knobs.accumulators << (variant.knobs.paired_loads ? ", paired loads" : "")
-       << (variant.knobs.prefetch ? ", prefetch" : "");
+       << (variant.knobs.prefetch == Prefetch::none ? "" : ", prefetch");
   return text.str();
 }
 

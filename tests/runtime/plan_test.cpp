@@ -176,7 +176,7 @@ TEST(Plan, PrefetchHelpsStreamsOnZen5) {
   const TestPlan plan(device, kN, kK);
   tw_tuning tuning{};
   ASSERT_EQ(tw_plan_tuning(plan.get(), 1, &tuning), TW_OK);
-  EXPECT_EQ(tuning.rhs_prefetch, 16384U);
+  EXPECT_EQ(tuning.rhs_prefetch, 8192U);
   ASSERT_EQ(tw_plan_tuning(plan.get(), 16, &tuning), TW_OK);
   EXPECT_EQ(tuning.rhs_prefetch, 32U * (kK / 2 + 8));  // the next panel
 }

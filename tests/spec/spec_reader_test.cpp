@@ -56,14 +56,14 @@ TEST_F(SpecReader, ListsMultiply) {
   const auto variants =
       read(head +
            "  - {isa: wide, technique: dot, tile: {m: [1, 4], n: [16, 32]}, knobs: "
-           "{unroll_k: [32, 64], prefetch: true, core: big}}\n");
+           "{unroll_k: [32, 64], prefetch: far, core: big}}\n");
   ASSERT_EQ(variants.size(), 8U);
   const Variant& v = variants[3];
   EXPECT_EQ(v.tile.m, 1);
   EXPECT_EQ(v.tile.n, Length(32));
   EXPECT_EQ(v.knobs.unroll_k, 64);
   EXPECT_EQ(v.knobs.accumulators, 1);
-  EXPECT_TRUE(v.knobs.prefetch);
+  EXPECT_EQ(v.knobs.prefetch, Prefetch::far);
   EXPECT_EQ(v.knobs.core, "big");
   EXPECT_EQ(v.technique, Technique::dot);
   EXPECT_EQ(v.isa, &isas.get("wide"));
@@ -150,8 +150,8 @@ TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {unrol_k: 32}"),
             "s.yaml:6:62: unknown key 'unrol_k'; did you mean 'unroll_k'? known keys: unroll_k, "
             "accumulators, prefetch, paired_loads, core");
-  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {prefetch: 1}"),
-            "s.yaml:6:72: 'prefetch' must be true or false, found '1'");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {prefetch: fr}"),
+            "s.yaml:6:72: unknown prefetch 'fr'; did you mean 'far'? known prefetches: none, near, far");
 }
 
 TEST_F(SpecReader, RefusesUnknownNames) {

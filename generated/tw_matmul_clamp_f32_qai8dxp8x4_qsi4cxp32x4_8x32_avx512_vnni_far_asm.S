@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 8 x 32: needs 23 vector registers on avx512_vnni (16 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (a49690e2686f996e)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (9c2eb101435ade42)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -21,9 +21,9 @@
   .intel_syntax noprefix
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm
-  .type tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm, %function
-tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm:
+  .globl tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
+  .type tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm, %function
+tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   .cfi_startproc
   endbr64
   sub rsp, 104
@@ -779,7 +779,7 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm:
   vzeroupper
   ret
   .cfi_endproc
-  .size tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm, .-tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_asm
+  .size tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm, .-tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
   .att_syntax prefix
   .section .note.gnu.property,"a",%note
   .balign 8

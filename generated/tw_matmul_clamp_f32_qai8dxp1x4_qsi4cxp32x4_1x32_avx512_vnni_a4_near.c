@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (a49690e2686f996e)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (9c2eb101435ade42)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -28,10 +28,10 @@
 extern "C" {
 #endif
 
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_args* args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_args* args) {
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
   const uint8_t* rhs_panel = (const uint8_t*)args->rhs;
@@ -60,8 +60,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_
       // k loop: 1024 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k_steps; ++i_k) {
         const uint8_t* const ahead = rhs_panel_at + rhs_prefetch;
-        _mm_prefetch((const char *)ahead, _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T1);
+        _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
         __m512i raw_0 = _mm512_loadu_si512((const void *)rhs_panel_at);
         __m512i lo_0 = _mm512_and_si512(raw_0, mask);
         __m512i hi_0 = _mm512_srli_epi16(raw_0, 4);
@@ -76,8 +76,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 4));
         acc1_0_0 = _mm512_dpbusd_epi32(acc1_0_0, hi_0, a_0);
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
-        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
         raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 128));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
@@ -92,8 +92,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 12));
         acc3_0_0 = _mm512_dpbusd_epi32(acc3_0_0, hi_0, a_0);
         acc3_0_1 = _mm512_dpbusd_epi32(acc3_0_1, hi_1, a_0);
-        _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
         raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 256));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
@@ -108,8 +108,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 20));
         acc1_0_0 = _mm512_dpbusd_epi32(acc1_0_0, hi_0, a_0);
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
-        _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
         raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 384));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
@@ -216,5 +216,5 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf(const tw_
 
 #else
 // Not for this architecture.
-typedef int tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_is_for_x86_64;
+typedef int tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_is_for_x86_64;
 #endif

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 8 x 32: needs 23 vector registers on avx512_vnni (16 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (a49690e2686f996e)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (9c2eb101435ade42)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -28,10 +28,10 @@
 extern "C" {
 #endif
 
-void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf(const tw_args* args);
+void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf(const tw_args* args) {
+void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
   const uint8_t* rhs_panel = (const uint8_t*)args->rhs;
@@ -625,5 +625,5 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf(const tw_arg
 
 #else
 // Not for this architecture.
-typedef int tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_pf_is_for_x86_64;
+typedef int tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_is_for_x86_64;
 #endif

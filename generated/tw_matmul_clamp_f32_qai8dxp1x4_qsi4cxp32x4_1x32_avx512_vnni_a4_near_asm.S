@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 1 x 32: needs 14 vector registers on avx512_vnni (8 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (a49690e2686f996e)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (9c2eb101435ade42)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -21,9 +21,9 @@
   .intel_syntax noprefix
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm
-  .type tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm, %function
-tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm:
+  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm
+  .type tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm, %function
+tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm:
   .cfi_startproc
   endbr64
   sub rsp, 56
@@ -82,8 +82,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm:
   .balign 64
 .Lk:
   lea r15, [r14 + r12]                                   // ahead
-  prefetcht1 byte ptr [r15 + 0]                          // ahead
-  prefetcht1 byte ptr [r15 + 64]                         // ahead
+  prefetcht0 byte ptr [r15 + 0]                          // ahead
+  prefetcht0 byte ptr [r15 + 64]                         // ahead
   vmovdqu64 zmm9, zmmword ptr [r14 + 0]                  // raw_0
   vpandd zmm10, zmm9, zmm0                               // lo_0
   vpsrlw zmm9, zmm9, 4                                   // hi_0
@@ -98,8 +98,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm:
   vpbroadcastd zmm10, dword ptr [r13 + 4]                // a_0
   vpdpbusd zmm3, zmm9, zmm10                             // acc_0_0
   vpdpbusd zmm4, zmm11, zmm10                            // acc_0_1
-  prefetcht1 byte ptr [r15 + 128]                        // ahead
-  prefetcht1 byte ptr [r15 + 192]                        // ahead
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
+  prefetcht0 byte ptr [r15 + 192]                        // ahead
   vmovdqu64 zmm9, zmmword ptr [r14 + 128]                // raw_0
   vpandd zmm10, zmm9, zmm0                               // lo_0
   vpsrlw zmm9, zmm9, 4                                   // hi_0
@@ -114,8 +114,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm:
   vpbroadcastd zmm10, dword ptr [r13 + 12]               // a_0
   vpdpbusd zmm7, zmm9, zmm10                             // acc_0_0
   vpdpbusd zmm8, zmm11, zmm10                            // acc_0_1
-  prefetcht1 byte ptr [r15 + 256]                        // ahead
-  prefetcht1 byte ptr [r15 + 320]                        // ahead
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
   vmovdqu64 zmm9, zmmword ptr [r14 + 256]                // raw_0
   vpandd zmm10, zmm9, zmm0                               // lo_0
   vpsrlw zmm9, zmm9, 4                                   // hi_0
@@ -130,8 +130,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm:
   vpbroadcastd zmm10, dword ptr [r13 + 20]               // a_0
   vpdpbusd zmm3, zmm9, zmm10                             // acc_0_0
   vpdpbusd zmm4, zmm11, zmm10                            // acc_0_1
-  prefetcht1 byte ptr [r15 + 384]                        // ahead
-  prefetcht1 byte ptr [r15 + 448]                        // ahead
+  prefetcht0 byte ptr [r15 + 384]                        // ahead
+  prefetcht0 byte ptr [r15 + 448]                        // ahead
   vmovdqu64 zmm9, zmmword ptr [r14 + 384]                // raw_0
   vpandd zmm10, zmm9, zmm0                               // lo_0
   vpsrlw zmm9, zmm9, 4                                   // hi_0
@@ -286,7 +286,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm:
   vzeroupper
   ret
   .cfi_endproc
-  .size tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_pf_asm
+  .size tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm
   .att_syntax prefix
   .section .note.gnu.property,"a",%note
   .balign 8
