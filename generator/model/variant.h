@@ -26,8 +26,8 @@ std::string_view name(Prefetch prefetch);
 
 /// Choices inside a kernel that change speed only.
 struct Knobs {
-  int unroll_k = 32;          ///< k values per iteration of the main loop
-  int accumulators = 1;       ///< independent sets of accumulators (k is dealt out to them in turn)
+  int unroll_k = 32;     ///< k values per iteration of the main loop
+  int accumulators = 1;  ///< independent sets of accumulators (k is dealt out to them in turn)
   Prefetch prefetch = Prefetch::none;
   bool paired_loads = false;  ///< assembly: ldp-like pairs instead of longer register lists
   std::string core;           ///< core table to schedule for; empty: the ISA's default

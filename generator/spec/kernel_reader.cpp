@@ -143,7 +143,7 @@ Prefetch read_prefetch(const YamlNode& node) {
     if (node.text() == name(known)) return known;
     names.emplace_back(name(known));
   }
-  node.fail(unknown_text("prefetch", node.text(), names));
+  node.fail(unknown_text("prefetch kind", node.text(), names));
 }
 
 std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas) {

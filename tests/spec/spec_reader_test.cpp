@@ -151,7 +151,8 @@ TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
             "s.yaml:6:62: unknown key 'unrol_k'; did you mean 'unroll_k'? known keys: unroll_k, "
             "accumulators, prefetch, paired_loads, core");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {prefetch: fr}"),
-            "s.yaml:6:72: unknown prefetch 'fr'; did you mean 'far'? known prefetches: none, near, far");
+            "s.yaml:6:72: unknown prefetch kind 'fr'; did you mean 'far'? known prefetch kinds: "
+            "none, near, far");
 }
 
 TEST_F(SpecReader, RefusesUnknownNames) {
