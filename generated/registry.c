@@ -224,7 +224,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 4,
         .vector_registers = 14,
         .macs_per_cycle = 102.4,
-        .content_hash = UINT64_C(0x8cd411953838a6bc),
+        .content_hash = UINT64_C(0x3f46f971d432df08),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near",
@@ -244,7 +244,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 4,
         .vector_registers = 14,
         .macs_per_cycle = 102.4,
-        .content_hash = UINT64_C(0x30ac6c2fb61413ec),
+        .content_hash = UINT64_C(0xbb5ded3ca8900a22),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm",
@@ -264,7 +264,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0xb0ee4a3c607090dd),
+        .content_hash = UINT64_C(0x154a9b58e705c3e8),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near",
@@ -284,7 +284,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0x4fe742cdce104494),
+        .content_hash = UINT64_C(0x3e773e8b3fa80262),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm",
@@ -304,7 +304,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0x10e4ac52814bfbd2),
+        .content_hash = UINT64_C(0xeccf2927f007c7b9),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far",
@@ -324,7 +324,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0x022e01c749480e7b),
+        .content_hash = UINT64_C(0xdc790562bf80fd3b),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm",

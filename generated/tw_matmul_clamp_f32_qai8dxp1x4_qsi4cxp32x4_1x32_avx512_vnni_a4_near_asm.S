@@ -58,6 +58,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm:
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
+  prefetchw byte ptr [r9 + 0]                            // dst_tile
+  prefetchw byte ptr [r9 + 64]                           // dst_tile
   mov rbp, 1
   mov r12, rbx                                           // k_padded
   imul r12, rbp

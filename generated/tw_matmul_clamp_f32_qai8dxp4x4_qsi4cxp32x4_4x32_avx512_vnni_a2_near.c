@@ -43,6 +43,18 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const t
     // m loop: 4 per iteration
     for (size_t i_m = 0; i_m < args->m; i_m += 4) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
+      size_t dst_stride = args->dst_stride;
+      uint8_t* dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
+      uint8_t* dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
+      uint8_t* dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
+      __builtin_prefetch((const void *)dst_tile, 1, 3);
+      __builtin_prefetch((const void *)(dst_tile + 64), 1, 3);
+      __builtin_prefetch((const void *)dst_1, 1, 3);
+      __builtin_prefetch((const void *)(dst_1 + 64), 1, 3);
+      __builtin_prefetch((const void *)dst_2, 1, 3);
+      __builtin_prefetch((const void *)(dst_2 + 64), 1, 3);
+      __builtin_prefetch((const void *)dst_3, 1, 3);
+      __builtin_prefetch((const void *)(dst_3 + 64), 1, 3);
       const uint8_t* field = lhs_panel + k_padded * 4;
       const __m512i mask = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
       __m512i acc0_0_0 = _mm512_set1_epi32(tw_load_i32(field));
@@ -246,10 +258,10 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const t
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
-      const size_t dst_stride = args->dst_stride;
-      uint8_t* const dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
-      uint8_t* const dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
-      uint8_t* const dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
+      dst_stride = args->dst_stride;
+      dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
+      dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
+      dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
       const uint8_t* const field_2 = rhs_panel + (k_padded * 16 + 256);
       if (n_left >= 32) {
         const uint8_t* bias = (const uint8_t*)args->bias;

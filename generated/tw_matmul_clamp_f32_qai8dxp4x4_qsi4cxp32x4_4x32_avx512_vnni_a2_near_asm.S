@@ -63,6 +63,39 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm:
   mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, 1
+  mov rbp, r9                                            // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea rbx, [rsi + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz rbx, rsi
+  mov rbp, 2
+  mov r12, r9                                            // m_left
+  cmp r12, rbp
+  cmovb r12, rbp
+  sub r12, rbp
+  lea rbp, [rbx + r11]
+  test r12, r12                                          // dst_2
+  cmovz rbp, rbx
+  mov r12, 3
+  mov r13, r9                                            // m_left
+  cmp r13, r12
+  cmovb r13, r12
+  sub r13, r12
+  lea r11, [rbp + r11]
+  test r13, r13                                          // dst_3
+  cmovz r11, rbp
+  prefetchw byte ptr [rsi + 0]                           // dst_tile
+  prefetchw byte ptr [rsi + 64]                          // dst_tile
+  prefetchw byte ptr [rbx + 0]                           // dst_1
+  prefetchw byte ptr [rbx + 64]                          // dst_1
+  prefetchw byte ptr [rbp + 0]                           // dst_2
+  prefetchw byte ptr [rbp + 64]                          // dst_2
+  prefetchw byte ptr [r11 + 0]                           // dst_3
+  prefetchw byte ptr [r11 + 64]                          // dst_3
   mov r11, 4
   mov rbx, r10                                           // k_padded
   imul rbx, r11

@@ -42,7 +42,31 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_ar
     const uint8_t* lhs_panel = (const uint8_t*)args->lhs;
     // m loop: 8 per iteration
     for (size_t i_m = 0; i_m < args->m; i_m += 8) {
+      __builtin_prefetch((const void *)dst_tile, 1, 3);
+      __builtin_prefetch((const void *)(dst_tile + 64), 1, 3);
       const size_t k_padded = (args->k + 31) & (size_t)-32;
+      size_t dst_stride = args->dst_stride;
+      uint8_t* dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
+      __builtin_prefetch((const void *)dst_1, 1, 3);
+      __builtin_prefetch((const void *)(dst_1 + 64), 1, 3);
+      uint8_t* dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
+      __builtin_prefetch((const void *)dst_2, 1, 3);
+      __builtin_prefetch((const void *)(dst_2 + 64), 1, 3);
+      uint8_t* dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
+      __builtin_prefetch((const void *)dst_3, 1, 3);
+      __builtin_prefetch((const void *)(dst_3 + 64), 1, 3);
+      uint8_t* dst_4 = m_left > 4 ? dst_3 + dst_stride : dst_3;
+      __builtin_prefetch((const void *)dst_4, 1, 3);
+      __builtin_prefetch((const void *)(dst_4 + 64), 1, 3);
+      uint8_t* dst_5 = m_left > 5 ? dst_4 + dst_stride : dst_4;
+      __builtin_prefetch((const void *)dst_5, 1, 3);
+      __builtin_prefetch((const void *)(dst_5 + 64), 1, 3);
+      uint8_t* dst_6 = m_left > 6 ? dst_5 + dst_stride : dst_5;
+      __builtin_prefetch((const void *)dst_6, 1, 3);
+      __builtin_prefetch((const void *)(dst_6 + 64), 1, 3);
+      uint8_t* dst_7 = m_left > 7 ? dst_6 + dst_stride : dst_6;
+      __builtin_prefetch((const void *)dst_7, 1, 3);
+      __builtin_prefetch((const void *)(dst_7 + 64), 1, 3);
       const uint8_t* field = lhs_panel + k_padded * 8;
       const __m512i mask = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
       __m512i acc_0_0 = _mm512_set1_epi32(tw_load_i32(field));
@@ -354,14 +378,14 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_ar
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m512 min = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp)));
       const __m512 max = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(clamp + 4)));
-      const size_t dst_stride = args->dst_stride;
-      uint8_t* const dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
-      uint8_t* const dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
-      uint8_t* const dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
-      uint8_t* const dst_4 = m_left > 4 ? dst_3 + dst_stride : dst_3;
-      uint8_t* const dst_5 = m_left > 5 ? dst_4 + dst_stride : dst_4;
-      uint8_t* const dst_6 = m_left > 6 ? dst_5 + dst_stride : dst_5;
-      uint8_t* const dst_7 = m_left > 7 ? dst_6 + dst_stride : dst_6;
+      dst_stride = args->dst_stride;
+      dst_1 = m_left > 1 ? dst_tile + dst_stride : dst_tile;
+      dst_2 = m_left > 2 ? dst_1 + dst_stride : dst_1;
+      dst_3 = m_left > 3 ? dst_2 + dst_stride : dst_2;
+      dst_4 = m_left > 4 ? dst_3 + dst_stride : dst_3;
+      dst_5 = m_left > 5 ? dst_4 + dst_stride : dst_4;
+      dst_6 = m_left > 6 ? dst_5 + dst_stride : dst_5;
+      dst_7 = m_left > 7 ? dst_6 + dst_stride : dst_6;
       const uint8_t* const field_2 = rhs_panel + (k_padded * 16 + 256);
       if (n_left >= 32) {
         const uint8_t* bias = (const uint8_t*)args->bias;

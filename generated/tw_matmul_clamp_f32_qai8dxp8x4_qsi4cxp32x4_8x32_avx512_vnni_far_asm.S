@@ -60,9 +60,86 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
 .Lm:
   mov qword ptr [rsp + 24], rsi                          // dst_tile, kept in the frame
   mov qword ptr [rsp + 16], r8                           // lhs_panel, kept in the frame
+  mov rsi, qword ptr [rsp + 24]                          // dst_tile
+  prefetchw byte ptr [rsi + 0]                           // dst_tile
+  mov rsi, qword ptr [rsp + 24]                          // dst_tile
+  prefetchw byte ptr [rsi + 64]                          // dst_tile
   mov rsi, qword ptr [rdi + 8*3]                         // k
   lea rsi, [rsi + 31]
   and rsi, -32                                           // k_padded
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r10, 1
+  mov r11, r9                                            // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  mov r10, qword ptr [rsp + 24]                          // dst_tile
+  lea r10, [r10 + r8]
+  mov rbx, qword ptr [rsp + 24]                          // dst_tile
+  test r11, r11                                          // dst_1
+  cmovz r10, rbx
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  prefetchw byte ptr [r10 + 64]                          // dst_1
+  mov r11, 2
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r8]
+  test rbx, rbx                                          // dst_2
+  cmovz r11, r10
+  prefetchw byte ptr [r11 + 0]                           // dst_2
+  prefetchw byte ptr [r11 + 64]                          // dst_2
+  mov r10, 3
+  mov rbx, r9                                            // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  lea r10, [r11 + r8]
+  test rbx, rbx                                          // dst_3
+  cmovz r10, r11
+  prefetchw byte ptr [r10 + 0]                           // dst_3
+  prefetchw byte ptr [r10 + 64]                          // dst_3
+  mov r11, 4
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r8]
+  test rbx, rbx                                          // dst_4
+  cmovz r11, r10
+  prefetchw byte ptr [r11 + 0]                           // dst_4
+  prefetchw byte ptr [r11 + 64]                          // dst_4
+  mov r10, 5
+  mov rbx, r9                                            // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  lea r10, [r11 + r8]
+  test rbx, rbx                                          // dst_5
+  cmovz r10, r11
+  prefetchw byte ptr [r10 + 0]                           // dst_5
+  prefetchw byte ptr [r10 + 64]                          // dst_5
+  mov r11, 6
+  mov rbx, r9                                            // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r8]
+  test rbx, rbx                                          // dst_6
+  cmovz r11, r10
+  lea r8, [r11 + r8]
+  prefetchw byte ptr [r11 + 0]                           // dst_6
+  prefetchw byte ptr [r11 + 64]                          // dst_6
+  mov r10, 7
+  mov rbx, r9                                            // m_left
+  cmp rbx, r10
+  cmovb rbx, r10
+  sub rbx, r10
+  test rbx, rbx                                          // dst_7
+  cmovz r8, r11
+  prefetchw byte ptr [r8 + 0]                            // dst_7
+  prefetchw byte ptr [r8 + 64]                           // dst_7
   mov r8, 8
   mov r10, rsi                                           // k_padded
   imul r10, r8

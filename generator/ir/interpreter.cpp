@@ -113,6 +113,7 @@ class Machine {
         return frame(s);
       case OpCode::prefetch:
       case OpCode::prefetch_near:
+      case OpCode::prefetch_write:
       case OpCode::store_fence:  // everything here happens in order
         return;
       case OpCode::pred_all:

@@ -168,6 +168,7 @@ class KernelWriter {
              clamped_pointers(b_, rhs.panel, b_.arg(ArgField::rhs_stride), n_left, v_.rhs.panel,
                               rhs_span_.panels, "rhs"),
              rhs.sub, ratio(rhs_span_.parts > 1 ? v_.tile.n : v_.rhs.panel, lanes)};
+    prefetch_outputs(t);
     if (v_.rhs.block != 0) {
       lower_block_tile(t, *multiplier_);
     } else {

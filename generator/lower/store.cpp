@@ -6,14 +6,18 @@
 namespace tw {
 namespace {
 
+std::vector<Value> dst_rows(const Tile1& t) {
+  return clamped_pointers(t.b, t.dst, t.b.arg(ArgField::dst_stride), t.m_left, 1, t.v.tile.m,
+                          "dst");
+}
+
 class OutputWriter {
  public:
   OutputWriter(const Tile1& t, const OutputOf& output) : t_(t), b_(t.b), output_(output) {}
 
   void write() {
     const Value whole = b_.op(OpCode::length, {}, {.offset = t_.v.tile.n});
-    dst_ = clamped_pointers(b_, t_.dst, b_.arg(ArgField::dst_stride), t_.m_left, 1, t_.v.tile.m,
-                            "dst");
+    dst_ = dst_rows(t_);
     packed_bias_ = field_pointers(t_, t_.rhs, FieldKind::bias);
     const bool masks = has_masks();
     b_.branch(
@@ -159,6 +163,16 @@ class OutputWriter {
 };
 
 }  // namespace
+
+void prefetch_outputs(const Tile1& t) {
+  constexpr int64_t cache_line = 64;
+  if (t.v.knobs.prefetch == Prefetch::none || !t.v.tile.n.is_fixed()) return;
+  for (const Value row : dst_rows(t)) {
+    for (int64_t byte = 0; byte < t.v.tile.n.fixed * 4; byte += cache_line) {
+      t.b.op(OpCode::prefetch_write, {row}, {.offset = byte});
+    }
+  }
+}
 
 void store_outputs(const Tile1& t, const OutputOf& output) {
   OutputWriter(t, output).write();

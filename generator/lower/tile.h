@@ -107,6 +107,8 @@ struct KState {
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
 
 // store.cpp
+/// Fetches the tile's output lines before its k loop, so that the stores behind it do not wait.
+void prefetch_outputs(const Tile1& t);
 /// Stores row-major f32 outputs after `finish(row, vector, bias)` made them: whole vectors when
 /// the tile is whole, else exactly the columns that exist. Rows beyond the edge land on the last
 /// row and are overwritten by it.

@@ -63,7 +63,8 @@ bool writes_memory(OpCode code) {
 }
 
 bool prefetches(OpCode code) {
-  return code == OpCode::prefetch || code == OpCode::prefetch_near;
+  return code == OpCode::prefetch || code == OpCode::prefetch_near ||
+         code == OpCode::prefetch_write;
 }
 
 std::string_view name(ArgField field) {

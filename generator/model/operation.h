@@ -49,9 +49,10 @@ enum class Kind { scalar, vector, predicate, tile };
   X(store_stream, "sv", "-", "o") /* store, not to be kept in caches; p 64-byte aligned */         \
   X(store_fence, "", "-", "")     /* earlier store_streams are seen before later stores */         \
   X(store_pred, "psv", "-", "bo")                                                                  \
-  X(store_lane, "sv", "-", "bio") /* element #i of b bits */                                       \
-  X(prefetch, "s", "-", "o")      /* line at a + offset into L2; no effect on values */            \
-  X(prefetch_near, "s", "-", "o") /* the same, into L1 */                                          \
+  X(store_lane, "sv", "-", "bio")  /* element #i of b bits */                                      \
+  X(prefetch, "s", "-", "o")       /* line at a + offset into L2; no effect on values */           \
+  X(prefetch_near, "s", "-", "o")  /* the same, into L1 */                                         \
+  X(prefetch_write, "s", "-", "o") /* the same, into L1 and to be written */                       \
   /* making vectors */                                                                             \
   X(zero, "", "v", "")                                                                             \
   X(splat, "", "v", "bi")     /* #i in every lane of b bits */                                     \
