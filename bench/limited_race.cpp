@@ -32,13 +32,15 @@ LimitedRace::LimitedRace(std::vector<Contender> contenders, const Effort& effort
                          const Limits& limits, const tw_kernel& kernel, const Memory* memory)
     : compute_(has_peak(kernel) ? static_cast<int>(contenders.size()) : -1),
       read_(has_peak(kernel) && memory != nullptr ? compute_ + 1 : -1),
+      read_gbs_(limits.read_gbs),
       race_(with_limits(std::move(contenders), limits, kernel, memory), effort) {}
 
 double LimitedRace::limit(double m, double bytes_per_weight) const {
   if (compute_ < 0) return 0;
   const double compute = samples(static_cast<size_t>(compute_)).best_rate();
   if (read_ < 0) return compute;
-  return std::min(compute, m * samples(static_cast<size_t>(read_)).best_rate() / bytes_per_weight);
+  const double read = std::max(read_gbs_, samples(static_cast<size_t>(read_)).best_rate());
+  return std::min(compute, m * read / bytes_per_weight);
 }
 
 }  // namespace tw::bench

@@ -1,5 +1,6 @@
-// A race of kernels in which the machine's limits take part: clocks and memory drift while a report
-// is made, so each row's limit is measured in that row's own rounds.
+// A race of kernels in which the machine's limits take part: the clock drifts while a report is
+// made, so each row's compute limit is measured in that row's own rounds. Reading memory only gets
+// slower by disturbance: its limit is the best of the row's rounds and of the start of the run.
 #pragma once
 
 #include "machine_limits.h"
@@ -25,6 +26,7 @@ class LimitedRace {
 
  private:
   int compute_, read_;  ///< contenders that are limits, -1: there is none
+  double read_gbs_;
   Race race_;
 };
 
