@@ -1,6 +1,8 @@
 // Technique `dot`: every 32-bit lane is one output column and takes four neighbours in k.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "lower/tile.h"
 
 namespace tw {
@@ -153,10 +155,8 @@ class ColumnDot : public Multiplier {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
     const int64_t k = g * kr_;
-    std::vector<Value> a;
-    for (int64_t r = 0; r < rows_; ++r) {
-      a.push_back(load_activation(t, lhs, r, k, static_cast<int>(kr_) * 8));
-    }
+    std::vector<Activation> a;
+    for (int64_t r = 0; r < rows_; ++r) a.push_back(activation(t, lhs, r, k));
     for (int64_t j = 0; j < vectors_; ++j) {
       const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
       const Value low =
@@ -187,8 +187,30 @@ class ColumnDot : public Multiplier {
   }
 
  private:
-  static void dot(const Tile1& t, Value& sum, Value codes, Value a) {
-    sum = t.b.op(OpCode::dot4_s8s8, {sum, codes, a}, {}, "acc", Role::accumulator);
+  /// kr codes of a row, repeated over a vector, or one 32-bit lane of a vector.
+  struct Activation {
+    Value vector = no_value;
+    int64_t lane = -1;
+  };
+
+  Activation activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k) {
+    if (kr_ != 4 || !t.b.isa().has(OpCode::dot4_s8s8_lane)) {
+      return {load_activation(t, lhs, row, k, static_cast<int>(kr_) * 8), -1};
+    }
+    // Neighbouring 32-bit groups, of other rows or later k, come with the same load.
+    const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
+    const int64_t at = code_offset(*t.lhs.layout, row % t.lhs.rows, k).fixed;
+    Value& vector = loaded_.emplace(std::pair{cursor, at / 16}, no_value).first->second;
+    if (vector == no_value) {
+      vector = load_segment(t, {cursor, at / 16 * 16}, fmt::format("a_{}", row), Role::operand);
+    }
+    return {vector, at % 16 / 4};
+  }
+
+  static void dot(const Tile1& t, Value& sum, Value codes, const Activation& a) {
+    const OpCode code = a.lane < 0 ? OpCode::dot4_s8s8 : OpCode::dot4_s8s8_lane;
+    sum = t.b.op(code, {sum, codes, a.vector}, {.imm = a.lane < 0 ? 0 : a.lane}, "acc",
+                 Role::accumulator);
   }
 
   static Value sixteenth(const Tile1& t, Value high, Value low) {
@@ -198,6 +220,7 @@ class ColumnDot : public Multiplier {
 
   int64_t rows_, kr_, vectors_, sets_;
   Value mask_ = no_value;
+  std::map<std::pair<Value, int64_t>, Value> loaded_;  ///< by cursor and vector behind it
 };
 
 }  // namespace

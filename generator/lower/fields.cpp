@@ -104,6 +104,13 @@ std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value l
   return pointers;
 }
 
+Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role) {
+  if (t.b.isa().vector_bytes == Length{16}) {
+    return t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset}, name, role);
+  }
+  return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 128, .offset = at.offset}, name, role);
+}
+
 Value splat_byte(Builder& b, int64_t byte) {
   if (b.isa().has(OpCode::splat, 8)) {
     return b.op(OpCode::splat, {}, {.bits = 8, .imm = byte}, "mask", Role::mask);

@@ -82,14 +82,6 @@ class Mmla : public Multiplier {
   }
 
  private:
-  /// 16 bytes in every segment.
-  static Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role) {
-    if (t.b.isa().vector_bytes == Length{16}) {
-      return t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset}, name, role);
-    }
-    return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 128, .offset = at.offset}, name, role);
-  }
-
   void multiply(const Tile1& t, const std::vector<Value>& a, Value codes, int64_t g, int64_t half,
                 std::vector<Value>& acc) const {
     for (int64_t p = 0; p < pairs_; ++p) {

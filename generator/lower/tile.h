@@ -61,6 +61,8 @@ Place rhs_vector(const Tile1& t, const std::vector<Value>& pointers, int64_t vec
 /// the same: rows beyond the edge repeat the last one, so that nothing beyond it is touched.
 std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value left, Length unit,
                                     int64_t count, const std::string& hint);
+/// 16 bytes in every segment of a vector.
+Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role);
 /// A vector with `byte` in every byte.
 Value splat_byte(Builder& b, int64_t byte);
 

@@ -27,8 +27,9 @@ Appetite appetite(Technique technique, const Isa& isa, int kr) {
     }
     // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
     if (isa.has(OpCode::dot4_s8s8)) {
-      const int depth = kr != 0 ? kr : 8;
-      return {OpCode::dot4_s8s8, {8, 4}, 1, (vector * 2).divided(depth), NibblePair::column, false};
+      const int usual = isa.has(OpCode::dot4_s8s8_lane) ? 4 : 8;
+      const int depth = kr != 0 ? kr : usual;
+      return {OpCode::dot4_s8s8, {usual, 12 - usual}, 1, (vector * 2).divided(depth), NibblePair::column, false};
     }
   }
   if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
