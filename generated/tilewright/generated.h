@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (9c2eb101435ade42)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3b3a8cc9ca84a5ed)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -24,6 +24,12 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm(const tw_args *args);
@@ -36,6 +42,8 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm(const tw_pack_args *args);
@@ -43,6 +51,8 @@ void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm(const tw_pack_args *args);
 

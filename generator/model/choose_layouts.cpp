@@ -29,7 +29,8 @@ Appetite appetite(Technique technique, const Isa& isa, int kr) {
     if (isa.has(OpCode::dot4_s8s8)) {
       const int usual = isa.has(OpCode::dot4_s8s8_lane) ? 4 : 8;
       const int depth = kr != 0 ? kr : usual;
-      return {OpCode::dot4_s8s8, {usual, 12 - usual}, 1, (vector * 2).divided(depth), NibblePair::column, false};
+      return {OpCode::dot4_s8s8,           {usual, 12 - usual}, 1,
+              (vector * 2).divided(depth), NibblePair::column,  false};
     }
   }
   if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
