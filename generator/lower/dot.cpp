@@ -8,16 +8,6 @@
 namespace tw {
 namespace {
 
-/// Loads one vector of packed codes.
-Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
-                 int64_t vectors_in_panel) {
-  const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
-  const Length offset =
-      code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (vector % vectors_in_panel);
-  return t.b.op(OpCode::load, {cursor}, {.offset = offset}, fmt::format("raw_{}", vector),
-                Role::operand);
-}
-
 /// `bits` bits of an lhs row, from k on, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
                       int bits) {
@@ -30,20 +20,6 @@ Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row
 Value start_at(const Tile1& t, const Place& sum, const std::string& name) {
   return t.b.op(OpCode::load_dup, {sum.pointer}, {.bits = 32, .offset = sum.offset}, name,
                 Role::accumulator);
-}
-
-/// Adds up the independent sets: accumulators are [set][one].
-std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets) {
-  for (size_t half = sets / 2; half >= 1; half /= 2) {
-    const size_t count = all.size() / 2;
-    std::vector<Value> sum;
-    for (size_t i = 0; i < count; ++i) {
-      sum.push_back(t.b.op(OpCode::add, {all[i], all[i + count]}, {.bits = 32},
-                           fmt::format("sum_{}", i), Role::accumulator));
-    }
-    all = std::move(sum);
-  }
-  return all;
 }
 
 /// Codes stored as code + 8 in the unsigned operand, low nibble k, high nibble k + 4.
@@ -173,7 +149,7 @@ class ColumnDot : public Multiplier {
     const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
     Rows rows(static_cast<size_t>(rows_));
     for (size_t i = 0; i < sum.size(); i += 2) {
-      const Value high = sixteenth(t, sum[i], sum[i + 1]);
+      const Value high = high_sum(t, sum[i], sum[i + 1]);
       std::vector<Value>& row = rows[i / static_cast<size_t>(vectors_ * 2)];
       if (kr_ == 4) {
         row.push_back(high);
@@ -211,11 +187,6 @@ class ColumnDot : public Multiplier {
     const OpCode code = a.lane < 0 ? OpCode::dot4_s8s8 : OpCode::dot4_s8s8_lane;
     sum = t.b.op(code, {sum, codes, a.vector}, {.imm = a.lane < 0 ? 0 : a.lane}, "acc",
                  Role::accumulator);
-  }
-
-  static Value sixteenth(const Tile1& t, Value high, Value low) {
-    const Value times16 = t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
-    return t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
   }
 
   int64_t rows_, kr_, vectors_, sets_;

@@ -44,10 +44,7 @@ class Mmla : public Multiplier {
     }
     const int64_t in_panel = vectors_ / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Length offset =
-          code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (j % in_panel);
-      const Value raw = t.b.op(OpCode::load, {rhs[static_cast<size_t>(j / in_panel)]},
-                               {.offset = offset}, fmt::format("raw_{}", j), Role::operand);
+      const Value raw = load_codes(t, rhs, j, k, in_panel);
       const Value low =
           t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
       multiply(t, a, raw, g, 2 * j, acc);
@@ -56,22 +53,11 @@ class Mmla : public Multiplier {
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
-    std::vector<Value> sum = acc;
-    while (sum.size() > static_cast<size_t>(pairs_ * vectors_ * 2)) {
-      const size_t half = sum.size() / 2;
-      for (size_t i = 0; i < half; ++i) {
-        sum[i] =
-            t.b.op(OpCode::add, {sum[i], sum[i + half]}, {.bits = 32}, "sum", Role::accumulator);
-      }
-      sum.resize(half);
-    }
+    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
     Rows rows(static_cast<size_t>(2 * pairs_));
     for (size_t i = 0; i < sum.size(); i += 2) {
       const size_t pair = i / static_cast<size_t>(vectors_ * 2);
-      const Value times16 =
-          t.b.op(OpCode::sub, {sum[i], sum[i + 1]}, {.bits = 32}, "high", Role::accumulator);
-      const Value high =
-          t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
+      const Value high = high_sum(t, sum[i], sum[i + 1]);
       for (const size_t row : {2 * pair, 2 * pair + 1}) {
         const OpCode pick = row % 2 == 0 ? OpCode::uzp_even : OpCode::uzp_odd;
         rows[row].push_back(t.b.op(pick, {high, sum[i + 1]}, {.bits = 64},

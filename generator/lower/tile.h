@@ -66,6 +66,16 @@ Value load_segment(const Tile1& t, const Place& at, const std::string& name, Rol
 /// A vector with `byte` in every byte.
 Value splat_byte(Builder& b, int64_t byte);
 
+// codes.cpp
+/// One vector of packed codes of the tile, from value k on after the cursors.
+Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
+                 int64_t vectors_in_panel);
+/// Adds up the independent sets: accumulators are [set][one].
+std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets);
+/// Sums over the high nibbles, from sums over the raw bytes (16 * high + low + 8) and over the low
+/// nibbles alone.
+Value high_sum(const Tile1& t, Value high, Value low);
+
 /// How a group of k values is multiplied: a technique with its decoder.
 class Multiplier {
  public:
