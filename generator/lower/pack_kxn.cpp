@@ -74,8 +74,9 @@ void pack_depth(const Eight& rows, const NibbleZip& nibbles, int64_t first_colum
   Four low_half{};  // byte x of columns in order: of each segment the first 16, then the others
   Four high_half{};
   for (size_t x = 0; x < 4; ++x) {
-    const Pair columns =
-        zip(b, 8, nibbles.low(b, rows[x], rows[x + 4]), nibbles.high(b, rows[x], rows[x + 4]));
+    const Value high = nibbles.high(b, rows[x], rows[x + 4]);
+    const Value low = nibbles.low(b, rows[x], rows[x + 4]);
+    const Pair columns = zip(b, 8, low, high);
     low_half[x] = columns.low;
     high_half[x] = columns.high;
   }

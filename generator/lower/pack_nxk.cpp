@@ -80,7 +80,9 @@ void pack_column(const Source& source, const Layout& layout, Value dst, const Pa
     for (int64_t c = first; c < first + half; ++c) {
       const Value high = load(c);
       const Value low = load(c + half);
-      columns.push_back(zip(b, 8, nibbles.low(b, low, high), nibbles.high(b, low, high)));
+      const Value second = nibbles.high(b, low, high);
+      const Value first = nibbles.low(b, low, high);
+      columns.push_back(zip(b, 8, first, second));
     }
     std::vector<Value> packed;
     if (half == 2) {
@@ -177,7 +179,8 @@ void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
   const int64_t bytes = b.isa().vector_bytes.fixed;
   const int64_t rows = bytes / 4;
   const Value panel_sums = walk.sums();
-  b.loop("k", b.arg(ArgField::k), walk.start(), [&](const std::vector<Value>& now) {
+  const std::vector<Value> inits = walk.start();
+  b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
     walk.prefetch(now[2]);
     b.loop("rows", b.constant(layout.panel.fixed / rows), {now[0], now[1], panel_sums},
            [&](const std::vector<Value>& at) {

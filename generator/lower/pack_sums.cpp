@@ -105,7 +105,9 @@ void CodeSums::finish_columns(const std::vector<Value>& carried, Value correctio
     };
     const Value whole = fold(0);
     const Value low = fold(1);
-    const Pair columns = zip(b_, 64, high_of(whole, low), low_of(low));
+    const Value second = low_of(low);
+    const Value first = high_of(whole, low);
+    const Pair columns = zip(b_, 64, first, second);
     const int64_t at = static_cast<int64_t>(v) * 16;
     add_to(sums, at, columns.low);
     if (w != v) add_to(sums, at + 16, columns.high);
