@@ -22,9 +22,12 @@ std::string_view name(Technique technique) {
 
 std::string_view name(Prefetch prefetch) {
   switch (prefetch) {
-    case Prefetch::none: return "none";
-    case Prefetch::near: return "near";
-    case Prefetch::far: return "far";
+    case Prefetch::none:
+      return "none";
+    case Prefetch::near:
+      return "near";
+    case Prefetch::far:
+      return "far";
   }
   return "?";
 }
