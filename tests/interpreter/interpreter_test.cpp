@@ -124,7 +124,11 @@ std::vector<Table> tables() {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr int rounds = 40;  // some 20 times as slow
+#else
   constexpr int rounds = 200;
+#endif
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
