@@ -3,7 +3,7 @@
 //
 // The registry of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3b3a8cc9ca84a5ed)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (dd7fbd0467584779)
 // again  tilewright generate
 
 #include "tilewright/registry.h"
@@ -197,26 +197,6 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 15,
         .macs_per_cycle = 0.0,
         .content_hash = UINT64_C(0xc6cb195b38083b49),
-    },
-    {
-        .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_2x4_scalar",
-        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
-        .isa = "scalar",
-        .printer = "intrinsics",
-        .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:8:5",
-        .run = tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_2x4_scalar,
-        .features = 0,
-        .lhs = &layout_0,
-        .rhs = &layout_1,
-        .tile_m = 2,
-        .tile_n = 4,
-        .tile_n_scalable = 0,
-        .unroll_k = 32,
-        .accumulators = 1,
-        .vector_registers = 19,
-        .macs_per_cycle = 0.0,
-        .content_hash = UINT64_C(0x3bf84c58b109025f),
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm",
@@ -579,7 +559,7 @@ const tw_kernel tw_generated_kernels[] = {
         .content_hash = UINT64_C(0xcc009e879367a762),
     },
 };
-const size_t tw_generated_kernel_count = 20;
+const size_t tw_generated_kernel_count = 19;
 
 const tw_packer tw_generated_packers[] = {
     {

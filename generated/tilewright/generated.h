@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3b3a8cc9ca84a5ed)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (dd7fbd0467584779)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -17,7 +17,6 @@ extern "C" {
 
 /* Kernels. Those of another architecture are declared, but not defined. */
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_2x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
