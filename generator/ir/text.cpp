@@ -7,20 +7,6 @@
 
 namespace tw {
 
-std::string_view name(Kind kind) {
-  switch (kind) {
-    case Kind::scalar:
-      return "scalar";
-    case Kind::vector:
-      return "vector";
-    case Kind::predicate:
-      return "predicate";
-    case Kind::tile:
-      break;
-  }
-  return "tile";
-}
-
 std::string_view name(Compare compare) {
   switch (compare) {
     case Compare::equal:

@@ -14,8 +14,6 @@ std::vector<std::string> unique_names(const Program& program);
 /// "acc_2 = dot4_u8s8(acc, w, a)"; `names` as from unique_names().
 std::string to_text(const Program& program, const Op& op, const std::vector<std::string>& names);
 
-/// "predicate"
-std::string_view name(Kind kind);
 /// "at_least"
 std::string_view name(Compare compare);
 /// "accumulator_tiles"

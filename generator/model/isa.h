@@ -109,9 +109,8 @@ struct AssemblyRules {
   std::string save_scalar, restore_scalar;  ///< {r} at stack pointer + {o}; also frame slots
   std::string save_vector, restore_vector;  ///< the callee-saved part of {r}
   int save_vector_bytes = 8;
-  std::string cfi_frame;  ///< after frame_enter, ".cfi_def_cfa_offset {bytes}"
-  std::string cfi_save;   ///< ".cfi_offset {r}, {o}"; empty: none
-  std::string comment = "//";
+  std::string cfi_frame;          ///< after frame_enter, ".cfi_def_cfa_offset {bytes}"
+  std::string cfi_save;           ///< ".cfi_offset {r}, {o}"; empty: none
   std::vector<std::string> head;  ///< after the file's head: ".intel_syntax noprefix"
   std::vector<std::string> foot;  ///< at the file's end: ".att_syntax prefix"
 };

@@ -67,6 +67,20 @@ bool prefetches(OpCode code) {
          code == OpCode::prefetch_write;
 }
 
+std::string_view name(Kind kind) {
+  switch (kind) {
+    case Kind::scalar:
+      return "scalar";
+    case Kind::vector:
+      return "vector";
+    case Kind::predicate:
+      return "predicate";
+    case Kind::tile:
+      return "tile";
+  }
+  return "?";
+}
+
 std::string_view name(ArgField field) {
   return field_names[static_cast<size_t>(field)];
 }

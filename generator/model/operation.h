@@ -9,6 +9,7 @@ namespace tw {
 
 /// What a value is. Pointers and counters are scalars of 8 bytes.
 enum class Kind { scalar, vector, predicate, tile };
+std::string_view name(Kind kind);
 
 /// Name, argument kinds, result kind ('-' for none) and the attributes that the operation carries:
 ///   b  lane width in bits, after the name:    add.32

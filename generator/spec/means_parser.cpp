@@ -26,20 +26,6 @@ Kind kind_of(char letter) {
   }
 }
 
-std::string_view name_of(Kind kind) {
-  switch (kind) {
-    case Kind::scalar:
-      return "scalar";
-    case Kind::vector:
-      return "vector";
-    case Kind::predicate:
-      return "predicate";
-    case Kind::tile:
-      return "tile";
-  }
-  return "?";
-}
-
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
 #define TW_X(code, args, result, attributes) names.emplace_back(info(OpCode::code).name);
@@ -235,8 +221,8 @@ class Parser {
   static void expect_kind(Kind found, Kind wanted, std::string_view what, const OpInfo& operation,
                           size_t at) {
     if (found == wanted) return;
-    fail_at(at, fmt::format("{} wants a {} here, '{}' is a {}", operation.name, name_of(wanted),
-                            what, name_of(found)));
+    fail_at(at, fmt::format("{} wants a {} here, '{}' is a {}", operation.name, tw::name(wanted),
+                            what, tw::name(found)));
   }
 
   void offset(MeansNode& node, const OpInfo& known) {

@@ -53,27 +53,11 @@ void read_args_register(const YamlNode& node, const Isa& isa, AssemblyRules& rul
 }
 
 void read_rules(const YamlNode& node, const Isa& isa, AssemblyRules& rules) {
-  node.expect_keys({"skip_if_zero",
-                    "loop_end",
-                    "jump",
-                    "branch",
-                    "args_register",
-                    "entry",
-                    "leave",
-                    "frame_enter",
-                    "frame_leave",
-                    "frame_align",
-                    "frame_bias",
-                    "save_scalar",
-                    "restore_scalar",
-                    "save_vector",
-                    "restore_vector",
-                    "save_vector_bytes",
-                    "cfi_frame",
-                    "cfi_save",
-                    "comment",
-                    "head",
-                    "foot"});
+  node.expect_keys({"skip_if_zero",   "loop_end",    "jump",           "branch",
+                    "args_register",  "entry",       "leave",          "frame_enter",
+                    "frame_leave",    "frame_align", "frame_bias",     "save_scalar",
+                    "restore_scalar", "save_vector", "restore_vector", "save_vector_bytes",
+                    "cfi_frame",      "cfi_save",    "head",           "foot"});
   read_lines(node, "skip_if_zero", {"n", "label"}, rules.skip_if_zero);
   read_lines(node, "loop_end", {"n", "step", "label"}, rules.loop_end);
   read_lines(node, "jump", {"label"}, rules.jump);
@@ -92,7 +76,6 @@ void read_rules(const YamlNode& node, const Isa& isa, AssemblyRules& rules) {
   read_count(node, "save_vector_bytes", rules.save_vector_bytes);
   read_line(node, "cfi_frame", {"bytes"}, rules.cfi_frame);
   read_line(node, "cfi_save", {"r", "o"}, rules.cfi_save);
-  read_line(node, "comment", {}, rules.comment);
   read_lines(node, "head", {}, rules.head);
   read_lines(node, "foot", {}, rules.foot);
 }
