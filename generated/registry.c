@@ -3,7 +3,7 @@
 //
 // The registry of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (dd7fbd0467584779)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (be1d9ab93ce53be7)
 // again  tilewright generate
 
 #include "tilewright/registry.h"
@@ -196,7 +196,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 0.0,
-        .content_hash = UINT64_C(0xc6cb195b38083b49),
+        .content_hash = UINT64_C(0xcc9af350d57dfb98),
+        .spills = "gcc, clang",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm",
@@ -204,7 +205,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:14:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .lhs = &layout_0,
@@ -217,6 +218,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 14,
         .macs_per_cycle = 102.4,
         .content_hash = UINT64_C(0x3f46f971d432df08),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near",
@@ -224,7 +226,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:14:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .lhs = &layout_0,
@@ -236,7 +238,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 4,
         .vector_registers = 14,
         .macs_per_cycle = 102.4,
-        .content_hash = UINT64_C(0xbb5ded3ca8900a22),
+        .content_hash = UINT64_C(0xb34f727094cfe08f),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm",
@@ -244,7 +247,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .lhs = &layout_3,
@@ -257,6 +260,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
         .content_hash = UINT64_C(0x154a9b58e705c3e8),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near",
@@ -264,7 +268,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .lhs = &layout_3,
@@ -276,7 +280,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0x3e773e8b3fa80262),
+        .content_hash = UINT64_C(0x3e1aa035f3810273),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm",
@@ -284,7 +289,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:24:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:27:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .lhs = &layout_4,
@@ -297,6 +302,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
         .content_hash = UINT64_C(0xeccf2927f007c7b9),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far",
@@ -304,7 +310,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:24:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .lhs = &layout_4,
@@ -316,7 +322,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0xdc790562bf80fd3b),
+        .content_hash = UINT64_C(0xba8d95ed16cfdeba),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm",
@@ -324,7 +331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:30:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_0,
@@ -337,6 +344,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
         .content_hash = UINT64_C(0x5e23618065dd0291),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod",
@@ -344,7 +352,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:30:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:34:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_0,
@@ -356,7 +364,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
-        .content_hash = UINT64_C(0x5fa81e479fce6fc3),
+        .content_hash = UINT64_C(0x4aeca13a2535f592),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm",
@@ -364,7 +373,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:34:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:39:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_3,
@@ -377,6 +386,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 15,
         .macs_per_cycle = 28.4,
         .content_hash = UINT64_C(0x8fafbc0a401d3d6c),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod",
@@ -384,7 +394,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:34:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:39:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_3,
@@ -396,7 +406,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0xd08b2282256095e6),
+        .content_hash = UINT64_C(0x6f09a721a8e76735),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm",
@@ -404,7 +415,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:34:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:39:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_3,
@@ -417,6 +428,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 23,
         .macs_per_cycle = 30.1,
         .content_hash = UINT64_C(0x17c8477ea5f7a282),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod",
@@ -424,7 +436,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:34:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:39:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_3,
@@ -436,7 +448,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0x0189144515a1bf6a),
+        .content_hash = UINT64_C(0x7368eaffc9b72c2f),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm",
@@ -444,7 +457,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:39:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:45:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_6,
@@ -457,6 +470,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 15,
         .macs_per_cycle = 19.7,
         .content_hash = UINT64_C(0xcef8589e3cdc9968),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot",
@@ -464,7 +478,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:39:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:45:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_6,
@@ -476,7 +490,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 19.7,
-        .content_hash = UINT64_C(0x38602d5c0a0f2218),
+        .content_hash = UINT64_C(0xcf0754fa6e575a8f),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm",
@@ -484,7 +499,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:43:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:50:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_8,
@@ -497,6 +512,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 15,
         .macs_per_cycle = 51.2,
         .content_hash = UINT64_C(0x1221e54e0d762dbf),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm",
@@ -504,7 +520,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "intrinsics",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:43:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:50:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_8,
@@ -516,7 +532,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 51.2,
-        .content_hash = UINT64_C(0xf6525d23eafa3bff),
+        .content_hash = UINT64_C(0xaeb398a860885700),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm",
@@ -524,7 +541,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:47:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:55:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_9,
@@ -537,6 +554,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
         .content_hash = UINT64_C(0x45110bdc721cc031),
+        .spills = "none",
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm",
@@ -544,7 +562,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "intrinsics",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:47:5",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:55:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_9,
@@ -556,7 +574,8 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
-        .content_hash = UINT64_C(0xcc009e879367a762),
+        .content_hash = UINT64_C(0x8942885437e20045),
+        .spills = "none",
     },
 };
 const size_t tw_generated_kernel_count = 19;
@@ -570,7 +589,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x20927fe6c2ebe9c3),
+        .content_hash = UINT64_C(0x7c3825087df0dba0),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni",
@@ -580,7 +599,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x111cbcda24761ad1),
+        .content_hash = UINT64_C(0x19969b870f1a5a9a),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni",
@@ -590,7 +609,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x9f18e3aa3bc05b20),
+        .content_hash = UINT64_C(0xb9ac1379152214b1),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni",
@@ -600,7 +619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x01ca706c7e5d51ea),
+        .content_hash = UINT64_C(0x6a28e643e98e0027),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod",
@@ -610,7 +629,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x348471f9977def0c),
+        .content_hash = UINT64_C(0x41a7f93fa2f149c1),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod",
@@ -620,7 +639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xaae9086be364134b),
+        .content_hash = UINT64_C(0x4b01c0338fe9d93c),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm",
@@ -630,7 +649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0xc1e6f8363bc8364d),
+        .content_hash = UINT64_C(0xd995f2bb41cfb94e),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm",
@@ -640,7 +659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x398d9c93646c5c8e),
+        .content_hash = UINT64_C(0xc8d9cf8d73f4c7a7),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm",
@@ -650,7 +669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0x3be7055d421ff455),
+        .content_hash = UINT64_C(0x21d60a40aa40db5a),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x4_scalar",
@@ -660,7 +679,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0xa505ee49d6cfbdfb),
+        .content_hash = UINT64_C(0xc8f9e8ece89b7a2c),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x4_scalar",
@@ -670,7 +689,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x9e4154aef547c497),
+        .content_hash = UINT64_C(0xda7506c91cda2d40),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni",
@@ -680,7 +699,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x80473a2db4c32072),
+        .content_hash = UINT64_C(0xf58f4b2965017601),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni",
@@ -690,7 +709,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x04f7d4cee26238f8),
+        .content_hash = UINT64_C(0x150e968020fb8877),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod",
@@ -700,7 +719,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0xca3085f1746261f4),
+        .content_hash = UINT64_C(0x6db92acd5a0e4e87),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod",
@@ -710,7 +729,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x550b97d9764b83aa),
+        .content_hash = UINT64_C(0x4824f4559891c5e9),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm",
@@ -720,7 +739,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x41d1a212cd0b722d),
+        .content_hash = UINT64_C(0x91e8b42b7149a636),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm",
@@ -730,7 +749,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x0a7ad1aa0423d6c9),
+        .content_hash = UINT64_C(0x62620a35f9f8c102),
     },
 };
 const size_t tw_generated_packer_count = 17;

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 // tile 4 x 8: needs 15 vector registers on neon_i8mm (8 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (dd7fbd0467584779)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (be1d9ab93ce53be7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -19,7 +19,7 @@
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off", "no-schedule-insns")
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif

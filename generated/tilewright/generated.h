@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (dd7fbd0467584779)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (be1d9ab93ce53be7)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H

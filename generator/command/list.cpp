@@ -11,7 +11,10 @@ namespace {
 
 std::string printers(const Variant& variant) {
   std::string text;
-  if (variant.print_c && variant.isa->can_print_c) text = "intrinsics";
+  if (variant.print_c && variant.isa->can_print_c) {
+    text = "intrinsics";
+    if (variant.spills != "none") text += fmt::format(" (spills: {})", variant.spills);
+  }
   if (variant.print_assembly && variant.isa->can_print_assembly) {
     text += text.empty() ? "assembly" : ", assembly";
   }
@@ -27,12 +30,16 @@ int run_list(const ListOptions& options) {
   for (const SpecInput& spec : spec_inputs(options.specs, places)) {
     for (Variant& variant : read_spec(spec.file, isas)) variants.push_back(std::move(variant));
   }
-  size_t width = 0;
-  for (const Variant& variant : variants) width = std::max(width, variant.name().size() + 3);
+  size_t names = 0;
+  size_t printed = 0;
   for (const Variant& variant : variants) {
-    fmt::print("{:<{}}  {:<11}  {:>2} x {:<3}  {:<22}  {}\n", "tw_" + variant.name(), width,
+    names = std::max(names, variant.name().size() + 3);
+    printed = std::max(printed, printers(variant).size());
+  }
+  for (const Variant& variant : variants) {
+    fmt::print("{:<{}}  {:<12}  {:>2} x {:<3}  {:<{}}  {}\n", "tw_" + variant.name(), names,
                variant.isa->name, variant.tile.m, to_string(variant.tile.n), printers(variant),
-               to_string(variant.where));
+               printed, to_string(variant.where));
   }
   return 0;
 }

@@ -109,11 +109,13 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .vector_registers = {},\n"
       "        .macs_per_cycle = {:.1f},\n"
       "        .content_hash = UINT64_C(0x{:016x}),\n"
+      "        .spills = \"{}\",\n"
       "    }},\n",
       kernel.symbol, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
       names.layout(v.rhs), v.tile.m, v.tile.n.fixed, v.tile.n.vl, v.knobs.unroll_k,
-      v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle, kernel.content_hash);
+      v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle, kernel.content_hash,
+      kernel.spills);
 }
 
 std::string print_packer(const PackerEntry& packer, const Names& names) {
@@ -237,15 +239,18 @@ std::string print_kernel_table(const Registry& registry) {
   std::string text =
       "# Generated kernels\n\n"
       "MACs per instruction: of the loop over k, its control included. MACs per cycle: predicted "
-      "for the core that it is scheduled for.\n\n"
+      "for the core that it is scheduled for. Spills: compilers that keep vectors of the hot loop "
+      "on "
+      "the stack.\n\n"
       "| kernel | ISA | printer | technique | tile | lhs | rhs | registers | MACs/instruction | "
-      "MACs/cycle |\n|---|---|---|---|---|---|---|---|---|---|\n";
+      "MACs/cycle | spills |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const KernelEntry& kernel : registry.kernels) {
     const Variant& v = *kernel.variant;
-    text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} |\n", kernel.symbol,
-                        v.isa->name, kernel.printer, name(v.technique), tile_text(v),
+    text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} |\n",
+                        kernel.symbol, v.isa->name, kernel.printer, name(v.technique), tile_text(v),
                         names.layout(v.lhs), names.layout(v.rhs), kernel.vector_registers,
-                        ratio_text(kernel.macs_per_instruction), ratio_text(kernel.macs_per_cycle));
+                        ratio_text(kernel.macs_per_instruction), ratio_text(kernel.macs_per_cycle),
+                        kernel.spills);
   }
   text += "\n## Packers\n\n| packer | ISA | operand | from | layout |\n|---|---|---|---|---|\n";
   for (const PackerEntry& packer : registry.packers) {

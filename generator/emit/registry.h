@@ -21,6 +21,7 @@ struct KernelEntry {
   int vector_registers = 0;         ///< most live at once
   double macs_per_instruction = 0;  ///< of its hot loop, control included; 0: not known
   double macs_per_cycle = 0;        ///< predicted for its core model; 0: not known
+  std::string spills = "none";      ///< compilers that spill in its hot loop, see Variant::spills
 };
 
 struct PackerEntry {

@@ -52,6 +52,9 @@ struct Variant {
   const Isa* isa = nullptr;
   bool print_c = true;
   bool print_assembly = true;
+  /// Compilers whose code for its intrinsics keeps vectors of the hot loop on the stack, as the
+  /// spec says: "none", "gcc", "clang", "gcc, clang"; "unknown": it does not say.
+  std::string spills = "unknown";
   Where where;       ///< of the kernel entry
   Where tile_where;  ///< of its tile
 

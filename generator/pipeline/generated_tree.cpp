@@ -117,6 +117,7 @@ class TreeMaker {
   void add_intrinsics(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
     const Isa& isa = *entry.variant->isa;
     entry.printer = "intrinsics";
+    entry.spills = entry.variant->spills;
     entry.symbol = "tw_" + entry.variant->name();
     entry.guard = c_guard(rules_, isa);
     const std::string text =

@@ -256,11 +256,34 @@ void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
   }
 }
 
+/// `spills:` what compiling the intrinsics has shown: `none`, or compilers.
+void read_spills(const YamlNode& entry, Variant& variant) {
+  const YamlNode* node = entry.find("spills");
+  if (node == nullptr) return;
+  if (!variant.print_c) node->fail("'spills' is about intrinsics, which this entry does not print");
+  if (!node->is_list() && node->text() == "none") {
+    variant.spills = "none";
+    return;
+  }
+  const std::vector<const YamlNode*> named = alternatives(*node);
+  std::string joined;
+  for (const char* compiler : {"gcc", "clang"}) {
+    const bool spills = std::any_of(named.begin(), named.end(),
+                                    [&](const YamlNode* n) { return n->text() == compiler; });
+    if (spills) joined += (joined.empty() ? "" : ", ") + std::string(compiler);
+  }
+  for (const YamlNode* name : named) {
+    if (name->text() == "gcc" || name->text() == "clang") continue;
+    name->fail(unknown_text("compiler", name->text(), {"gcc", "clang"}) + "; or spills: none");
+  }
+  variant.spills = joined;
+}
+
 }  // namespace
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "technique", "panels", "tile", "knobs", "print"});
+  entry.expect_keys({"isa", "technique", "panels", "tile", "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);
@@ -282,6 +305,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         variant.technique = technique;
         variant.isa = &isa;
         read_printers(entry, isa, variant);
+        read_spills(entry, variant);
         variant.where = entry.where();
         variant.tile_where = entry.at("tile").where();
         variants.push_back(std::move(variant));

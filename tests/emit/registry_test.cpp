@@ -95,8 +95,8 @@ TEST(Registry, TableForPeople) {
   Registry registry;
   registry.kernels = {entry};
   const std::string table = print_kernel_table(registry);
-  EXPECT_TRUE(
-      contains(table, "| `tw_x` | small | intrinsics | dot | 1 x 8 | L0 | L1 | 9 | 12.3 | - |"))
+  EXPECT_TRUE(contains(
+      table, "| `tw_x` | small | intrinsics | dot | 1 x 8 | L0 | L1 | 9 | 12.3 | - | none |"))
       << table;
   EXPECT_TRUE(contains(table, "[data\\|scales:f32")) << table;  // bars must not end cells
 }

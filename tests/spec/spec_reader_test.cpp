@@ -106,6 +106,14 @@ TEST_F(SpecReader, PrintSelects) {
   EXPECT_TRUE(variants.at(0).print_assembly);
 }
 
+TEST_F(SpecReader, KeepsWhichCompilersSpill) {
+  const std::string kernel = head + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}";
+  EXPECT_EQ(read(kernel + "}\n").at(0).spills, "unknown");
+  EXPECT_EQ(read(kernel + ", spills: none}\n").at(0).spills, "none");
+  EXPECT_EQ(read(kernel + ", spills: gcc}\n").at(0).spills, "gcc");
+  EXPECT_EQ(read(kernel + ", spills: [clang, gcc]}\n").at(0).spills, "gcc, clang");
+}
+
 TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(error("family: matmul_clamp_f32_qai8dxp_qsi8cxp\n" + head.substr(head.find('\n') + 1) +
                   "  - {}\n"),
@@ -135,7 +143,7 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
             "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, panels, tile, knobs, print");
+            "technique, panels, tile, knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");
@@ -168,6 +176,11 @@ TEST_F(SpecReader, RefusesUnknownNames) {
             "intrinsics, assembly");
   EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, tile: {m: 2, n: 4}, print: [assembly]"),
             "s.yaml:6:64: matrix cannot print assembly");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, spills: [gcc, msvc]"),
+            "s.yaml:6:68: unknown compiler 'msvc'; known compilers: gcc, clang; or spills: none");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, print: assembly, "
+                         "spills: none"),
+            "s.yaml:6:79: 'spills' is about intrinsics, which this entry does not print");
 }
 
 TEST_F(SpecReader, RefusesWhatTheInstructionCannotDo) {

@@ -64,6 +64,9 @@ typedef struct tw_kernel {
   size_t vector_registers; /* of the register file that holds accumulators: most live at once */
   double macs_per_cycle;   /* of the ISA's default core model, hot loop; the simple cost model */
   uint64_t content_hash;   /* of the kernel's printed source */
+  /* Compilers whose code for this source keeps vectors of the hot loop on the stack: "none", "gcc",
+   * "clang" or "gcc, clang"; "unknown" if nobody has looked. Assembly never does. */
+  const char* spills;
 } tw_kernel;
 
 typedef struct tw_packer {

@@ -1,0 +1,133 @@
+// Compiles every generated intrinsics kernel with every compiler, looks for vectors that the hot
+// loop keeps on the stack, and compares with what the registry's row says. Prints one table.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <future>
+#include <map>
+#include <set>
+
+#include "spill/compile.h"
+#include "tilewright/registry.h"
+
+namespace tw::spill {
+namespace {
+
+constexpr std::array<const char*, 2> kLevels = {"-O2", "-O3"};
+
+/// What one compiler made of one kernel; empty where it is for another target.
+struct Result {
+  std::array<std::optional<HotLoops>, kLevels.size()> levels;
+  std::string error;
+  [[nodiscard]] bool has_content() const { return levels[0].has_value(); }
+  [[nodiscard]] bool spills() const {
+    return std::any_of(levels.begin(), levels.end(),
+                       [](const auto& loops) { return loops.has_value() && loops->spills(); });
+  }
+};
+
+Result compile(const tw_kernel& kernel, const Compiler& compiler) {
+  Result result;
+  const std::string file = std::string(TILEWRIGHT_SOURCE_DIR "/generated/") + kernel.name + ".c";
+  try {
+    for (size_t i = 0; i < kLevels.size(); ++i) {
+      result.levels[i] = compile_and_examine(compiler, kLevels[i], file, kernel.name);
+    }
+  } catch (const std::exception& error) {
+    result.error = error.what();
+  }
+  return result;
+}
+
+void print(const Compiler& compiler, const Result& result) {
+  std::printf("  %-8s %-6s", compiler.target.c_str(), compiler.name.c_str());
+  for (const std::optional<HotLoops>& loops : result.levels) {
+    if (!loops) continue;
+    std::printf("  %4d insts %3d muls %3d stores %3d loads", loops->instructions, loops->multiplies,
+                loops->stores, loops->loads);
+  }
+  std::printf("  %s\n", !result.error.empty() ? result.error.c_str()
+                        : result.spills()     ? "spills"
+                                              : "free");
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const char* name : {"gcc", "clang"}) {
+    if (names.contains(name)) text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// Prints the kernel's part of the table. False when something is wrong.
+bool check(const tw_kernel& kernel, const std::vector<Compiler>& compilers,
+           const std::vector<Result>& results) {
+  std::printf("%s\n", kernel.name);
+  std::map<std::string, std::set<bool>> content;  // by target: compilers must agree
+  std::set<std::string> spilling;
+  bool right = true;
+  bool anywhere = false;
+  for (size_t i = 0; i < compilers.size(); ++i) {
+    right = right && results[i].error.empty();
+    if (results[i].spills()) spilling.insert(compilers[i].name);
+    content[compilers[i].target].insert(results[i].has_content());
+    anywhere = anywhere || results[i].has_content();
+    if (results[i].has_content() || !results[i].error.empty()) print(compilers[i], results[i]);
+  }
+  for (const auto& [target, has] : content) {
+    if (has.size() < 2 && anywhere) continue;
+    std::printf("  %s: WRONG: no code for it\n", anywhere ? target.c_str() : "every target");
+    right = false;
+  }
+  if (right && joined(spilling) != kernel.spills) {
+    std::printf("  WRONG: its registry row says spills: %s, found: %s; correct %s\n", kernel.spills,
+                joined(spilling).c_str(), kernel.spec);
+    right = false;
+  }
+  return right;
+}
+
+int lint() {
+  const std::vector<Compiler> all = compilers();
+  std::vector<const tw_kernel*> kernels;
+  for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
+    const tw_kernel& kernel = tw_generated_kernels[i];
+    if (std::string(kernel.printer) == "intrinsics") kernels.push_back(&kernel);
+  }
+  std::printf(
+      "Hot loops of compiled intrinsics: instructions, multiplications, vector stores to "
+      "and loads from the\nstack; first %s, then %s\n",
+      kLevels[0], kLevels[1]);
+  // A thread for each compiler: the commands take all the time.
+  std::vector<std::future<std::vector<Result>>> columns;
+  for (const Compiler& compiler : all) {
+    columns.push_back(std::async(std::launch::async, [&kernels, &compiler] {
+      std::vector<Result> results;
+      for (const tw_kernel* kernel : kernels) results.push_back(compile(*kernel, compiler));
+      return results;
+    }));
+  }
+  std::vector<std::vector<Result>> by_compiler;
+  for (auto& column : columns) by_compiler.push_back(column.get());
+  int wrong = 0;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    std::vector<Result> results;
+    for (const std::vector<Result>& column : by_compiler) results.push_back(column[k]);
+    if (!check(*kernels[k], all, results)) ++wrong;
+  }
+  std::printf("%zu kernels, %zu compilers, %d wrong\n", kernels.size(), all.size(), wrong);
+  return wrong == 0 && !kernels.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tw::spill
+
+int main() {
+  try {
+    return tw::spill::lint();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
