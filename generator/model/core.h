@@ -8,22 +8,28 @@
 
 namespace tw {
 
-/// `count` micro-operations, each of which takes one cycle of any one of `ports`.
+/// Any one of `ports`, for `cycles` cycles.
 struct PortUse {
   std::vector<int> ports;  ///< indices into CoreModel::ports
-  int count = 1;
+  int cycles = 1;
 };
 
 struct IssueClass {
   int latency = 1;
   int accumulate = 0;         ///< latency from the operand that the result is tied to; 0: `latency`
-  std::vector<PortUse> uses;  ///< empty: costs a dispatch slot only
+  int micro_ops = 1;          ///< dispatch slots
+  bool first = false;         ///< in-order cores: can only be the first of its cycle
+  bool late = false;          ///< in-order cores: may write after what was issued later
+  std::vector<PortUse> uses;  ///< empty: costs dispatch slots only
 };
 
 struct CoreModel {
   std::string name;
-  int width = 4;  ///< instructions dispatched per cycle
+  int width = 4;  ///< micro-operations dispatched per cycle
   bool in_order = false;
+  /// How wide the ports for vectors are: `uses` are for such vectors, wider ones take a multiple.
+  /// 0: as wide as any vector.
+  int vector_bytes = 0;
   std::vector<std::string> ports;
   std::map<std::string, IssueClass> classes;
   double ghz = 0;  ///< typical clock, 0: unknown

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "schedule/effects.h"
+#include "schedule/in_order.h"
 #include "schedule/rows.h"
-#include "schedule/simulate.h"
 
 namespace tw {
 namespace {
@@ -14,14 +14,15 @@ namespace {
 class Scheduler {
  public:
   Scheduler(const Program& program, const Loop& loop, const CoreModel& core, int limit)
-      : program_(program), loop_(loop), core_(core), limit_(limit) {
+      : program_(program), loop_(loop), core_(core), limit_(limit), issue_(core) {
     for (const Node& node : loop.body.nodes) ops_.push_back(&std::get<Op>(node));
     graph_ = dependences(program, ops_);
     for (size_t i = 0; i < ops_.size(); ++i) {
       for (Value v : ops_[i]->args) users_[v].push_back(static_cast<int>(i));
     }
     for (const Op* it : ops_) {
-      written_after_.push_back(write_latency(*program.isa, core, *it));
+      costs_.push_back(it->row == nullptr ? IssueClass{} : cost(*program.isa, core, *it->row));
+      writes_.push_back(write_latency(*program.isa, core, *it));
     }
     keep_registers();
     measure_heights();
@@ -37,16 +38,15 @@ class Scheduler {
       waits[i] = graph_.before[i].size();
       if (waits[i] == 0) ready.insert(static_cast<int>(i));
     }
-    free_.assign(core_.ports.size(), 0);
     std::vector<int> order;
     while (!ready.empty()) {
       const int chosen = best(ready);
       ready.erase(chosen);
       order.push_back(chosen);
-      issue(chosen);
+      const int at = issue(chosen);
       for (int next : graph_.after[static_cast<size_t>(chosen)]) {
         const auto to = static_cast<size_t>(next);
-        earliest_[to] = std::max(earliest_[to], cycle_ + delay(chosen, next));
+        earliest_[to] = std::max(earliest_[to], at + delay(chosen, next));
         if (--waits[to] == 0) ready.insert(next);
       }
     }
@@ -145,17 +145,8 @@ class Scheduler {
   }
 
   int start(int i) const {
-    int at = std::max(earliest_[static_cast<size_t>(i)], cycle_);
-    if (!op(i).results.empty()) {
-      at = std::max(at, written_ - written_after_[static_cast<size_t>(i)].first);
-    }
-    if (op(i).row == nullptr) return at;
-    for (const PortUse& use : issue_class(core_, op(i).row->issue_class).uses) {
-      int first = free_[static_cast<size_t>(use.ports.front())];
-      for (int port : use.ports) first = std::min(first, free_[static_cast<size_t>(port)]);
-      at = std::max(at, first);
-    }
-    return at;
+    const auto n = static_cast<size_t>(i);
+    return issue_.when(costs_[n], writes_[n], earliest_[n]);
   }
 
   /// What fits the registers, then what can issue first, then the longest chain, then as it came.
@@ -180,30 +171,13 @@ class Scheduler {
     return chosen;
   }
 
-  void issue(int i) {
-    const int at = start(i);
-    if (at > cycle_ || issued_ >= core_.width) {
-      cycle_ = std::max(at, cycle_ + (issued_ >= core_.width && at <= cycle_ ? 1 : 0));
-      issued_ = 0;
-    }
-    ++issued_;
-    if (!op(i).results.empty()) {
-      written_ = std::max(written_, cycle_ + written_after_[static_cast<size_t>(i)].last);
-    }
+  int issue(int i) {
+    const auto n = static_cast<size_t>(i);
     live_ += growth(i);
     for (Value v : op(i).args) {
       if (is_vector(v)) --uses_[v];
     }
-    if (op(i).row == nullptr) return;
-    for (const PortUse& use : issue_class(core_, op(i).row->issue_class).uses) {
-      for (int n = 0; n < use.count; ++n) {
-        const int port = *std::min_element(use.ports.begin(), use.ports.end(), [&](int a, int b) {
-          return free_[static_cast<size_t>(a)] < free_[static_cast<size_t>(b)];
-        });
-        int& until = free_[static_cast<size_t>(port)];
-        until = std::max(until, cycle_) + 1;
-      }
-    }
+    return issue_.issue(costs_[n], writes_[n], earliest_[n]);
   }
 
   const Program& program_;
@@ -214,12 +188,11 @@ class Scheduler {
   Dependences graph_;
   std::unordered_map<Value, std::vector<int>> users_;
   std::unordered_map<Value, int> uses_;  ///< vectors: uses to come, yields included
-  std::vector<WriteLatency> written_after_;
-  std::vector<int> height_, earliest_, free_;
+  std::vector<IssueClass> costs_;
+  std::vector<WriteLatency> writes_;
+  std::vector<int> height_, earliest_;
+  InOrderIssue issue_;
   int live_ = 0;
-  int cycle_ = 0;
-  int issued_ = 0;
-  int written_ = 0;
 };
 
 }  // namespace

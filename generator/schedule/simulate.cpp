@@ -6,94 +6,36 @@
 #include <map>
 #include <unordered_map>
 
-#include "schedule/rows.h"
+#include "schedule/in_order.h"
 
 namespace tw {
 
-const IssueClass& issue_class(const CoreModel& core, const std::string& name) {
-  static const IssueClass nothing;
-  const auto at = core.classes.find(name);
-  return at == core.classes.end() ? nothing : at->second;
-}
-
-std::vector<const IssueClass*> loop_control(const Isa& isa, const CoreModel& core) {
-  std::vector<const IssueClass*> classes;
-  for (size_t i = 0; i < isa.rules.loop_end.size(); ++i) {
-    const bool last = i + 1 == isa.rules.loop_end.size();
-    classes.push_back(&issue_class(core, last ? "branch" : "scalar"));
-  }
-  return classes;
-}
-
-int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result) {
-  if (op.row == nullptr) return 1;
-  const IssueClass& whole = issue_class(core, op.row->issue_class);
-  const std::string& argument = argument_operands(*op.row)[arg]->name;
-  const Operand& made = *result_operands(*op.row)[result];
-  if (made.tied == argument && whole.accumulate > 0) return whole.accumulate;
-  if (op.row->means.size() == 1) return whole.latency;
-  for (const MeansNode& node : op.row->means) {
-    if (node.result != made.name) continue;
-    if (node.code == OpCode::iadd_imm) return 1;
-    const bool direct = std::any_of(node.args.begin(), node.args.end(),
-                                    [&](const MeansArg& a) { return a.operand == argument; });
-    const Row* alone = isa.row_for(node.code, node.bits, op.row->bytes);
-    if (direct && alone != nullptr) return issue_class(core, alone->issue_class).latency;
-  }
-  return whole.latency;
-}
-
-int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result) {
-  int longest = 1;
-  for (size_t a = 0; a < op.args.size(); ++a) {
-    longest = std::max(longest, latency(isa, core, op, a, result));
-  }
-  if (op.args.empty() && op.row != nullptr) {
-    longest = std::max(longest, issue_class(core, op.row->issue_class).latency);
-  }
-  return longest;
-}
-
-WriteLatency write_latency(const Isa& isa, const CoreModel& core, const Op& op) {
-  WriteLatency all;
-  for (size_t r = 0; r < op.results.size(); ++r) {
-    const int its = result_latency(isa, core, op, r);
-    all.first = r == 0 ? its : std::min(all.first, its);
-    all.last = std::max(all.last, its);
-  }
-  // A pointer's step beside a load is written at once.
-  if (all.first == 1 && op.results.size() > 1) all.first = 0;
-  return all;
-}
-
 namespace {
 
-/// Micro-operations by the set of ports that can take them, as bits.
-std::map<uint32_t, double> demand(const std::vector<const IssueClass*>& classes) {
+/// Cycles by the set of ports that can give them, as bits.
+std::map<uint32_t, double> demand(const std::vector<IssueClass>& classes) {
   std::map<uint32_t, double> needs;
-  for (const IssueClass* it : classes) {
-    for (const PortUse& use : it->uses) {
+  for (const IssueClass& it : classes) {
+    for (const PortUse& use : it.uses) {
       uint32_t ports = 0;
       for (int port : use.ports) ports |= uint32_t{1} << port;
-      needs[ports] += use.count;
+      needs[ports] += use.cycles;
     }
   }
   return needs;
 }
 
-std::vector<const IssueClass*> classes_of(const Program& program, const Loop& loop,
-                                          const CoreModel& core) {
-  std::vector<const IssueClass*> classes;
+std::vector<IssueClass> costs_of(const Program& program, const Loop& loop, const CoreModel& core) {
+  std::vector<IssueClass> costs = loop_control(*program.isa, core);
   for (const Node& node : loop.body.nodes) {
     const auto* op = std::get_if<Op>(&node);
     if (op == nullptr || op->row == nullptr) continue;
-    classes.push_back(&issue_class(core, op->row->issue_class));
+    costs.push_back(cost(*program.isa, core, *op->row));
   }
-  for (const IssueClass* it : loop_control(*program.isa, core)) classes.push_back(it);
-  return classes;
+  return costs;
 }
 
-/// Spreads micro-operations over ports, always on the one that has least to do.
+/// Spreads cycles over ports, always on the one that has least to do.
 std::vector<double> spread(const std::map<uint32_t, double>& needs, size_t ports) {
   std::vector<double> load(ports, 0);
   std::vector<std::pair<uint32_t, double>> narrow_first(needs.begin(), needs.end());
@@ -138,44 +80,56 @@ double longest_recurrence(const Program& program, const Loop& loop, const CoreMo
   return longest;
 }
 
-/// Issues instructions in order: each waits for its arguments, for a dispatch slot and for ports,
-/// and so long that its results are not written before those of earlier instructions.
-class InOrder {
+/// Issues a loop's instructions one after another, again and again.
+class InOrderLoop {
  public:
-  InOrder(const Program& program, const Loop& loop, const CoreModel& core)
-      : isa_(*program.isa), loop_(loop), core_(core), free_(core.ports.size(), 0) {}
+  InOrderLoop(const Program& program, const Loop& loop, const CoreModel& core)
+      : loop_(loop), control_(loop_control(*program.isa, core)), issue_(core) {
+    for (const Node& node : loop.body.nodes) {
+      const auto* op = std::get_if<Op>(&node);
+      if (op == nullptr || op->row == nullptr) continue;
+      Timed timed;
+      timed.op = op;
+      timed.cost = cost(*program.isa, core, *op->row);
+      timed.writes = write_latency(*program.isa, core, *op);
+      for (size_t r = 0; r < op->results.size(); ++r) {
+        timed.latencies.push_back(result_latency(*program.isa, core, *op, r));
+      }
+      body_.push_back(std::move(timed));
+    }
+  }
 
   double run() {
     constexpr int warm_up = 4;
     constexpr int measured = 8;
     int begin = 0;
     for (int i = 0; i < warm_up + measured; ++i) {
-      if (i == warm_up) begin = cycle_;
+      if (i == warm_up) begin = issue_.cycle();
       iteration();
     }
-    return static_cast<double>(cycle_ - begin) / measured;
+    return static_cast<double>(issue_.cycle() - begin) / measured;
   }
 
  private:
+  struct Timed {
+    const Op* op = nullptr;
+    IssueClass cost;
+    WriteLatency writes;
+    std::vector<int> latencies;  ///< per result
+  };
+
   void iteration() {
-    for (const Node& node : loop_.body.nodes) {
-      const auto* op = std::get_if<Op>(&node);
-      if (op == nullptr || op->row == nullptr) continue;
-      int start = cycle_;
-      for (Value v : op->args) start = std::max(start, ready_of(v));
-      const WriteLatency writes = write_latency(isa_, core_, *op);
-      if (!op->results.empty()) start = std::max(start, written_ - writes.first);
-      const int at = issue(issue_class(core_, op->row->issue_class), start);
-      for (size_t r = 0; r < op->results.size(); ++r) {
-        ready_[op->results[r]] = at + result_latency(isa_, core_, *op, r);
+    for (const Timed& it : body_) {
+      int ready = 0;
+      for (Value v : it.op->args) ready = std::max(ready, ready_of(v));
+      const int at = issue_.issue(it.cost, it.writes, ready);
+      for (size_t r = 0; r < it.op->results.size(); ++r) {
+        ready_[it.op->results[r]] = at + it.latencies[r];
       }
-      if (!op->results.empty()) written_ = std::max(written_, at + writes.last);
     }
-    const std::vector<const IssueClass*> control = loop_control(isa_, core_);
-    for (size_t i = 0; i < control.size(); ++i) {
-      // All but the jump write the counter.
-      const bool writes = i + 1 < control.size();
-      issue(*control[i], writes ? written_ - control[i]->latency : cycle_);
+    int flags = 0;  // each line waits for the one before
+    for (const IssueClass& it : control_) {
+      flags = issue_.issue(it, {it.latency, it.latency}, flags) + it.latency;
     }
     std::vector<int> next;
     for (Value v : loop_.yields) next.push_back(ready_of(v));
@@ -187,53 +141,19 @@ class InOrder {
     return at == ready_.end() ? 0 : at->second;
   }
 
-  /// The cycle in which it issues.
-  int issue(const IssueClass& what, int not_before) {
-    int slots = 0;
-    for (const PortUse& use : what.uses) slots += use.count;
-    slots = std::clamp(slots, 1, core_.width);
-    while (cycle_ < not_before || issued_ + slots > core_.width || !ports_free(what)) {
-      ++cycle_;
-      issued_ = 0;
-    }
-    for (const PortUse& use : what.uses) take(use);
-    issued_ += slots;
-    return cycle_;
-  }
-
-  bool ports_free(const IssueClass& what) const {
-    return std::all_of(what.uses.begin(), what.uses.end(), [&](const PortUse& use) {
-      return std::any_of(use.ports.begin(), use.ports.end(),
-                         [&](int port) { return free_[static_cast<size_t>(port)] <= cycle_; });
-    });
-  }
-
-  void take(const PortUse& use) {
-    for (int i = 0; i < use.count; ++i) {
-      const int port = *std::min_element(use.ports.begin(), use.ports.end(), [&](int a, int b) {
-        return free_[static_cast<size_t>(a)] < free_[static_cast<size_t>(b)];
-      });
-      int& until = free_[static_cast<size_t>(port)];
-      until = std::max(until, cycle_) + 1;
-    }
-  }
-
-  const Isa& isa_;
   const Loop& loop_;
-  const CoreModel& core_;
-  std::vector<int> free_;  ///< first cycle in which a port can take something
+  std::vector<Timed> body_;
+  std::vector<IssueClass> control_;
+  InOrderIssue issue_;
   std::unordered_map<Value, int> ready_;
-  int cycle_ = 0;
-  int issued_ = 0;
-  int written_ = 0;  ///< when the last result so far is written
 };
 
 }  // namespace
 
-double port_cycles(const std::vector<const IssueClass*>& classes) {
-  const std::map<uint32_t, double> needs = demand(classes);
-  // Hall's condition: what only some ports can take fits in no fewer cycles than it has
-  // micro-operations per such port. Unions of the sets that occur are all that can bind.
+double port_cycles(const std::vector<IssueClass>& costs) {
+  const std::map<uint32_t, double> needs = demand(costs);
+  // Hall's condition: what only some ports can take fits in no fewer cycles than it needs per such
+  // port. Unions of the sets that occur are all that can bind.
   std::vector<uint32_t> unions = {0};
   for (const auto& [set, unused] : needs) {
     for (size_t i = 0, n = unions.size(); i < n; ++i) unions.push_back(unions[i] | set);
@@ -253,19 +173,21 @@ double port_cycles(const std::vector<const IssueClass*>& classes) {
 }
 
 Bounds bounds(const Program& program, const Loop& loop, const CoreModel& core) {
-  const std::vector<const IssueClass*> classes = classes_of(program, loop, core);
+  const std::vector<IssueClass> costs = costs_of(program, loop, core);
+  double micro_ops = 0;
+  for (const IssueClass& it : costs) micro_ops += it.micro_ops;
   Bounds found;
-  found.ports = port_cycles(classes);
-  found.dispatch = static_cast<double>(classes.size()) / core.width;
+  found.ports = port_cycles(costs);
+  found.dispatch = micro_ops / core.width;
   found.latency = longest_recurrence(program, loop, core);
-  found.port_load = spread(demand(classes), core.ports.size());
+  found.port_load = spread(demand(costs), core.ports.size());
   return found;
 }
 
 double cycles_per_iteration(const Program& program, const Loop& loop, const CoreModel& core) {
+  if (core.in_order) return InOrderLoop(program, loop, core).run();
   const Bounds all = bounds(program, loop, core);
-  const double bound = std::max({all.ports, all.dispatch, all.latency});
-  return core.in_order ? std::max(bound, InOrder(program, loop, core).run()) : bound;
+  return std::max({all.ports, all.dispatch, all.latency});
 }
 
 }  // namespace tw

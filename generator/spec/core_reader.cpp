@@ -12,7 +12,7 @@
 namespace tw {
 namespace {
 
-/// "v0 v1" or "2 * v0 v1".
+/// "v0 v1": a cycle of either; "2 * v0 v1": two cycles of one of them.
 PortUse read_use(const YamlNode& node, const CoreModel& core) {
   std::istringstream words(node.text());
   PortUse use;
@@ -24,7 +24,7 @@ PortUse read_use(const YamlNode& node, const CoreModel& core) {
       use.ports.push_back(static_cast<int>(port - core.ports.begin()));
     } else if (std::string times; use.ports.empty() && parse_integer(word, count) && count > 0 &&
                                   count <= 64 && words >> times && times == "*") {
-      use.count = static_cast<int>(count);
+      use.cycles = static_cast<int>(count);
     } else {
       node.fail(unknown_text("port", word, core.ports));
     }
@@ -40,11 +40,19 @@ int read_latency(const YamlNode& node) {
   return static_cast<int>(node.integer());
 }
 
+int read_small(const YamlNode& node) {
+  if (node.positive() > 64) node.fail(fmt::format("'{}' must be at most 64", node.key()));
+  return static_cast<int>(node.positive());
+}
+
 IssueClass read_class(const YamlNode& node, const CoreModel& core) {
-  node.expect_keys({"latency", "accumulate", "uses"});
+  node.expect_keys({"latency", "accumulate", "micro_ops", "first", "late", "uses"});
   IssueClass result;
   result.latency = read_latency(node.at("latency"));
   if (const YamlNode* own = node.find("accumulate")) result.accumulate = read_latency(*own);
+  if (const YamlNode* own = node.find("micro_ops")) result.micro_ops = read_small(*own);
+  if (const YamlNode* own = node.find("first")) result.first = own->boolean();
+  if (const YamlNode* own = node.find("late")) result.late = own->boolean();
   for (const YamlNode& use : node.at("uses").items(true)) {
     result.uses.push_back(read_use(use, core));
   }
@@ -66,15 +74,11 @@ CoreModel read_extended(const std::filesystem::path& folder, const YamlNode& ext
   return read_model(folder, extends.text(), extended_by);
 }
 
-int read_width(const YamlNode& node) {
-  if (node.positive() > 64) node.fail("'width' must be at most 64");
-  return static_cast<int>(node.positive());
-}
-
 CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
                      std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(folder / (name + ".yaml"));
-  root.expect_keys({"core", "extends", "width", "in_order", "ports", "ghz", "classes"});
+  root.expect_keys(
+      {"core", "extends", "width", "in_order", "vector_bytes", "ports", "ghz", "classes"});
   const YamlNode& core_node = root.at("core");
   if (core_node.text() != name) {
     core_node.fail(fmt::format("the file is called {}.yaml, so 'core' must be {}", name, name));
@@ -86,13 +90,14 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
       ports->fail("a core that extends another one has that one's ports");
     }
     core = read_extended(folder, *extends, extended_by);
-    if (const YamlNode* width = root.find("width")) core.width = read_width(*width);
+    if (const YamlNode* width = root.find("width")) core.width = read_small(*width);
   } else {
     core.ports = root.at("ports").texts();
-    core.width = read_width(root.at("width"));
+    core.width = read_small(root.at("width"));
   }
   core.name = name;
   if (const YamlNode* in_order = root.find("in_order")) core.in_order = in_order->boolean();
+  if (const YamlNode* bytes = root.find("vector_bytes")) core.vector_bytes = read_small(*bytes);
   if (const YamlNode* ghz = root.find("ghz")) core.ghz = ghz->number();
   if (const YamlNode* classes = root.find("classes")) {
     for (const YamlNode::Entry& entry : classes->entries()) {

@@ -1,14 +1,19 @@
 // templates/core/NAME.yaml -> CoreModel:
 //   core: neoverse-n2
 //   extends: generic                  # optional: what is not said again is inherited
-//   width: 5                          # instructions dispatched per cycle
+//   width: 5                          # micro-operations dispatched per cycle
 //   in_order: false
+//   vector_bytes: 32                  # of one vector port; optional: as wide as any vector
 //   ports: [v0, v1, l0, l1, l2]
 //   ghz: 2.8
 //   classes:
-//     dot: {latency: 3, uses: ["v0 v1"]}             # one micro-operation for either port
-//     mmla: {latency: 3, accumulate: 1, uses: ["v0 v1"]}  # a sum needs its operand late
-//     load_quad: {latency: 6, uses: ["4 * l0 l1 l2"]}  # four of them
+//     dot: {latency: 3, uses: [v0 v1]}                  # a cycle of either port
+//     mmla: {latency: 3, accumulate: 1, uses: [v0 v1]}  # a sum needs its operand late
+//     load_quad: {latency: 6, micro_ops: 4, uses: [4 * l0 l1 l2]}  # four cycles of one of them
+// Cores that issue in order write in order too: an instruction waits until its result is not
+// written before those of earlier ones. What it says otherwise:
+//     and: {latency: 1, first: true, uses: [2 * v0 v1]}  # can only be the first of its cycle
+//     fma: {latency: 4, late: true, uses: [v0 v1]}       # may be written after later ones
 #pragma once
 
 #include <filesystem>

@@ -66,13 +66,5 @@ TEST(Pipeline, LeavesCoresAloneThatLookAhead) {
   EXPECT_EQ(to_text(program), before);
 }
 
-TEST(Simulate, SpreadsWorkOverPorts) {
-  const IssueClass any{.latency = 1, .accumulate = 0, .uses = {{{0, 1}, 1}}};
-  const IssueClass first{.latency = 1, .accumulate = 0, .uses = {{{0}, 1}}};
-  EXPECT_DOUBLE_EQ(port_cycles({&any, &any, &any}), 1.5);
-  EXPECT_DOUBLE_EQ(port_cycles({&first, &first, &any}), 2);
-  EXPECT_DOUBLE_EQ(port_cycles({&first, &any, &any, &any}), 2);
-}
-
 }  // namespace
 }  // namespace tw::test

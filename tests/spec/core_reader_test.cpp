@@ -34,9 +34,23 @@ TEST(CoreReader, ReadsACore) {
   EXPECT_EQ(model.classes.at("dot").uses.at(0).ports, (std::vector<int>{0, 1}));
   const IssueClass& pair = model.classes.at("load_pair");
   ASSERT_EQ(pair.uses.size(), 2U);
-  EXPECT_EQ(pair.uses[0].count, 2);
+  EXPECT_EQ(pair.uses[0].cycles, 2);
   EXPECT_EQ(pair.uses[0].ports, std::vector<int>{2});
   EXPECT_TRUE(model.classes.at("move").uses.empty());
+}
+
+TEST(CoreReader, ReadsHowInstructionsIssue) {
+  const Folder folder;
+  folder.write("core/c1.yaml", "vector_bytes: 16\n" + core +
+                                   "  fma: {latency: 4, late: true, uses: [v0]}\n"
+                                   "  and: {latency: 1, first: true, micro_ops: 2, uses: [v0]}\n");
+  const CoreModel model = read_core(folder.path(), "c1");
+  EXPECT_EQ(model.vector_bytes, 16);
+  EXPECT_FALSE(model.classes.at("dot").late || model.classes.at("dot").first);
+  EXPECT_EQ(model.classes.at("dot").micro_ops, 1);
+  EXPECT_TRUE(model.classes.at("fma").late);
+  EXPECT_TRUE(model.classes.at("and").first);
+  EXPECT_EQ(model.classes.at("and").micro_ops, 2);
 }
 
 TEST(CoreReader, ExtendsAnotherCore) {

@@ -1,0 +1,106 @@
+#include "schedule/cost.h"
+
+#include <algorithm>
+
+#include "schedule/rows.h"
+
+namespace tw {
+namespace {
+
+const IssueClass& issue_class(const CoreModel& core, const std::string& name) {
+  static const IssueClass nothing;
+  const auto at = core.classes.find(name);
+  return at == core.classes.end() ? nothing : at->second;
+}
+
+bool has_vectors(const Row& row) {
+  return std::any_of(row.operands.begin(), row.operands.end(),
+                     [](const Operand& operand) { return operand.kind == Kind::vector; });
+}
+
+/// How many of the core's vectors one of the row's is.
+int parts(const Isa& isa, const CoreModel& core, const Row& row) {
+  const Length bytes = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
+  if (core.vector_bytes == 0 || !bytes.is_fixed() || !has_vectors(row)) return 1;
+  return static_cast<int>((bytes.fixed + core.vector_bytes - 1) / core.vector_bytes);
+}
+
+/// Does the row move a pointer on, beside what else it does?
+bool steps_beside(const Row& row) {
+  return row.means.size() > 1 && row.means.back().code == OpCode::iadd_imm;
+}
+
+/// Is `argument` used by the node itself, while another argument comes from memory?
+bool is_beside_memory(const MeansNode& node, const std::string& argument) {
+  const auto has = [&](const std::string& operand) {
+    return std::any_of(node.args.begin(), node.args.end(),
+                       [&](const MeansArg& a) { return a.operand == operand; });
+  };
+  return has(argument) && has("");
+}
+
+}  // namespace
+
+IssueClass cost(const Isa& isa, const CoreModel& core, const Row& row) {
+  IssueClass its = issue_class(core, row.issue_class);
+  for (PortUse& use : its.uses) use.cycles *= parts(isa, core, row);
+  its.micro_ops += static_cast<int>(row.assembly.size()) - 1;
+  if (steps_beside(row)) ++its.micro_ops;
+  return its;
+}
+
+std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core) {
+  std::vector<IssueClass> classes;
+  for (size_t i = 0; i < isa.rules.loop_end.size(); ++i) {
+    const bool last = i + 1 == isa.rules.loop_end.size();
+    classes.push_back(issue_class(core, last ? "branch" : "scalar"));
+  }
+  return classes;
+}
+
+int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result) {
+  if (op.row == nullptr) return 1;
+  const IssueClass& whole = issue_class(core, op.row->issue_class);
+  const std::string& argument = argument_operands(*op.row)[arg]->name;
+  const Operand& made = *result_operands(*op.row)[result];
+  if (made.tied == argument && whole.accumulate > 0) return whole.accumulate;
+  if (op.row->means.size() == 1) return whole.latency;
+  for (const MeansNode& node : op.row->means) {
+    if (node.result != made.name) continue;
+    if (node.code == OpCode::iadd_imm) return 1;
+    if (!is_beside_memory(node, argument)) continue;
+    const Row* alone = isa.row_for(node.code, node.bits, op.row->bytes);
+    if (alone != nullptr) return issue_class(core, alone->issue_class).latency;
+  }
+  return whole.latency;
+}
+
+int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result) {
+  int longest = 1;
+  for (size_t a = 0; a < op.args.size(); ++a) {
+    longest = std::max(longest, latency(isa, core, op, a, result));
+  }
+  if (op.args.empty() && op.row != nullptr) {
+    longest = std::max(longest, issue_class(core, op.row->issue_class).latency);
+  }
+  return longest;
+}
+
+WriteLatency write_latency(const Isa& isa, const CoreModel& core, const Op& op) {
+  if (op.row == nullptr) return {};
+  if (op.results.empty()) {
+    const int its = issue_class(core, op.row->issue_class).latency;
+    return {its, its};
+  }
+  WriteLatency all;
+  for (size_t r = 0; r < op.results.size(); ++r) {
+    const int its = result_latency(isa, core, op, r);
+    all.first = r == 0 ? its : std::min(all.first, its);
+    all.last = std::max(all.last, its);
+  }
+  // A pointer's step beside a load is written at once.
+  if (steps_beside(*op.row)) all.first = 0;
+  return all;
+}
+
+}  // namespace tw

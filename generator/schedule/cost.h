@@ -1,0 +1,31 @@
+// What one instruction costs on a core.
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+#include "model/core.h"
+
+namespace tw {
+
+/// The core's costs of a row, for the length of its vectors: of nothing in particular when the
+/// core's table lacks the class.
+IssueClass cost(const Isa& isa, const CoreModel& core, const Row& row);
+/// Of the instructions that end a loop: AssemblyRules::loop_end, a line each.
+std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core);
+
+/// Cycles from argument `arg` of `op` to its result `result`: what comes with a memory operand
+/// waits for the load, the rest does not; a pointer's step takes one cycle.
+int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result);
+
+/// Cycles until `result` is there, whatever it waits for.
+int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result);
+
+/// Cycles until the first and the last of an instruction's results are written.
+struct WriteLatency {
+  int first = 0;
+  int last = 0;
+};
+WriteLatency write_latency(const Isa& isa, const CoreModel& core, const Op& op);
+
+}  // namespace tw

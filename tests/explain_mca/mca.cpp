@@ -1,0 +1,111 @@
+#include "mca.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "spec/yaml_reader.h"
+#include "support/run_command.h"
+
+namespace tw::test {
+namespace {
+
+/// What stands before an assembler comment.
+std::string without_comment(const std::string& line) {
+  return line.substr(0, line.find("//"));
+}
+
+/// The loops as llvm-mca wants them, a region each.
+std::string regions(const McaCore& core, std::vector<McaLoop>& loops) {
+  std::string text = core.triple == "x86_64" ? ".intel_syntax noprefix\n" : "";
+  for (McaLoop& loop : loops) {
+    std::string shown = loop.text;
+    for (const McaException& it : core.exceptions) {
+      shown = std::regex_replace(shown, it.instruction, it.shown);
+    }
+    loop.excepted = shown != loop.text;
+    const std::string name = fmt::format("loop{}", &loop - loops.data());
+    text += fmt::format("# LLVM-MCA-BEGIN {0}\n{1}# LLVM-MCA-END {0}\n", name, shown);
+  }
+  return text;
+}
+
+std::vector<double> total_cycles(const std::string& command, int iterations) {
+  const Ran ran = run_command(fmt::format("{} -iterations={}", command, iterations));
+  if (ran.status != 0) throw std::runtime_error(command + ":\n" + ran.output.substr(0, 2000));
+  std::vector<double> cycles;
+  const nlohmann::json printed = nlohmann::json::parse(ran.output);
+  for (const auto& region : printed.at("CodeRegions")) {
+    cycles.push_back(region.at("SummaryView").at("TotalCycles").get<double>());
+  }
+  return cycles;
+}
+
+}  // namespace
+
+std::vector<McaCore> read_mca_cores(const std::filesystem::path& file) {
+  const YamlNode root = read_yaml(file);
+  std::vector<McaCore> cores;
+  for (const YamlNode& node : root.at("cores").items()) {
+    node.expect_keys({"core", "mca", "triple", "features"});
+    cores.push_back({node.at("core").text(),
+                     node.at("mca").text(),
+                     node.at("triple").text(),
+                     node.at("features").texts(),
+                     {}});
+  }
+  for (const YamlNode& node : root.at("exceptions").items(true)) {
+    node.expect_keys({"core", "instruction", "shown", "because"});
+    for (McaCore& core : cores) {
+      if (core.core != node.at("core").text()) continue;
+      core.exceptions.push_back(
+          {std::regex(node.at("instruction").text()), node.at("shown").text()});
+    }
+  }
+  return cores;
+}
+
+std::string loop_text(const std::string& assembly, const std::string& label) {
+  std::istringstream lines(assembly);
+  std::string text;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    line = without_comment(line);
+    if (line.find(label + ":") == 0) {
+      inside = true;
+    } else if (inside) {
+      text += line + "\n";
+      const size_t last = line.find_last_not_of(' ') + 1;
+      if (last >= label.size() && line.substr(last - label.size(), label.size()) == label) {
+        return text;
+      }
+    }
+  }
+  throw std::runtime_error("no loop " + label);
+}
+
+void run_mca(const std::string& llvm_mca, const McaCore& core, std::vector<McaLoop>& loops) {
+  if (loops.empty()) return;
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("explain_mca_" + core.core + ".s");
+  std::ofstream(file) << regions(core, loops);
+  const std::string command =
+      fmt::format("{} -mtriple={} -mcpu={} -json -instruction-info=0 -resource-pressure=0 {}",
+                  llvm_mca, core.triple, core.mca, file.string());
+  // What the first iterations take longer does not count.
+  constexpr int few = 50;
+  constexpr int many = 150;
+  const std::vector<double> before = total_cycles(command, few);
+  const std::vector<double> after = total_cycles(command, many);
+  std::filesystem::remove(file);
+  if (after.size() != loops.size()) throw std::runtime_error(command + ": regions are missing");
+  for (size_t i = 0; i < loops.size(); ++i) {
+    loops[i].cycles = (after[i] - before[i]) / (many - few);
+  }
+}
+
+}  // namespace tw::test
