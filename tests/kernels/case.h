@@ -53,6 +53,8 @@ Matmul make_operands(const Case& test);
 
 /// All edges in m, n and k together; options are dealt out in turn.
 std::vector<Case> shape_cases(const tw_kernel& kernel);
+/// Every number of rows and of columns that a tile can be left with.
+std::vector<Case> tail_cases(const tw_kernel& kernel);
 /// Every combination of bias, clamp, values, placement on a few shapes.
 std::vector<Case> option_cases(const tw_kernel& kernel);
 /// Parts of a larger output, cut where panels end.

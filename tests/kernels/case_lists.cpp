@@ -55,6 +55,15 @@ std::vector<Case> shape_cases(const tw_kernel& kernel) {
   return cases;
 }
 
+std::vector<Case> tail_cases(const tw_kernel& kernel) {
+  std::vector<Case> cases;
+  size_t turn = 0;
+  for (size_t m = 1; m < kernel.tile_m; ++m) cases.push_back(whole(m, kernel.tile_n, 33));
+  for (size_t n = 1; n < kernel.tile_n; ++n) cases.push_back(whole(kernel.tile_m, n, 33));
+  for (Case& test : cases) deal_options(test, turn++);
+  return cases;
+}
+
 std::vector<Case> option_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   size_t turn = 0;

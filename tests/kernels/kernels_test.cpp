@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 #include "kernels/harness.h"
 #include "kernels/rows.h"
@@ -27,6 +28,9 @@ class Kernel : public testing::TestWithParam<const tw_kernel*> {
 
 TEST_P(Kernel, Shapes) {
   run_all(shape_cases(*GetParam()));
+}
+TEST_P(Kernel, Tails) {
+  run_all(tail_cases(*GetParam()));
 }
 TEST_P(Kernel, Options) {
   run_all(option_cases(*GetParam()));
@@ -68,6 +72,16 @@ TEST(Kernels, IntrinsicsAndAssemblyGiveTheSameBits) {
     }
   }
   std::printf("%d pairs\n", pairs);
+}
+
+TEST(Kernels, EachRowRunsItsOwnFunction) {
+  std::map<tw_kernel_fn, const char*> names;
+  for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
+    const tw_kernel& row = tw_generated_kernels[i];
+    if (row.run == nullptr) continue;
+    const auto [first, is_new] = names.emplace(row.run, row.name);
+    EXPECT_TRUE(is_new) << row.name << " runs the function of " << first->second;
+  }
 }
 
 TEST(Kernels, RunOrAreRefusedAsExpected) {

@@ -105,6 +105,17 @@ std::string first_difference(const uint8_t* found, const std::vector<uint8_t>& w
   return "";
 }
 
+/// Whether other panels changed than those of the slice: others may be packed at the same time.
+bool wrote_elsewhere(const GuardedBuffer& packed, const std::vector<uint8_t>& before,
+                     const tw_pack_args& args, size_t panel) {
+  const size_t begin = args.row_begin / panel * args.packed_stride;
+  const size_t end = (args.row_end + panel - 1) / panel * args.packed_stride;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if ((i < begin || i >= end) && packed.data()[i] != before[i]) return true;
+  }
+  return false;
+}
+
 std::string call(const tw_packer& packer, const tw_pack_args& args,
                  const std::vector<const GuardedBuffer*>& buffers) {
   const CallReport report = call_checked(reinterpret_cast<Function>(packer.run), &args);
@@ -173,8 +184,13 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   for (const size_t i : order) {
     args.row_begin = i == 0 ? 0 : ends[i - 1];
     args.row_end = ends[i];
+    const std::vector<uint8_t> before(packed.data(), packed.data() + packed.size());
     const std::string problem = call(packer, args, {&from, &packed, &scales, &bias});
     if (!problem.empty()) return problem;
+    if (wrote_elsewhere(packed, before, args, layout.panel)) {
+      return "the slice from row " + std::to_string(args.row_begin) +
+             " wrote into another's panels";
+    }
   }
   return first_difference(packed.data(), wanted, args.packed_stride);
 }

@@ -89,6 +89,18 @@ TEST_F(Container, ForeignPlansRefuse) {
   EXPECT_EQ(check(TestPlan(neoverse_v1(), 40, 32)), TW_MISMATCH);
 }
 
+TEST(Checksum, NoticesEveryByteOfAnyLength) {
+  std::vector<uint8_t> bytes(40, 1);
+  for (size_t length = 1; length <= bytes.size(); ++length) {
+    const uint64_t right = tw_checksum(bytes.data(), length);
+    for (size_t i = 0; i < length; ++i) {
+      bytes[i] ^= 0x80;
+      EXPECT_NE(tw_checksum(bytes.data(), length), right) << "byte " << i << " of " << length;
+      bytes[i] ^= 0x80;
+    }
+  }
+}
+
 // Weights packed at one vector length are refused at another.
 TEST(ScalableContainer, KeepsTheVectorLength) {
   tw_device narrow = neoverse_n2();

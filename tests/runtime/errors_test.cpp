@@ -339,8 +339,8 @@ TEST_F(RunErrors, ContainerArguments) {
   expect(tw_container_read(nullptr, 64, &found), TW_INVALID, "tw_container_read: header is null");
   expect(tw_container_read(header.data(), 64, nullptr), TW_INVALID,
          "tw_container_read: container is null");
-  expect(tw_container_read(header.data(), 0, &found), TW_TOO_SMALL,
-         "tw_container_read: header_bytes is 0; a header has 64");
+  expect(tw_container_read(header.data(), 63, &found), TW_TOO_SMALL,
+         "tw_container_read: header_bytes is 63; a header has 64");
   expect(tw_container_check(plan_.get(), header.data(), 10, rhs_.data(), bytes), TW_TOO_SMALL,
          "tw_container_check: header_bytes is 10; a header has 64");
 }

@@ -120,7 +120,8 @@ tw_kernel row(const char* name, const char* isa, tw_kernel_fn function, tw_featu
               double rate) {
   return {name,     kFamily,  isa,  "intrinsics", "dot",  "specs/fake.yaml:1:1",
           function, features, &lhs, &rhs,         tile_m, tile_n,
-          0,        32,       1,    16,           rate,   0};
+          0,        32,       1,    16,           rate,   0,
+          "unknown"};
 }
 
 template <size_t Panel>
@@ -169,9 +170,9 @@ const tw_kernel tw_generated_kernels[] = {
     row("i8mm_4x8", "neon_i8mm", run<9>, kI8mm, kLhs4, kRhs8Arm, 4, 8, 46),
     row("i8mm_8x8", "neon_i8mm", run<10>, kI8mm, kLhs8, kRhs8Arm, 8, 8, 57),
     {"sve2_4x1vl", kFamily, "sve2", "assembly", "dot", "specs/fake.yaml:1:2", run<11>,
-     TW_FEATURE_SVE2, &kLhs4, &kRhsScalable, 4, 0, 4, 32, 1, 16, 70, 0},
+     TW_FEATURE_SVE2, &kLhs4, &kRhsScalable, 4, 0, 4, 32, 1, 16, 70, 0, "unknown"},
     {"f32_6x16", kOtherFamily, "avx512f", "assembly", "fma", "specs/fake.yaml:2:1", nullptr,
-     kAvx512, &kLhs4, &kRhs32, 6, 16, 0, 32, 1, 16, 30, 0},
+     kAvx512, &kLhs4, &kRhs32, 6, 16, 0, 32, 1, 16, 30, 0, "unknown"},
 };
 const size_t tw_generated_kernel_count =
     sizeof tw_generated_kernels / sizeof tw_generated_kernels[0];

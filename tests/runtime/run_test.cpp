@@ -125,12 +125,13 @@ TEST(Run, UnsignedNibblesMeanTheSame) {
 TEST(Run, ClampBiasAndPrefetchReachTheKernel) {
   Problem problem(13, 50, 40);
   tw_matmul matmul = TestPlan::basic(50, 40);
-  matmul.tuning.rhs_prefetch = 777;
+  matmul.tuning = {32, 0, 777};  // two blocks of columns
   const TestPlan plan(zen4(), matmul);
   const Operands packed = pack(plan.get(), problem);
   std::vector<float> dst(13 * 50);
   tw_run_args args = run_args(packed, problem, dst, 50);
-  std::vector<float> bias(50, 0.25F);
+  std::vector<float> bias(50);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i) / 64;
   args.bias = bias.data();
   args.bias_count = bias.size();
   args.clamp = 1;

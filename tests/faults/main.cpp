@@ -1,0 +1,131 @@
+// Plants the faults of *.yaml beside this file, one at a time, and prints which test noticed each.
+//
+//   plant_faults HOST_BUILD ARM64_BUILD [PART OF A NAME]...
+//
+// Exit status: 0 every fault was caught; 1 one was not, or does not apply any more; 2 wrong usage.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "faults/seed.h"
+
+namespace tw::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// work(0) ... work(count - 1), as many at once as there are cores.
+template <typename Work>
+void for_each_in_parallel(size_t count, const Work& work) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back([&] {
+      for (size_t at = next++; at < count; at = next++) work(at);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool wanted(const Fault& fault, const std::vector<std::string>& parts) {
+  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+           return fault.name.find(part) != std::string::npos;
+         });
+}
+
+/// Every test that faults name passes without them. False, with a message, when one does not.
+bool all_pass(Builds& builds, const std::vector<Fault>& faults) {
+  std::set<std::tuple<std::string, std::string, std::string, std::string>> names;
+  std::vector<CatchingTest> tests;
+  for (const Fault& fault : faults) {
+    for (const CatchingTest& test : fault.tests) {
+      if (names.insert({test.build, test.cpu, test.program, test.filter}).second)
+        tests.push_back(test);
+    }
+  }
+  std::vector<std::string> wrong(tests.size());
+  for_each_in_parallel(tests.size(), [&](size_t i) {
+    try {
+      wrong[i] = check_passes(builds, tests[i]);
+    } catch (const std::exception& error) {
+      wrong[i] = error.what();
+    }
+  });
+  bool good = true;
+  for (const std::string& text : wrong) {
+    if (text.empty()) continue;
+    fmt::print("{}\n", text);
+    good = false;
+  }
+  return good;
+}
+
+std::vector<Verdict> seed_all(Builds& builds, const std::vector<Fault>& faults,
+                              const fs::path& work) {
+  std::vector<Verdict> verdicts(faults.size());
+  for_each_in_parallel(faults.size(), [&](size_t i) {
+    try {
+      verdicts[i] = seed(builds, faults[i], work / std::to_string(i));
+    } catch (const std::exception& error) {
+      verdicts[i] = {false, error.what()};
+    }
+  });
+  return verdicts;
+}
+
+/// The table; returns how many were caught.
+size_t print(const std::vector<Fault>& faults, const std::vector<Verdict>& verdicts) {
+  size_t name = 5;
+  size_t file = 5;
+  for (const Fault& fault : faults) {
+    name = std::max(name, fault.name.size());
+    file = std::max(file, fault.file.size());
+  }
+  fmt::print("{:<{}}  {:<{}}  caught by\n", "fault", name, "where", file);
+  size_t caught = 0;
+  for (size_t i = 0; i < faults.size(); ++i) {
+    caught += verdicts[i].caught ? 1 : 0;
+    fmt::print("{:<{}}  {:<{}}  {}\n", faults[i].name, name, faults[i].file, file,
+               verdicts[i].caught ? verdicts[i].text : "NOTHING");
+  }
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (!verdicts[i].caught) fmt::print("\n{}: {}\n", faults[i].name, verdicts[i].text);
+  }
+  return caught;
+}
+
+int run(const fs::path& host, const fs::path& arm64, const std::vector<std::string>& parts) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Fault> faults = read_faults(fs::path(TILEWRIGHT_SOURCE_DIR) / "tests" / "faults");
+  std::erase_if(faults, [&](const Fault& fault) { return !wanted(fault, parts); });
+  Builds builds{BuildTree(host), BuildTree(arm64)};
+  if (!all_pass(builds, faults)) return 1;
+  const fs::path work = fs::absolute(host) / "tests" / "faults" / "planted";
+  fs::remove_all(work);
+  const size_t caught = print(faults, seed_all(builds, faults, work));
+  fs::remove_all(work);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  fmt::print("\n{} of {} faults caught, {:.0f} s\n", caught, faults.size(), took.count());
+  return caught == faults.size() && !faults.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tw::test
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    fmt::print(stderr, "plant_faults HOST_BUILD ARM64_BUILD [PART OF A NAME]...\n");
+    return 2;
+  }
+  try {
+    return tw::test::run(argv[1], argv[2], {argv + 3, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,125 @@
+#include "faults/seed.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "support/run_command.h"
+
+namespace tw::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path root = TILEWRIGHT_SOURCE_DIR;
+constexpr int seconds = 100;  // a test that hangs has not caught anything
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream out(path, std::ios::binary);
+  if (!(out << text << std::flush)) throw std::runtime_error("cannot write " + path.string());
+}
+
+std::string run_or_throw(const std::string& what, const std::string& command) {
+  const Ran ran = run_command(command);
+  if (ran.status != 0) throw std::runtime_error(what + " failed: " + command + "\n" + ran.output);
+  return ran.output;
+}
+
+Ran run_tests(const BuildTree& build, const fs::path& program, const CatchingTest& test) {
+  return run_command(
+      fmt::format("ulimit -c 0; timeout {} {} {} --gtest_filter='{}' "
+                  "--gtest_fail_fast; exit $?",
+                  seconds, build.emulator(test.cpu), program.string(), test.filter));
+}
+
+/// The name behind the first or last `mark` of GoogleTest's output; empty: none.
+std::string test_name(const std::string& output, const std::string& mark, bool last) {
+  const size_t at = last ? output.rfind(mark) : output.find(mark);
+  if (at == std::string::npos) return {};
+  const size_t begin = at + mark.size();
+  return output.substr(begin, output.find_first_of(" ,\n", begin) - begin);
+}
+
+/// The test that failed or was killed; empty: none was.
+std::string caught_by(const Ran& ran) {
+  const std::string failed = test_name(ran.output, "[  FAILED  ] ", false);
+  if (ran.status == 1 && !failed.empty()) return failed;
+  constexpr int by_signal = 128;  // as shells and emulators report it
+  const std::string running = test_name(ran.output, "[ RUN      ] ", true);
+  if (ran.status <= by_signal || running.empty()) return {};
+  return fmt::format("{} ({})", running, strsignal(ran.status - by_signal));
+}
+
+/// The program `target`, with `source` compiled in the place of `own`.
+fs::path make_program(BuildTree& build, const std::string& target, const fs::path& own,
+                      const fs::path& source, const fs::path& work) {
+  const fs::path object = work / (source.filename().string() + ".o");
+  const fs::path program = work / target;
+  run_or_throw("compiling the fault", build.compile(target, own, source, object));
+  run_or_throw("linking the fault", build.link(target, own, object, program));
+  return program;
+}
+
+/// What the generator, one of whose files is faulty, makes of `fault.makes`.
+fs::path generate(Builds& builds, const Fault& fault, const fs::path& file, const fs::path& faulty,
+                  const std::string& made, const fs::path& work) {
+  fs::path command = builds.host.program("tilewright_command");
+  std::string options;
+  if (file.begin()->string() == "templates") {
+    fs::copy(root / "templates", work / "templates", fs::copy_options::recursive);
+    fs::copy(faulty, work / file, fs::copy_options::overwrite_existing);
+    options = " --templates " + (work / "templates").string();
+  } else {
+    command = make_program(builds.host, "tilewright_command", root / file, faulty, work);
+  }
+  run_or_throw("generating " + fault.makes, fmt::format("{} generate --out {}{}", command.string(),
+                                                        (work / "made").string(), options));
+  return work / "made" / fs::path(made).filename();
+}
+
+}  // namespace
+
+std::string check_passes(Builds& builds, const CatchingTest& test) {
+  BuildTree& build = builds.of(test.build);
+  const Ran ran = run_tests(build, build.program(test.program), test);
+  const std::string passed = test_name(ran.output, "[  PASSED  ] ", true);
+  if (ran.status == 0 && !passed.empty() && passed != "0") return {};
+  return fmt::format("{} {} {} does not pass without a fault:\n{}", test.build, test.program,
+                     test.filter, ran.output);
+}
+
+Verdict seed(Builds& builds, const Fault& fault, const fs::path& work) {
+  fs::remove_all(work);
+  const fs::path file = find_file(root, fault.file);
+  fs::path own = root / file;
+  fs::path source = work / file.filename();
+  write_text(source, plant(fault, read_text(own)));
+  if (!fault.makes.empty()) {
+    const std::string made = find_file(root, fault.makes);
+    source = generate(builds, fault, file, source, made, work);
+    own = root / made;
+  }
+  std::string last;
+  for (const CatchingTest& test : fault.tests) {
+    BuildTree& build = builds.of(test.build);
+    const fs::path program = make_program(build, test.program, own, source, work);
+    const Ran ran = run_tests(build, program, test);
+    const std::string by = caught_by(ran);
+    if (!by.empty()) return {true, fmt::format("{}: {}", test.program, by)};
+    last = fmt::format("{} {}: status {}\n{}", test.program, test.filter, ran.status, ran.output);
+  }
+  return {false, last};
+}
+
+}  // namespace tw::test
