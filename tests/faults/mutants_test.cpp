@@ -1,0 +1,161 @@
+// How many small mistakes in Programs the interpreter's comparison notices.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "faults/mutants.h"
+#include "interpreter/random_variant.h"
+#include "interpreter/run_program.h"
+#include "pipeline/pipeline.h"
+#include "spec/core_reader.h"
+#include "spec/isa_reader.h"
+#include "spec/yaml_reader.h"
+
+namespace tw::test {
+namespace {
+
+const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
+
+struct Count {
+  int planted = 0;
+  int refused = 0;  ///< by the verifier
+  int caught = 0;   ///< by the comparison
+  [[nodiscard]] int noticed() const { return refused + caught; }
+};
+using Counts = std::map<std::string, Count>;
+
+Count total(const Counts& counts) {
+  Count sum;
+  for (const auto& [kind, count] : counts) {
+    sum = {sum.planted + count.planted, sum.refused + count.refused, sum.caught + count.caught};
+  }
+  return sum;
+}
+
+void print(const char* isa, const Counts& counts) {
+  std::printf("%-26s %8s %8s %8s\n", isa, "planted", "refused", "caught");
+  for (const auto& [kind, count] : counts) {
+    std::printf("%-26s %8d %8d %8d\n", kind.c_str(), count.planted, count.refused, count.caught);
+  }
+  const Count sum = total(counts);
+  std::printf("%s: %d of %d mutants noticed, %.1f %%\n", isa, sum.noticed(), sum.planted,
+              100.0 * sum.noticed() / sum.planted);
+}
+
+/// A call and its codes.
+struct Trial {
+  Codes codes;
+  CallOptions options;
+};
+
+/// Every tile, row, column and loop takes part.
+bool is_full(const Variant& variant, const Codes& codes) {
+  const auto k = static_cast<size_t>(2 * variant.knobs.unroll_k + variant.lhs.k_multiple);
+  return codes.m > static_cast<size_t>(variant.tile.m) &&
+         codes.n > static_cast<size_t>(2 * variant.tile.n.at({})) && codes.k >= k &&
+         codes.k % 2 == 1;
+}
+
+/// A few that most mistakes show in, then any.
+std::vector<Trial> trials(const Variant& variant, Random& random) {
+  constexpr size_t full = 4;
+  std::vector<Trial> all(40);
+  for (size_t i = 0; i < all.size(); ++i) {
+    Trial& trial = all[i];
+    do {
+      trial.codes = random_codes(variant, {}, random);
+    } while (i < full && !is_full(variant, trial.codes));
+    trial.options.bias_argument = i % 2 == 0;
+    trial.options.dst_padding = random.of<uint64_t>({0, 4, 60});
+    trial.options.prefetch = random.of<uint64_t>({0, 512});
+  }
+  return all;
+}
+
+bool survives(const Program& program, const Variant& variant, const std::vector<Trial>& all,
+              bool physical) {
+  for (const Trial& trial : all) {
+    CallOptions options = trial.options;
+    options.physical = physical;
+    try {
+      if (!run_and_compare(program, variant, trial.codes, options).empty()) return false;
+    } catch (const std::exception&) {  // what the interpreter refuses to run
+      return false;
+    }
+  }
+  return true;
+}
+
+void plant_all(const Program& program, const std::vector<Mutant>& all, const Variant& variant,
+               const std::vector<Trial>& calls, Counts& counts) {
+  const bool physical = program.allocated();
+  ASSERT_TRUE(survives(program, variant, calls, physical)) << "without any mistake";
+  for (const Mutant& mutant : all) {
+    Count& count = counts[mutant.kind];
+    ++count.planted;
+    Program changed = clone(program);
+    mutant.change(changed);
+    if (!verify(changed).empty() || (physical && !verify_registers(changed).empty())) {
+      ++count.refused;
+      continue;
+    }
+    if (survives(changed, variant, calls, physical)) {
+      std::printf("not noticed in %s: %s: %s\n", variant.name().c_str(), mutant.kind.c_str(),
+                  mutant.where.c_str());
+    } else {
+      ++count.caught;
+    }
+  }
+}
+
+/// The first variant of the dice that compiles, of a size that many mutants can be run of.
+std::optional<Variant> small_variant(const Ground& ground, const CoreModel& core, Random& random) {
+  for (int tries = 0; tries < 200; ++tries) {
+    const std::optional<Variant> variant = random_variant(ground, random);
+    if (!variant || variant->tile.m > 4 || variant->tile.n.at({}) > 32) continue;
+    // A loop over the rest that never runs twice has mistakes that do not matter.
+    if (variant->knobs.unroll_k == 2 * variant->lhs.k_multiple) continue;
+    try {
+      compile(*variant, core);
+      return variant;
+    } catch (const SpecError&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
+class Mutants : public testing::TestWithParam<const char*> {};
+
+TEST_P(Mutants, AreNoticed) {
+  IsaLibrary isas(source_dir / "templates");
+  const Isa& isa = isas.get(GetParam());
+  const CoreModel core = read_core(source_dir / "templates", isa.default_core);
+  Random random(20260711);
+  Counts counts;
+  for (Technique technique : {Technique::dot, Technique::mmla}) {
+    const Ground ground{&isa, technique, false};
+    if (!possible(ground)) continue;
+    const std::optional<Variant> variant = small_variant(ground, core, random);
+    ASSERT_TRUE(variant.has_value());
+    const std::vector<Trial> calls = trials(*variant, random);
+    const Compiled compiled = compile(*variant, core);
+    plant_all(compiled.lowered, mutants(compiled.lowered), *variant, calls, counts);
+    if (!compiled.allocated) continue;
+    plant_all(*compiled.allocated, register_mutants(*compiled.allocated), *variant, calls, counts);
+  }
+  print(GetParam(), counts);
+  for (const char* kind : {"dropped store", "loop variables exchanged", "wrong offset"}) {
+    EXPECT_EQ(counts[kind].noticed(), counts[kind].planted) << kind;
+  }
+  EXPECT_GE(total(counts).noticed(), 0.97 * total(counts).planted);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Mutants,
+                         testing::Values("avx512_vnni", "neon_dotprod", "neon_i8mm", "scalar"),
+                         [](const auto& isa) { return std::string(isa.param); });
+
+}  // namespace
+}  // namespace tw::test
