@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "spec/register_reader.h"
 #include "spec/row_reader.h"
@@ -50,14 +51,34 @@ void read_c(const YamlNode& node, Isa& isa) {
 }
 
 /// "vmovups", "vmovups_2", "vmovups_3" ...: the first that no row has yet.
-std::string unique_name(const Isa& isa, const std::string& base) {
-  const auto taken = [&](const std::string& name) {
-    return std::any_of(isa.rows.begin(), isa.rows.end(),
-                       [&](const Row& row) { return row.name == name; });
-  };
-  std::string name = base;
-  for (int i = 2; taken(name); ++i) name = fmt::format("{}_{}", base, i);
-  return name;
+class UniqueNames {
+ public:
+  explicit UniqueNames(const Isa& isa) {
+    for (const Row& row : isa.rows) taken_.insert(row.name);
+  }
+  std::string next(const std::string& base) {
+    std::string name = base;
+    for (int& number = last_[base]; !taken_.insert(name).second;) {
+      number = std::max(number + 1, 2);
+      name = fmt::format("{}_{}", base, number);
+    }
+    return name;
+  }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> last_;  ///< number given, by base
+};
+
+/// Of vectors and of what holds them.
+Length read_vector_bytes(const YamlNode& node) {
+  constexpr int64_t most = 2048;
+  const Length bytes = node.length();
+  for (const int64_t part : {bytes.fixed, bytes.vl, bytes.svl}) {
+    if (part >= 0 && part <= most && part % 4 == 0 && bytes != Length{}) continue;
+    node.fail(fmt::format("'{}' must be a multiple of 4 from 4 to {}, or of vl", node.key(), most));
+  }
+  return bytes;
 }
 
 void read_rows(const YamlNode& node, Isa& isa) {
@@ -79,9 +100,10 @@ void read_rows(const YamlNode& node, Isa& isa) {
     isa.rows.push_back(read.row);
     if (!read.has_own_name) isa.rows.back().name.clear();
   }
+  UniqueNames names(isa);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].has_own_name) continue;
-    isa.rows[inherited + i].name = unique_name(isa, rows[i].row.name);
+    isa.rows[inherited + i].name = names.next(rows[i].row.name);
   }
 }
 
@@ -114,7 +136,7 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
   isa.where = root.at("isa").where();
   if (const YamlNode* node = root.find("architecture")) isa.architecture = node->text();
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
-  if (const YamlNode* node = root.find("vector_bytes")) isa.vector_bytes = node->length();
+  if (const YamlNode* node = root.find("vector_bytes")) isa.vector_bytes = read_vector_bytes(*node);
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
   if (const YamlNode* node = root.find("registers")) read_registers(*node, isa);
   if (const YamlNode* node = root.find("c")) read_c(*node, isa);

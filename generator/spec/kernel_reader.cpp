@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace tw {
 namespace {
@@ -33,14 +34,17 @@ Length columns(const YamlNode& node) {
 /// A value, or a list of values without repetitions.
 std::vector<const YamlNode*> alternatives(const YamlNode& node) {
   std::vector<const YamlNode*> values = node.one_or_more();
-  for (size_t i = 0; i < values.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (values[i]->text() == values[j]->text()) {
-        values[i]->fail(fmt::format("'{}' stands twice in the list", values[i]->text()));
-      }
+  std::set<std::string> seen;
+  for (const YamlNode* value : values) {
+    if (!seen.insert(value->text()).second) {
+      value->fail(fmt::format("'{}' stands twice in the list", value->text()));
     }
   }
   return values;
+}
+
+[[noreturn]] void fail_with_too_many(const YamlNode& node) {
+  node.fail(fmt::format("the lists multiply to too many variants; {} are legal", most_variants));
 }
 
 /// A tile and the panels asked for, with the values' positions (null: left to us).
@@ -74,6 +78,7 @@ std::vector<Shape> read_short_form(const YamlNode& entry, const YamlNode& tile) 
       shape.kr = tile.find("kr");
       shape.panels = {shape.tile.m, shape.tile.n, shape.kr != nullptr ? read_kr(*shape.kr) : 0};
       shapes.push_back(shape);
+      if (shapes.size() > most_variants) fail_with_too_many(tile);
     }
   }
   return shapes;
@@ -102,6 +107,7 @@ std::vector<Shape> read_shapes(const YamlNode& entry) {
       shape.m = m;
       shape.n = n;
       shapes.push_back(shape);
+      if (shapes.size() > most_variants) fail_with_too_many(tile);
     }
   }
   return shapes;
@@ -131,7 +137,7 @@ void multiply(std::vector<KnobChoice>& choices, const YamlNode* knobs, std::stri
     for (const YamlNode* value : values) {
       product.push_back(choice);
       set(product.back(), *value);
-      if (product.size() > most_variants) node->fail("the lists multiply to too many variants");
+      if (product.size() > most_variants) fail_with_too_many(*node);
     }
   }
   choices = std::move(product);
@@ -309,9 +315,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         variant.where = entry.where();
         variant.tile_where = entry.at("tile").where();
         variants.push_back(std::move(variant));
-        if (variants.size() > most_variants) {
-          entry.fail("the lists multiply to too many variants");
-        }
+        if (variants.size() > most_variants) fail_with_too_many(entry);
       }
     }
   }

@@ -130,6 +130,11 @@ class Parser {
   int call() {
     skip_space();
     const size_t begin = at_;
+    // Before its arguments are read, so that nested calls are counted, too.
+    constexpr int most_calls = 64;
+    if (++calls_ > most_calls) {
+      fail(fmt::format("an instruction means at most {} operations", most_calls));
+    }
     const std::string operation = name();
     const std::optional<OpCode> code = find_operation(operation);
     if (!code) fail_at(begin, unknown_text("operation", operation, operation_names()));
@@ -281,6 +286,7 @@ class Parser {
 
   const std::string& text_;
   size_t at_ = 0;
+  int calls_ = 0;
   Means means_;
   std::map<std::string, int> defined_;  ///< result names of finished statements -> node
 };

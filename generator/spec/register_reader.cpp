@@ -18,12 +18,17 @@ Kind read_kind(const YamlNode& node) {
   node.fail(unknown_text("kind", node.text(), {"scalar", "vector", "predicate", "tile"}));
 }
 
+constexpr int64_t most_registers = 1024;
+
 std::vector<std::string> read_names(const YamlNode& node) {
   std::vector<std::string> names;
   for (const YamlNode* item : node.one_or_more()) {
     for (std::string& name : expand_range(*item)) {
       if (std::find(names.begin(), names.end(), name) != names.end()) {
         item->fail(fmt::format("register '{}' stands twice in '{}'", name, node.key()));
+      }
+      if (names.size() == most_registers) {
+        item->fail(fmt::format("'{}' has more than {} registers", node.key(), most_registers));
       }
       names.push_back(std::move(name));
     }
@@ -64,11 +69,11 @@ std::vector<std::string> expand_range(const YamlNode& node) {
   const size_t close = text.find('}', open);
   int64_t first = 0;
   int64_t last = 0;
-  constexpr int64_t limit = 1024;
+  constexpr size_t longest = 100;  // what stands around the numbers is repeated
   if (dots == std::string::npos || close == std::string::npos || dots > close ||
       !parse_integer({text.data() + open + 1, dots - open - 1}, first) ||
       !parse_integer({text.data() + dots + 2, close - dots - 2}, last) || first < 0 || last < 0 ||
-      first >= limit || last >= limit) {
+      first >= most_registers || last >= most_registers || text.size() > longest) {
     node.fail(fmt::format("'{}' is not a range of names such as \"v{{0..31}}\"", text));
   }
   std::vector<std::string> names;

@@ -112,6 +112,10 @@ void read_allowed(const YamlNode& node, const RegisterFile& file, Operand& opera
         item->fail(fmt::format("'{}' is no register of file '{}'; 0 to {} are", text, file.name,
                                file.count() - 1));
       }
+      const auto end = operand.allowed.end();
+      if (std::find(operand.allowed.begin(), end, index) != end) {
+        item->fail(fmt::format("'{}' stands twice in the list", text));
+      }
       operand.allowed.push_back(static_cast<int>(index));
     }
   }

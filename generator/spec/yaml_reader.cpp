@@ -7,18 +7,39 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <iterator>
+#include <map>
 #include <sstream>
 
 #include "spec/number.h"
 
 namespace tw {
 
+namespace {
+
+// Far above what people write; keeps hostile files from taking all time, memory or stack.
+constexpr size_t most_bytes = size_t{256} << 10;
+constexpr size_t most_levels = 32;
+
+/// Messages quote the file, which may hold anything: one line, and the middle of a long one cut.
+std::string one_line(std::string message) {
+  constexpr size_t longest = 4000;
+  if (message.size() > longest) {
+    message.replace(longest / 2, message.size() - longest, " ... ");
+  }
+  for (char& c : message) {
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
+  }
+  return message;
+}
+
+}  // namespace
+
 SpecError::SpecError(Where w, const std::string& message)
-    : std::runtime_error(to_string(w) + ": " + message), where(std::move(w)) {}
+    : std::runtime_error(to_string(w) + ": " + one_line(message)), where(std::move(w)) {}
 
 /// Builds the tree from yaml-cpp's events, which (unlike its nodes) know keys, aliases and
 /// quotes apart.
@@ -76,8 +97,15 @@ class TreeBuilder : public YAML::EventHandler {
     if (!open_.empty() && open_.back().is_map() && !has_key_.back()) {
       throw SpecError(node.where_, "a key must be a text");
     }
+    if (open_.size() == most_levels) {
+      throw SpecError(node.where_,
+                      fmt::format("lists and maps in one another: {} levels are legal, here is one "
+                                  "more",
+                                  most_levels));
+    }
     open_.push_back(std::move(node));
     has_key_.push_back(false);
+    keys_.emplace_back();
     key_.emplace_back();
     key_where_.emplace_back();
   }
@@ -85,6 +113,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode node = std::move(open_.back());
     open_.pop_back();
     has_key_.pop_back();
+    keys_.pop_back();
     key_.pop_back();
     key_where_.pop_back();
     add(std::move(node));
@@ -95,11 +124,10 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (open_.back().is_list()) {
       open_.back().items_.push_back(std::move(node));
     } else if (!has_key_.back()) {
-      for (const YamlNode::Entry& entry : open_.back().entries_) {
-        if (entry.key == node.text_) {
-          throw SpecError(node.where_, fmt::format("duplicate key '{}'; first at {}:{}", entry.key,
-                                                   entry.where.line, entry.where.column));
-        }
+      const auto [first, is_new] = keys_.back().emplace(node.text_, node.where_);
+      if (!is_new) {
+        throw SpecError(node.where_, fmt::format("duplicate key '{}'; first at {}:{}", node.text_,
+                                                 first->second.line, first->second.column));
       }
       key_.back() = node.text_;
       key_where_.back() = node.where_;
@@ -113,7 +141,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::string file_;
   // One entry per open list or map.
   std::vector<YamlNode> open_;
-  std::vector<bool> has_key_;
+  std::vector<std::map<std::string, Where>> keys_;  ///< so far
+  std::vector<bool> has_key_;                       ///< one whose value comes next
   std::vector<std::string> key_;
   std::vector<Where> key_where_;
 };
@@ -234,7 +263,13 @@ std::string read_text(const std::filesystem::path& file) {
   if (!stream || std::filesystem::is_directory(file)) {
     throw SpecError({file.string(), 1, 1}, "the file cannot be read");
   }
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text(most_bytes + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(stream.gcount()));
+  if (text.size() > most_bytes) {
+    throw SpecError({file.string(), 1, 1},
+                    fmt::format("the file is too long: {} bytes are legal", most_bytes));
+  }
   // yaml-cpp takes a quote that is never closed for closed when the file ends in a line break.
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   return text;
@@ -255,8 +290,10 @@ YamlNode read_yaml(const std::filesystem::path& file) {
       second.root.fail("the file has a second document; one is legal");
     }
   } catch (const YAML::Exception& error) {
-    throw SpecError({file.string(), error.mark.line + 1, error.mark.column + 1},
-                    "not valid YAML: " + error.msg);
+    // The mark of an error of no place in particular is negative.
+    throw SpecError(
+        {file.string(), std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1},
+        "not valid YAML: " + error.msg);
   }
   (void)builder.root.entries();
   return std::move(builder.root);

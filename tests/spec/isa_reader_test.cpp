@@ -283,5 +283,35 @@ TEST(IsaLibrary, RefusesUnknownNames) {
   EXPECT_EQ(isas.get("neon_i8mm").name, "neon_i8mm");
 }
 
+TEST(IsaReader, RefusesWhatNoMachineHas) {
+  std::string deep;
+  for (int i = 0; i < 10000; ++i) deep += "copy(";
+  const std::string nested = row_error("means: \"d = " + deep + "a\"");
+  EXPECT_TRUE(nested.ends_with("column 325: an instruction means at most 64 operations"));
+  const std::string head = table.substr(0, table.find("vector_bytes"));
+  for (const char* bytes : {"0", "-16", "6", "4096", "16+4096vl"}) {
+    EXPECT_EQ(error(head + "vector_bytes: " + bytes + "\n"),
+              "isa/toy.yaml:4:15: 'vector_bytes' must be a multiple of 4 from 4 to 2048, or of vl");
+  }
+  EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: [\"v{0..1023}\", w]}}}\n"),
+            "isa/toy.yaml:4:57: 'v' has more than 1024 registers");
+  EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: \"v{0..7}" +
+                  std::string(100, 'x') + "\"}}}\n"),
+            "isa/toy.yaml:4:42: 'v{0..7}" + std::string(100, 'x') +
+                "' is not a range of names such as \"v{0..31}\"");
+  EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{a} + {b}\", "
+                      "operands: {a: {allowed: [1, \"{0..2}\"]}}"),
+            "isa/toy.yaml:12:75: '1' stands twice in the list");
+}
+
+// A table as long as is legal is read in a moment.
+TEST(IsaReader, NamesManyRowsAlike) {
+  std::string text = table + "rows:\n";
+  for (int i = 0; i < 3000; ++i) text += "  - {means: \"d = copy(a)\", c: \"{a}\"}\n";
+  const Isa isa = read(text);
+  EXPECT_EQ(isa.rows.front().name, "copy");
+  EXPECT_EQ(isa.rows.back().name, "copy_3000");
+}
+
 }  // namespace
 }  // namespace tw

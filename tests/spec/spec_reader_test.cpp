@@ -239,7 +239,11 @@ TEST_F(SpecReader, RefusesMoreVariantsThanAnybodyWants) {
   EXPECT_EQ(
       kernel_error("isa: wide, technique: dot, tile: {m: [1, 2], n: 16}, knobs: {unroll_k: [" +
                    unrolls + "], accumulators: [" + accumulators + "]}"),
-      "s.yaml:6:5: the lists multiply to too many variants");
+      "s.yaml:6:5: the lists multiply to too many variants; 10000 are legal");
+  std::string same;  // 1, 01, 001 ...
+  for (size_t i = 0; i < 150; ++i) same += std::string(i, '0') + "1, ";
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: [" + same + "], n: [" + same + "]}"),
+            "s.yaml:6:39: the lists multiply to too many variants; 10000 are legal");
 }
 
 TEST_F(SpecReader, RefusesAnUnreadableFile) {

@@ -42,6 +42,31 @@ TEST(YamlReader, RefusesWhatIsNotYaml) {
   EXPECT_EQ(error("[1]: 2\n"), "a.yaml:1:1: a key must be a text");
 }
 
+// Files of a megabyte and a thousand levels end in an error, not in a crash.
+TEST(YamlReader, RefusesHugeAndDeepFiles) {
+  EXPECT_EQ(error("a: " + std::string(1 << 20, 'x')),
+            "a.yaml:1:1: the file is too long: 262144 bytes are legal");
+  EXPECT_EQ(error("a: " + std::string(1000, '[') + std::string(1000, ']')),
+            "a.yaml:1:35: lists and maps in one another: 32 levels are legal, here is one more");
+  std::string deep;
+  for (size_t level = 0; level < 1000; ++level) deep += "- ";
+  EXPECT_EQ(error(deep),
+            "a.yaml:1:65: lists and maps in one another: 32 levels are legal, here is one more");
+  std::string wide;
+  for (int i = 0; i < 25000; ++i) wide += std::to_string(i) + ": 1\n";
+  EXPECT_EQ(error(wide), "");
+}
+
+TEST(YamlReader, MessagesHaveOneLineOfSomeLength) {
+  const auto ask = [](const YamlNode& root) { (void)root.at("a").integer(); };
+  EXPECT_EQ(error("a: \"1\\n\\x1b2\"\n", ask),
+            "a.yaml:1:4: 'a' must be a whole number, found '1??2'");
+  const std::string cut = error("a: " + std::string(100000, 'x') + "\n", ask);
+  EXPECT_LT(cut.size(), 4100U);
+  EXPECT_NE(cut.find("xx ... xx"), std::string::npos);
+  EXPECT_EQ(error("a: \"\\\n"), "a.yaml:1:7: not valid YAML: unknown escape character: ?");
+}
+
 TEST(YamlReader, RefusesUnreadableFiles) {
   const Folder folder;
   EXPECT_EQ(folder.error([&] { read_yaml(folder.path() / "none.yaml"); }),
