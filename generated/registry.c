@@ -196,7 +196,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 0.0,
-        .content_hash = UINT64_C(0xcc9af350d57dfb98),
+        .content_hash = UINT64_C(0x7d5c5446ff0217dc),
         .spills = "gcc, clang",
     },
     {
@@ -217,7 +217,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 4,
         .vector_registers = 14,
         .macs_per_cycle = 102.4,
-        .content_hash = UINT64_C(0x3f46f971d432df08),
+        .content_hash = UINT64_C(0xbed9fde2ce6dc548),
         .spills = "none",
     },
     {
@@ -238,7 +238,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 4,
         .vector_registers = 14,
         .macs_per_cycle = 102.4,
-        .content_hash = UINT64_C(0xb34f727094cfe08f),
+        .content_hash = UINT64_C(0x50317a0c8fdf349b),
         .spills = "none",
     },
     {
@@ -259,7 +259,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0x154a9b58e705c3e8),
+        .content_hash = UINT64_C(0x504298512f3cd2f0),
         .spills = "none",
     },
     {
@@ -280,7 +280,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 2,
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0x3e1aa035f3810273),
+        .content_hash = UINT64_C(0x714980dbbe548c93),
         .spills = "none",
     },
     {
@@ -301,7 +301,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0xeccf2927f007c7b9),
+        .content_hash = UINT64_C(0xd86f2aa0cefdb909),
         .spills = "none",
     },
     {
@@ -322,7 +322,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
-        .content_hash = UINT64_C(0xba8d95ed16cfdeba),
+        .content_hash = UINT64_C(0xcf3ca5c834bb6582),
         .spills = "none",
     },
     {
@@ -343,7 +343,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
-        .content_hash = UINT64_C(0x5e23618065dd0291),
+        .content_hash = UINT64_C(0x9c770efe805d00c1),
         .spills = "none",
     },
     {
@@ -364,7 +364,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 21.3,
-        .content_hash = UINT64_C(0x4aeca13a2535f592),
+        .content_hash = UINT64_C(0xa6ec596372bdf758),
         .spills = "none",
     },
     {
@@ -385,7 +385,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0x8fafbc0a401d3d6c),
+        .content_hash = UINT64_C(0x2f68a0afe15b8b1f),
         .spills = "none",
     },
     {
@@ -406,7 +406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0x6f09a721a8e76735),
+        .content_hash = UINT64_C(0x9a1203ee9e9ebbab),
         .spills = "none",
     },
     {
@@ -427,7 +427,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0x17c8477ea5f7a282),
+        .content_hash = UINT64_C(0x0b7096e2b787841e),
         .spills = "none",
     },
     {
@@ -448,7 +448,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 30.1,
-        .content_hash = UINT64_C(0x7368eaffc9b72c2f),
+        .content_hash = UINT64_C(0xba3c323a45c54f4d),
         .spills = "none",
     },
     {
@@ -469,7 +469,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 19.7,
-        .content_hash = UINT64_C(0xcef8589e3cdc9968),
+        .content_hash = UINT64_C(0x4c3cf2d1f6f0c5e8),
         .spills = "none",
     },
     {
@@ -490,7 +490,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 19.7,
-        .content_hash = UINT64_C(0xcf0754fa6e575a8f),
+        .content_hash = UINT64_C(0xe0e29942b0433c61),
         .spills = "none",
     },
     {
@@ -511,7 +511,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 51.2,
-        .content_hash = UINT64_C(0x1221e54e0d762dbf),
+        .content_hash = UINT64_C(0x38737e0c75bcd951),
         .spills = "none",
     },
     {
@@ -532,7 +532,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 15,
         .macs_per_cycle = 51.2,
-        .content_hash = UINT64_C(0xaeb398a860885700),
+        .content_hash = UINT64_C(0xba566bca4837dd02),
         .spills = "none",
     },
     {
@@ -553,7 +553,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
-        .content_hash = UINT64_C(0x45110bdc721cc031),
+        .content_hash = UINT64_C(0xa9a34c3436117fd2),
         .spills = "none",
     },
     {
@@ -574,7 +574,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 23,
         .macs_per_cycle = 56.9,
-        .content_hash = UINT64_C(0x8942885437e20045),
+        .content_hash = UINT64_C(0x92e16d739f3d8ac7),
         .spills = "none",
     },
 };
@@ -589,7 +589,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x7c3825087df0dba0),
+        .content_hash = UINT64_C(0x5e21e45db1bdf1ad),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni",
@@ -599,7 +599,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x19969b870f1a5a9a),
+        .content_hash = UINT64_C(0x62722c3af2356d6f),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni",
@@ -609,7 +609,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xb9ac1379152214b1),
+        .content_hash = UINT64_C(0x1b19aadf65911b1a),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni",
@@ -619,7 +619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x6a28e643e98e0027),
+        .content_hash = UINT64_C(0x716d822dc1c00be4),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod",
@@ -629,7 +629,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_0,
-        .content_hash = UINT64_C(0x41a7f93fa2f149c1),
+        .content_hash = UINT64_C(0xfbd53001323c4a26),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod",
@@ -639,7 +639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x4b01c0338fe9d93c),
+        .content_hash = UINT64_C(0xf87061adfc0f7013),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm",
@@ -649,7 +649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0xd995f2bb41cfb94e),
+        .content_hash = UINT64_C(0x5ce4ce7ab9e04899),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm",
@@ -659,7 +659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xc8d9cf8d73f4c7a7),
+        .content_hash = UINT64_C(0x1667d2d6c250869c),
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm",
@@ -669,7 +669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0x21d60a40aa40db5a),
+        .content_hash = UINT64_C(0xdb78bf4f79f13f55),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x4_scalar",

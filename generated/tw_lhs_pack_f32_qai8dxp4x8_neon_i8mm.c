@@ -29,39 +29,52 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 static void row_range(const tw_args* args) {
-  float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(0));
+  const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
   const uint8_t* lhs = (const uint8_t*)args->lhs;
-  float32x4_t highest = lowest;
-  float32x4_t lowest_2 = lowest;
-  float32x4_t highest_2 = lowest;
-  float32x4_t lowest_3 = lowest;
-  float32x4_t highest_3 = lowest;
-  float32x4_t lowest_4 = lowest;
-  float32x4_t highest_4 = lowest;
+  float32x4_t lowest = v;
+  float32x4_t highest = v;
+  float32x4_t nothing = v;
+  float32x4_t lowest_2 = v;
+  float32x4_t highest_2 = v;
+  float32x4_t nothing_2 = v;
+  float32x4_t lowest_3 = v;
+  float32x4_t highest_3 = v;
+  float32x4_t nothing_3 = v;
+  float32x4_t lowest_4 = v;
+  float32x4_t highest_4 = v;
+  float32x4_t nothing_4 = v;
   // k loop
   for (size_t i_k = 0; i_k < args->n; ++i_k) {
     const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
     const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
     const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
     const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    lowest = vminnmq_f32(x, lowest);
-    highest = vmaxnmq_f32(x, highest);
-    lowest_2 = vminnmq_f32(x_2, lowest_2);
-    highest_2 = vmaxnmq_f32(x_2, highest_2);
-    lowest_3 = vminnmq_f32(x_3, lowest_3);
-    highest_3 = vmaxnmq_f32(x_3, highest_3);
-    lowest_4 = vminnmq_f32(x_4, lowest_4);
-    highest_4 = vmaxnmq_f32(x_4, highest_4);
+    lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
+    highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
+    nothing = vfmaq_f32(nothing, x, v);
+    lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
+    highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
+    nothing_2 = vfmaq_f32(nothing_2, x_2, v);
+    lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
+    highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
+    nothing_3 = vfmaq_f32(nothing_3, x_3, v);
+    lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
+    highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
+    nothing_4 = vfmaq_f32(nothing_4, x_4, v);
     lhs += 64;
   }
-  const float32x4_t v = vminnmq_f32(lowest_2, lowest);
-  const float32x4_t v_2 = vmaxnmq_f32(highest_2, highest);
-  const float32x4_t v_3 = vminnmq_f32(lowest_3, v);
-  const float32x4_t v_4 = vmaxnmq_f32(highest_3, v_2);
-  const float32x4_t v_5 = vminnmq_f32(lowest_4, v_3);
-  const float32x4_t v_6 = vmaxnmq_f32(highest_4, v_4);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst), vreinterpretq_s8_f32(v_5));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 16), vreinterpretq_s8_f32(v_6));
+  const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest_2, lowest), lowest_2, lowest);
+  const float32x4_t v_3 = vbslq_f32(vcgtq_f32(highest_2, highest), highest_2, highest);
+  const float32x4_t v_4 = vaddq_f32(nothing_2, nothing);
+  const float32x4_t v_5 = vbslq_f32(vcltq_f32(lowest_3, v_2), lowest_3, v_2);
+  const float32x4_t v_6 = vbslq_f32(vcgtq_f32(highest_3, v_3), highest_3, v_3);
+  const float32x4_t v_7 = vaddq_f32(nothing_3, v_4);
+  const float32x4_t v_8 = vbslq_f32(vcltq_f32(lowest_4, v_5), lowest_4, v_5);
+  const float32x4_t v_9 = vbslq_f32(vcgtq_f32(highest_4, v_6), highest_4, v_6);
+  const float32x4_t v_10 = vaddq_f32(nothing_4, v_7);
+  vst1q_s8((int8_t *)((uint8_t*)args->dst), vreinterpretq_s8_f32(v_8));
+  vst1q_s8((int8_t *)((uint8_t*)args->dst + 16), vreinterpretq_s8_f32(v_9));
+  vst1q_s8((int8_t *)((uint8_t*)args->dst + 32), vreinterpretq_s8_f32(v_10));
 }
 
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
@@ -84,23 +97,23 @@ static void quantize_row(const tw_args* args) {
     const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
     const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
     const float32x4_t v = vmulq_f32(x, factor);
-    const float32x4_t v_2 = vmaxnmq_f32(v, lowest);
-    const float32x4_t v_3 = vminnmq_f32(v_2, highest);
+    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
+    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
     const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
     const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
     const float32x4_t v_6 = vmulq_f32(x_2, factor);
-    const float32x4_t v_7 = vmaxnmq_f32(v_6, lowest);
-    const float32x4_t v_8 = vminnmq_f32(v_7, highest);
+    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
+    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
     const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
     const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
     const float32x4_t v_11 = vmulq_f32(x_3, factor);
-    const float32x4_t v_12 = vmaxnmq_f32(v_11, lowest);
-    const float32x4_t v_13 = vminnmq_f32(v_12, highest);
+    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
+    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
     const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
     const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
     const float32x4_t v_16 = vmulq_f32(x_4, factor);
-    const float32x4_t v_17 = vmaxnmq_f32(v_16, lowest);
-    const float32x4_t v_18 = vminnmq_f32(v_17, highest);
+    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
+    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
     const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
     const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
     sum = vaddq_s32(sum, v_5);
@@ -138,15 +151,17 @@ typedef struct row_quantization {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                       float *highest) {
+// Returns whether all values are finite.
+static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
+                      float *highest) {
   float tail[STEP] = {0};
   const size_t whole = k - k % STEP;
   memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
   *lowest = 0;
   *highest = 0;
+  int finite = 1;
   for (int part = 0; part < 2; ++part) {
-    float range[2 * LANES];
+    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
     inner->lhs = part == 0 ? (const void *)row : tail;
     inner->n = part == 0 ? whole / STEP : 1;
     inner->dst = range;
@@ -154,8 +169,10 @@ static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowe
     for (int lane = 0; lane < LANES; ++lane) {
       *lowest = tw_min_f32(range[lane], *lowest);
       *highest = tw_max_f32(range[LANES + lane], *highest);
+      finite &= range[2 * LANES + lane] == 0;
     }
   }
+  return finite;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -164,9 +181,20 @@ static float round_f32(float x) {
   return (x + shift) - shift;
 }
 
+// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
+// is more than a float can hold, the largest one is near enough to make codes of denormals.
+static float choose_factor(float lowest, float highest) {
+  const float largest = 3.402823466e+38f;
+  const float range = highest - lowest;
+  if (range == 0) return 1;
+  const float factor =
+      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
+  return tw_min_f32(factor, largest);
+}
+
 static row_quantization choose_quantization(float lowest, float highest) {
   row_quantization out;
-  out.factor = lowest == highest ? 1.0f : 255.0f / (highest - lowest);
+  out.factor = choose_factor(lowest, highest);
   const float low = lowest * out.factor;
   const float high = highest * out.factor;
   const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
@@ -174,6 +202,12 @@ static row_quantization choose_quantization(float lowest, float highest) {
   out.zero_point = (int32_t)rounded;
   out.lowest = -128.0f - rounded;
   out.highest = 127.0f - rounded;
+  return out;
+}
+
+// A row with an infinity or a NaN: its codes are 0 and its scale is a NaN, as its outputs will be.
+static row_quantization no_quantization(void) {
+  const row_quantization out = {tw_f32_of_bits(0x7fc00000), 0, 0, 0};
   return out;
 }
 
@@ -247,8 +281,9 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   int32_t sums[PANEL] = {0};
   for (size_t r = 0; r < rows; ++r) {
     float lowest, highest;
-    find_range(inner, source + r * args->source_stride, args->k, &lowest, &highest);
-    how[r] = choose_quantization(lowest, highest);
+    const uint8_t *const values = source + r * args->source_stride;
+    const int finite = find_range(inner, values, args->k, &lowest, &highest);
+    how[r] = finite ? choose_quantization(lowest, highest) : no_quantization();
   }
   uint8_t *const codes = panel + DATA_OFFSET;
   if (rows < PANEL) memset(panel, 0, panel_bytes(padded));

@@ -161,15 +161,15 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const t
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);
         __m512 scale = _mm512_mul_ps(scale_0, scale_row_0);
         __m512 out = _mm512_fmadd_ps(real, scale, bias_2);
-        out = _mm512_max_ps(out, min);
-        const __m512 out_0_0 = _mm512_min_ps(out, max);
+        out = _mm512_max_ps(min, out);
+        const __m512 out_0_0 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)dst_tile, _mm512_castps_si512(out_0_0));
         scale_row_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(field)));
         real = _mm512_cvtepi32_ps(acc0_0_1);
         scale = _mm512_mul_ps(scale_1, scale_row_0);
         out = _mm512_fmadd_ps(real, scale, bias_3);
-        out = _mm512_max_ps(out, min);
-        const __m512 out_0_1 = _mm512_min_ps(out, max);
+        out = _mm512_max_ps(min, out);
+        const __m512 out_0_1 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)(dst_tile + 64), _mm512_castps_si512(out_0_1));
       } else {
         const size_t s = n_left < 16 ? n_left : 16;
@@ -191,15 +191,15 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const t
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);
         __m512 scale = _mm512_mul_ps(scale_0, scale_row_0);
         __m512 out = _mm512_fmadd_ps(real, scale, bias_2);
-        out = _mm512_max_ps(out, min);
-        const __m512 out_0_0 = _mm512_min_ps(out, max);
+        out = _mm512_max_ps(min, out);
+        const __m512 out_0_0 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)dst_tile, columns, _mm512_castps_si512(out_0_0));
         scale_row_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(field)));
         real = _mm512_cvtepi32_ps(acc0_0_1);
         scale = _mm512_mul_ps(scale_1, scale_row_0);
         out = _mm512_fmadd_ps(real, scale, bias_3);
-        out = _mm512_max_ps(out, min);
-        const __m512 out_0_1 = _mm512_min_ps(out, max);
+        out = _mm512_max_ps(min, out);
+        const __m512 out_0_1 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)(dst_tile + 64), columns_2, _mm512_castps_si512(out_0_1));
       }
       m_left = m_left > 1 ? m_left - 1 : 0;

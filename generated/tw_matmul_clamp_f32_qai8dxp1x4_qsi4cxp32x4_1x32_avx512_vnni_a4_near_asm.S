@@ -206,14 +206,14 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm:
   vcvtdq2ps zmm0, zmm0                                   // real
   vmulps zmm2, zmm2, dword ptr [rbp + 0]{1to16}          // scale
   vfmadd231ps zmm6, zmm0, zmm2                           // out
-  vmaxps zmm0, zmm6, zmm4                                // out
-  vminps zmm0, zmm0, zmm5                                // out_0_0
+  vmaxps zmm0, zmm4, zmm6                                // out
+  vminps zmm0, zmm5, zmm0                                // out_0_0
   vmovdqu64 zmmword ptr [r9 + 0], zmm0                   // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm3, dword ptr [rbp + 0]{1to16}          // scale
   vfmadd231ps zmm7, zmm0, zmm1                           // out
-  vmaxps zmm0, zmm7, zmm4                                // out
-  vminps zmm0, zmm0, zmm5                                // out_0_1
+  vmaxps zmm0, zmm4, zmm7                                // out
+  vminps zmm0, zmm5, zmm0                                // out_0_1
   vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_0_1
   jmp .Lif_done
 .Lif_else:
@@ -244,14 +244,14 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm:
   vcvtdq2ps zmm0, zmm0                                   // real
   vmulps zmm2, zmm2, dword ptr [rbp + 0]{1to16}          // scale
   vfmadd231ps zmm6, zmm0, zmm2                           // out
-  vmaxps zmm0, zmm6, zmm4                                // out
-  vminps zmm0, zmm0, zmm5                                // out_0_0
+  vmaxps zmm0, zmm4, zmm6                                // out
+  vminps zmm0, zmm5, zmm0                                // out_0_0
   vmovdqu32 zmmword ptr [r9 + 0]{k1}, zmm0               // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm3, dword ptr [rbp + 0]{1to16}          // scale
   vfmadd231ps zmm7, zmm0, zmm1                           // out
-  vmaxps zmm0, zmm7, zmm4                                // out
-  vminps zmm0, zmm0, zmm5                                // out_0_1
+  vmaxps zmm0, zmm4, zmm7                                // out
+  vminps zmm0, zmm5, zmm0                                // out_0_1
   vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_0_1
 .Lif_done:
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride

@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_padded  x10 rhs_1  x11 k_left  x12 lhs_panel  x13 rhs_panel
+//  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 raw_0 ...  v1 raw_0  v2 raw_0  v3 raw_0  v4 lo_0 ...  v5 raw_1  v6 raw_1  v7 raw_1
 //  v16 mask  v17 acc_0_0h ...  v18 acc_0_0l ...  v19 acc_0_1h ...  v20 acc_0_1l ...  v21 a_0
 //  v22 a_0
@@ -41,26 +41,27 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
 .Lm:
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
-  and x9, x9, #-32                                       // k_padded
-  ldr x10, [x0, #8*11]                                   // rhs_stride
+  mov x10, #-32                                          // k_padded
+  and x10, x10, x9
+  ldr x9, [x0, #8*11]                                    // rhs_stride
   mov x11, #8
   subs x11, x4, x11
   csel x11, x11, xzr, hs
-  add x10, x3, x10
+  add x9, x3, x9
   cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  csel x9, x3, x9, eq
   mov x11, #1
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x7, x11                                       // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0h
   ld1r {v18.4s}, [x11]                                   // acc_0_0l
   ld1r {v19.4s}, [x11]                                   // acc_0_1h
   ld1r {v20.4s}, [x11]                                   // acc_0_1l
-  lsr x11, x9, #5                                        // k_steps
+  lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
-  mov x14, x10                                           // rhs_1
+  mov x14, x9                                            // rhs_1
   cbz x11, .Lk_done
   .balign 64
 .Lk:
@@ -125,13 +126,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   sub v1.4s, v19.4s, v20.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x12, x3, x11                                       // field
-  add x11, x10, x11                                      // field
+  add x11, x9, x11                                       // field
   ldp q3, q2, [x12, #0]                                  // colsum_0, colsum_1
   ldp q5, q4, [x11, #0]                                  // colsum_2, colsum_3
   mov x11, #1
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #4
   add x11, x7, x11                                       // field
   ld1r {v6.4s}, [x11]                                    // zero_0
@@ -140,14 +141,14 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   mla v1.4s, v5.4s, v6.4s                                // sum
   mla v20.4s, v4.4s, v6.4s                               // sum
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #32
   add x12, x3, x11                                       // field
-  add x11, x10, x11                                      // field
+  add x11, x9, x11                                       // field
   ldp q3, q2, [x12, #0]                                  // scale_0, scale_1
   ldp q5, q4, [x11, #0]                                  // scale_2, scale_3
   mov x11, #1
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #8
   add x11, x7, x11                                       // field
   add x12, x0, #8*15                                     // clamp
@@ -156,10 +157,10 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   dup v7.4s, v7.s[0]
   mov x12, #16
   mov x13, #4
-  mul x9, x9, x13
-  add x9, x9, #64
-  add x13, x3, x9                                        // field
-  add x9, x10, x9                                        // field
+  mul x10, x10, x13
+  add x10, x10, #64
+  add x13, x3, x10                                       // field
+  add x9, x9, x10                                        // field
   cmp x4, x12                                            // unless n_left at_least 
   b.lo .Lif_else
   ldr x10, [x0, #8*14]                                   // bias
@@ -177,30 +178,38 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   scvtf v0.4s, v0.4s                                     // real
   fmul v3.4s, v3.4s, v22.4s                              // scale
   fmla v17.4s, v0.4s, v3.4s                              // out
-  fmaxnm v0.4s, v17.4s, v6.4s                            // out
-  fminnm v0.4s, v0.4s, v7.4s                             // out_0_0
-  str q0, [x6, #0]                                       // out_0_0
+  fcmgt v0.4s, v6.4s, v17.4s                             // out
+  bsl v0.16b, v6.16b, v17.16b
+  fcmgt v3.4s, v0.4s, v7.4s                              // out_0_0
+  bsl v3.16b, v7.16b, v0.16b
+  str q3, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v3.4s, v18.4s                                    // real
   fmul v0.4s, v2.4s, v0.4s                               // scale
   fmla v16.4s, v3.4s, v0.4s                              // out
-  fmaxnm v0.4s, v16.4s, v6.4s                            // out
-  fminnm v0.4s, v0.4s, v7.4s                             // out_0_1
-  str q0, [x6, #16]                                      // out_0_1
+  fcmgt v0.4s, v6.4s, v16.4s                             // out
+  bsl v0.16b, v6.16b, v16.16b
+  fcmgt v2.4s, v0.4s, v7.4s                              // out_0_1
+  bsl v2.16b, v7.16b, v0.16b
+  str q2, [x6, #16]                                      // out_0_1
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v5.4s, v0.4s                               // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v21.4s, v6.4s                            // out
-  fminnm v0.4s, v0.4s, v7.4s                             // out_0_2
-  str q0, [x6, #32]                                      // out_0_2
+  fcmgt v0.4s, v6.4s, v21.4s                             // out
+  bsl v0.16b, v6.16b, v21.16b
+  fcmgt v1.4s, v0.4s, v7.4s                              // out_0_2
+  bsl v1.16b, v7.16b, v0.16b
+  str q1, [x6, #32]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v20.4s                                    // real
   fmul v0.4s, v4.4s, v0.4s                               // scale
   fmla v19.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v19.4s, v6.4s                            // out
-  fminnm v0.4s, v0.4s, v7.4s                             // out_0_3
-  str q0, [x6, #48]                                      // out_0_3
+  fcmgt v0.4s, v6.4s, v19.4s                             // out
+  bsl v0.16b, v6.16b, v19.16b
+  fcmgt v1.4s, v0.4s, v7.4s                              // out_0_3
+  bsl v1.16b, v7.16b, v0.16b
+  str q1, [x6, #48]                                      // out_0_3
   b .Lif_done
 .Lif_else:
   ldr x10, [x0, #8*14]                                   // bias
@@ -312,48 +321,56 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   scvtf v0.4s, v0.4s                                     // real
   fmul v3.4s, v3.4s, v22.4s                              // scale
   fmla v16.4s, v0.4s, v3.4s                              // out
-  fmaxnm v0.4s, v16.4s, v6.4s                            // out
-  fminnm v0.4s, v0.4s, v7.4s                             // out_0_0
-  ld1r {v3.4s}, [x11]                                    // scale_row_0
+  fcmgt v0.4s, v6.4s, v16.4s                             // out
+  bsl v0.16b, v6.16b, v16.16b
+  fcmgt v3.4s, v0.4s, v7.4s                              // out_0_0
+  bsl v3.16b, v7.16b, v0.16b
+  ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v16.4s, v18.4s                                   // real
-  fmul v2.4s, v2.4s, v3.4s                               // scale
-  fmla v17.4s, v16.4s, v2.4s                             // out
-  fmaxnm v2.4s, v17.4s, v6.4s                            // out
-  fminnm v2.4s, v2.4s, v7.4s                             // out_0_1
-  ld1r {v3.4s}, [x11]                                    // scale_row_0
+  fmul v0.4s, v2.4s, v0.4s                               // scale
+  fmla v17.4s, v16.4s, v0.4s                             // out
+  fcmgt v0.4s, v6.4s, v17.4s                             // out
+  bsl v0.16b, v6.16b, v17.16b
+  fcmgt v2.4s, v0.4s, v7.4s                              // out_0_1
+  bsl v2.16b, v7.16b, v0.16b
+  ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
-  fmul v3.4s, v5.4s, v3.4s                               // scale
-  fmla v19.4s, v1.4s, v3.4s                              // out
-  fmaxnm v1.4s, v19.4s, v6.4s                            // out
-  fminnm v1.4s, v1.4s, v7.4s                             // out_0_2
-  ld1r {v3.4s}, [x11]                                    // scale_row_0
+  fmul v0.4s, v5.4s, v0.4s                               // scale
+  fmla v19.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v6.4s, v19.4s                             // out
+  bsl v0.16b, v6.16b, v19.16b
+  fcmgt v1.4s, v0.4s, v7.4s                              // out_0_2
+  bsl v1.16b, v7.16b, v0.16b
+  ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v5.4s, v20.4s                                    // real
-  fmul v3.4s, v4.4s, v3.4s                               // scale
-  fmla v21.4s, v5.4s, v3.4s                              // out
-  fmaxnm v3.4s, v21.4s, v6.4s                            // out
-  fminnm v3.4s, v3.4s, v7.4s                             // out_0_3
+  fmul v0.4s, v4.4s, v0.4s                               // scale
+  fmla v21.4s, v5.4s, v0.4s                              // out
+  fcmgt v0.4s, v6.4s, v21.4s                             // out
+  bsl v0.16b, v6.16b, v21.16b
+  fcmgt v4.4s, v0.4s, v7.4s                              // out_0_3
+  bsl v4.16b, v7.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v0.s}[0], [x6]                                    // out_0_0
+  st1 {v3.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x6, #4
-  st1 {v0.s}[1], [x9]                                    // out_0_0
+  st1 {v3.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x6, #8
-  st1 {v0.s}[2], [x9]                                    // out_0_0
+  st1 {v3.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x6, #12
-  st1 {v0.s}[3], [x9]                                    // out_0_0
+  st1 {v3.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
@@ -407,19 +424,19 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_14_done
   add x9, x6, #48
-  st1 {v3.s}[0], [x9]                                    // out_0_3
+  st1 {v4.s}[0], [x9]                                    // out_0_3
 .Lif_14_done:
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_15_done
   add x9, x6, #52
-  st1 {v3.s}[1], [x9]                                    // out_0_3
+  st1 {v4.s}[1], [x9]                                    // out_0_3
 .Lif_15_done:
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_16_done
   add x9, x6, #56
-  st1 {v3.s}[2], [x9]                                    // out_0_3
+  st1 {v4.s}[2], [x9]                                    // out_0_3
 .Lif_16_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_padded  x10 rhs_1  x11 k_left  x12 lhs_panel  x13 rhs_panel
+//  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0  v3 raw_1  v4 lo_0 ...  v5 raw_3  v6 raw_2
 //  v7 raw_3  v16 mask  v17 acc_0_0h ...  v18 acc_0_0l ...  v19 acc_0_1h ...  v20 acc_0_1l ...
 //  v21 acc_0_2h ...  v22 acc_0_2l ...  v23 acc_0_3h ...  v24 acc_0_3l ...  v25 a_0
@@ -41,16 +41,17 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
 .Lm:
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
-  and x9, x9, #-32                                       // k_padded
-  ldr x10, [x0, #8*11]                                   // rhs_stride
+  mov x10, #-32                                          // k_padded
+  and x10, x10, x9
+  ldr x9, [x0, #8*11]                                    // rhs_stride
   mov x11, #8
   subs x11, x4, x11
   csel x11, x11, xzr, hs
-  add x10, x3, x10
+  add x9, x3, x9
   cmp x11, #0                                            // rhs_1
-  csel x10, x3, x10, eq
+  csel x9, x3, x9, eq
   mov x11, #1
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x7, x11                                       // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0h
@@ -61,10 +62,10 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   ld1r {v22.4s}, [x11]                                   // acc_0_2l
   ld1r {v23.4s}, [x11]                                   // acc_0_3h
   ld1r {v24.4s}, [x11]                                   // acc_0_3l
-  lsr x11, x9, #5                                        // k_steps
+  lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
-  mov x14, x10                                           // rhs_1
+  mov x14, x9                                            // rhs_1
   cbz x11, .Lk_done
   .balign 64
 .Lk:
@@ -140,13 +141,13 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   sshr v3.4s, v3.4s, #4                                  // high
   addp v3.4s, v3.4s, v24.4s                              // out
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x12, x3, x11                                       // field
-  add x11, x10, x11                                      // field
+  add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // colsum_0, colsum_1
   ldp q7, q6, [x11, #0]                                  // colsum_2, colsum_3
   mov x11, #1
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #4
   add x11, x7, x11                                       // field
   ld1r {v16.4s}, [x11]                                   // zero_0
@@ -155,14 +156,14 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   mla v2.4s, v7.4s, v16.4s                               // sum
   mla v3.4s, v6.4s, v16.4s                               // sum
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #32
   add x12, x3, x11                                       // field
-  add x11, x10, x11                                      // field
+  add x11, x9, x11                                       // field
   ldp q5, q4, [x12, #0]                                  // scale_0, scale_1
   ldp q7, q6, [x11, #0]                                  // scale_2, scale_3
   mov x11, #1
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #8
   add x11, x7, x11                                       // field
   add x12, x0, #8*15                                     // clamp
@@ -171,10 +172,10 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   dup v17.4s, v17.s[0]
   mov x12, #16
   mov x13, #4
-  mul x9, x9, x13
-  add x9, x9, #64
-  add x13, x3, x9                                        // field
-  add x9, x10, x9                                        // field
+  mul x10, x10, x13
+  add x10, x10, #64
+  add x13, x3, x10                                       // field
+  add x9, x9, x10                                        // field
   cmp x4, x12                                            // unless n_left at_least 
   b.lo .Lif_else
   ldr x10, [x0, #8*14]                                   // bias
@@ -192,30 +193,38 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   scvtf v0.4s, v0.4s                                     // real
   fmul v5.4s, v5.4s, v22.4s                              // scale
   fmla v19.4s, v0.4s, v5.4s                              // out
-  fmaxnm v0.4s, v19.4s, v16.4s                           // out
-  fminnm v0.4s, v0.4s, v17.4s                            // out_0_0
-  str q0, [x6, #0]                                       // out_0_0
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
+  fcmgt v5.4s, v0.4s, v17.4s                             // out_0_0
+  bsl v5.16b, v17.16b, v0.16b
+  str q5, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v4.4s, v0.4s                               // scale
   fmla v18.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v18.4s, v16.4s                           // out
-  fminnm v0.4s, v0.4s, v17.4s                            // out_0_1
-  str q0, [x6, #16]                                      // out_0_1
+  fcmgt v0.4s, v16.4s, v18.4s                            // out
+  bsl v0.16b, v16.16b, v18.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
+  bsl v1.16b, v17.16b, v0.16b
+  str q1, [x6, #16]                                      // out_0_1
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v2.4s                                     // real
   fmul v0.4s, v7.4s, v0.4s                               // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v21.4s, v16.4s                           // out
-  fminnm v0.4s, v0.4s, v17.4s                            // out_0_2
-  str q0, [x6, #32]                                      // out_0_2
+  fcmgt v0.4s, v16.4s, v21.4s                            // out
+  bsl v0.16b, v16.16b, v21.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_2
+  bsl v1.16b, v17.16b, v0.16b
+  str q1, [x6, #32]                                      // out_0_2
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v3.4s                                     // real
   fmul v0.4s, v6.4s, v0.4s                               // scale
   fmla v20.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v20.4s, v16.4s                           // out
-  fminnm v0.4s, v0.4s, v17.4s                            // out_0_3
-  str q0, [x6, #48]                                      // out_0_3
+  fcmgt v0.4s, v16.4s, v20.4s                            // out
+  bsl v0.16b, v16.16b, v20.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
+  bsl v1.16b, v17.16b, v0.16b
+  str q1, [x6, #48]                                      // out_0_3
   b .Lif_done
 .Lif_else:
   ldr x10, [x0, #8*14]                                   // bias
@@ -327,48 +336,56 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   scvtf v0.4s, v0.4s                                     // real
   fmul v5.4s, v5.4s, v22.4s                              // scale
   fmla v18.4s, v0.4s, v5.4s                              // out
-  fmaxnm v0.4s, v18.4s, v16.4s                           // out
-  fminnm v0.4s, v0.4s, v17.4s                            // out_0_0
-  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fcmgt v0.4s, v16.4s, v18.4s                            // out
+  bsl v0.16b, v16.16b, v18.16b
+  fcmgt v5.4s, v0.4s, v17.4s                             // out_0_0
+  bsl v5.16b, v17.16b, v0.16b
+  ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
-  fmul v4.4s, v4.4s, v5.4s                               // scale
-  fmla v19.4s, v1.4s, v4.4s                              // out
-  fmaxnm v1.4s, v19.4s, v16.4s                           // out
-  fminnm v1.4s, v1.4s, v17.4s                            // out_0_1
-  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmul v0.4s, v4.4s, v0.4s                               // scale
+  fmla v19.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
+  bsl v1.16b, v17.16b, v0.16b
+  ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v2.4s, v2.4s                                     // real
-  fmul v4.4s, v7.4s, v4.4s                               // scale
-  fmla v20.4s, v2.4s, v4.4s                              // out
-  fmaxnm v2.4s, v20.4s, v16.4s                           // out
-  fminnm v2.4s, v2.4s, v17.4s                            // out_0_2
-  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmul v0.4s, v7.4s, v0.4s                               // scale
+  fmla v20.4s, v2.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v20.4s                            // out
+  bsl v0.16b, v16.16b, v20.16b
+  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_2
+  bsl v2.16b, v17.16b, v0.16b
+  ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v3.4s, v3.4s                                     // real
-  fmul v4.4s, v6.4s, v4.4s                               // scale
-  fmla v21.4s, v3.4s, v4.4s                              // out
-  fmaxnm v3.4s, v21.4s, v16.4s                           // out
-  fminnm v3.4s, v3.4s, v17.4s                            // out_0_3
+  fmul v0.4s, v6.4s, v0.4s                               // scale
+  fmla v21.4s, v3.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v21.4s                            // out
+  bsl v0.16b, v16.16b, v21.16b
+  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_3
+  bsl v3.16b, v17.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v0.s}[0], [x6]                                    // out_0_0
+  st1 {v5.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x6, #4
-  st1 {v0.s}[1], [x9]                                    // out_0_0
+  st1 {v5.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x6, #8
-  st1 {v0.s}[2], [x9]                                    // out_0_0
+  st1 {v5.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x6, #12
-  st1 {v0.s}[3], [x9]                                    // out_0_0
+  st1 {v5.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 

@@ -367,55 +367,55 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm:
   vmulps zmm14, zmm8, dword ptr [r11 + 12]{1to16}        // scale
   vmovdqa64 zmm15, zmm12                                 // bias
   vfmadd231ps zmm15, zmm6, zmm14                         // out
-  vmaxps zmm6, zmm15, zmm10                              // out
-  vminps zmm6, zmm6, zmm11                               // out_3_0
+  vmaxps zmm6, zmm10, zmm15                              // out
+  vminps zmm6, zmm11, zmm6                               // out_3_0
   vmovdqu64 zmmword ptr [rbp + 0], zmm6                  // out_3_0
   vcvtdq2ps zmm6, zmm7                                   // real
   vmulps zmm7, zmm9, dword ptr [r11 + 12]{1to16}         // scale
   vmovdqa64 zmm14, zmm13                                 // bias
   vfmadd231ps zmm14, zmm6, zmm7                          // out
-  vmaxps zmm6, zmm14, zmm10                              // out
-  vminps zmm6, zmm6, zmm11                               // out_3_1
+  vmaxps zmm6, zmm10, zmm14                              // out
+  vminps zmm6, zmm11, zmm6                               // out_3_1
   vmovdqu64 zmmword ptr [rbp + 64], zmm6                 // out_3_1
   vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm6, zmm8, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm12                                  // bias
   vfmadd231ps zmm7, zmm4, zmm6                           // out
-  vmaxps zmm4, zmm7, zmm10                               // out
-  vminps zmm4, zmm4, zmm11                               // out_2_0
+  vmaxps zmm4, zmm10, zmm7                               // out
+  vminps zmm4, zmm11, zmm4                               // out_2_0
   vmovdqu64 zmmword ptr [r13 + 0], zmm4                  // out_2_0
   vcvtdq2ps zmm4, zmm5                                   // real
   vmulps zmm5, zmm9, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm13                                  // bias
   vfmadd231ps zmm6, zmm4, zmm5                           // out
-  vmaxps zmm4, zmm6, zmm10                               // out
-  vminps zmm4, zmm4, zmm11                               // out_2_1
+  vmaxps zmm4, zmm10, zmm6                               // out
+  vminps zmm4, zmm11, zmm4                               // out_2_1
   vmovdqu64 zmmword ptr [r13 + 64], zmm4                 // out_2_1
   vcvtdq2ps zmm2, zmm2                                   // real
   vmulps zmm4, zmm8, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm12                                  // bias
   vfmadd231ps zmm5, zmm2, zmm4                           // out
-  vmaxps zmm2, zmm5, zmm10                               // out
-  vminps zmm2, zmm2, zmm11                               // out_1_0
+  vmaxps zmm2, zmm10, zmm5                               // out
+  vminps zmm2, zmm11, zmm2                               // out_1_0
   vmovdqu64 zmmword ptr [r12 + 0], zmm2                  // out_1_0
   vcvtdq2ps zmm2, zmm3                                   // real
   vmulps zmm3, zmm9, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm13                                  // bias
   vfmadd231ps zmm4, zmm2, zmm3                           // out
-  vmaxps zmm2, zmm4, zmm10                               // out
-  vminps zmm2, zmm2, zmm11                               // out_1_1
+  vmaxps zmm2, zmm10, zmm4                               // out
+  vminps zmm2, zmm11, zmm2                               // out_1_1
   vmovdqu64 zmmword ptr [r12 + 64], zmm2                 // out_1_1
   vcvtdq2ps zmm0, zmm0                                   // real
   vmulps zmm2, zmm8, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm12, zmm0, zmm2                          // out
-  vmaxps zmm0, zmm12, zmm10                              // out
-  vminps zmm0, zmm0, zmm11                               // out_0_0
+  vmaxps zmm0, zmm10, zmm12                              // out
+  vminps zmm0, zmm11, zmm0                               // out_0_0
   vmovdqu64 zmmword ptr [rsi + 0], zmm0                  // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm9, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm13, zmm0, zmm1                          // out
-  vmaxps zmm0, zmm13, zmm10                              // out
-  vminps zmm0, zmm0, zmm11                               // out_0_1
+  vmaxps zmm0, zmm10, zmm13                              // out
+  vminps zmm0, zmm11, zmm0                               // out_0_1
   vmovdqu64 zmmword ptr [rsi + 64], zmm0                 // out_0_1
   jmp .Lif_done
 .Lif_else:
@@ -448,55 +448,55 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm:
   vmulps zmm14, zmm8, dword ptr [r11 + 12]{1to16}        // scale
   vmovdqa64 zmm15, zmm12                                 // bias
   vfmadd231ps zmm15, zmm6, zmm14                         // out
-  vmaxps zmm6, zmm15, zmm10                              // out
-  vminps zmm6, zmm6, zmm11                               // out_3_0
+  vmaxps zmm6, zmm10, zmm15                              // out
+  vminps zmm6, zmm11, zmm6                               // out_3_0
   vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm6              // out_3_0
   vcvtdq2ps zmm6, zmm7                                   // real
   vmulps zmm7, zmm9, dword ptr [r11 + 12]{1to16}         // scale
   vmovdqa64 zmm14, zmm13                                 // bias
   vfmadd231ps zmm14, zmm6, zmm7                          // out
-  vmaxps zmm6, zmm14, zmm10                              // out
-  vminps zmm6, zmm6, zmm11                               // out_3_1
+  vmaxps zmm6, zmm10, zmm14                              // out
+  vminps zmm6, zmm11, zmm6                               // out_3_1
   vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm6             // out_3_1
   vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm6, zmm8, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm12                                  // bias
   vfmadd231ps zmm7, zmm4, zmm6                           // out
-  vmaxps zmm4, zmm7, zmm10                               // out
-  vminps zmm4, zmm4, zmm11                               // out_2_0
+  vmaxps zmm4, zmm10, zmm7                               // out
+  vminps zmm4, zmm11, zmm4                               // out_2_0
   vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm4              // out_2_0
   vcvtdq2ps zmm4, zmm5                                   // real
   vmulps zmm5, zmm9, dword ptr [r11 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm13                                  // bias
   vfmadd231ps zmm6, zmm4, zmm5                           // out
-  vmaxps zmm4, zmm6, zmm10                               // out
-  vminps zmm4, zmm4, zmm11                               // out_2_1
+  vmaxps zmm4, zmm10, zmm6                               // out
+  vminps zmm4, zmm11, zmm4                               // out_2_1
   vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm4             // out_2_1
   vcvtdq2ps zmm2, zmm2                                   // real
   vmulps zmm4, zmm8, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm12                                  // bias
   vfmadd231ps zmm5, zmm2, zmm4                           // out
-  vmaxps zmm2, zmm5, zmm10                               // out
-  vminps zmm2, zmm2, zmm11                               // out_1_0
+  vmaxps zmm2, zmm10, zmm5                               // out
+  vminps zmm2, zmm11, zmm2                               // out_1_0
   vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm2              // out_1_0
   vcvtdq2ps zmm2, zmm3                                   // real
   vmulps zmm3, zmm9, dword ptr [r11 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm13                                  // bias
   vfmadd231ps zmm4, zmm2, zmm3                           // out
-  vmaxps zmm2, zmm4, zmm10                               // out
-  vminps zmm2, zmm2, zmm11                               // out_1_1
+  vmaxps zmm2, zmm10, zmm4                               // out
+  vminps zmm2, zmm11, zmm2                               // out_1_1
   vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm2             // out_1_1
   vcvtdq2ps zmm0, zmm0                                   // real
   vmulps zmm2, zmm8, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm12, zmm0, zmm2                          // out
-  vmaxps zmm0, zmm12, zmm10                              // out
-  vminps zmm0, zmm0, zmm11                               // out_0_0
+  vmaxps zmm0, zmm10, zmm12                              // out
+  vminps zmm0, zmm11, zmm0                               // out_0_0
   vmovdqu32 zmmword ptr [rsi + 0]{k1}, zmm0              // out_0_0
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm9, dword ptr [r11 + 0]{1to16}          // scale
   vfmadd231ps zmm13, zmm0, zmm1                          // out
-  vmaxps zmm0, zmm13, zmm10                              // out
-  vminps zmm0, zmm0, zmm11                               // out_0_1
+  vmaxps zmm0, zmm10, zmm13                              // out
+  vminps zmm0, zmm11, zmm0                               // out_0_1
   vmovdqu32 zmmword ptr [rsi + 64]{k2}, zmm0             // out_0_1
 .Lif_done:
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride

@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_padded  x10 lhs_1  x11 k_left  x12 lhs_panel  x13 lhs_1
+//  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 lhs_1
 //  x14 rhs_panel  v0 a_0 ...  v1 a_0  v2 a_0  v3 a_0  v4 a_4  v5 a_4  v6 a_4  v7 a_4  v8 raw_0
 //  v9 raw_0  v10 raw_0  v11 raw_0  v12 acc_7_0l ...  v13 lo_0  v16 mask  v17 acc_0_0h ...
 //  v18 acc_0_0l ...  v19 acc_1_0h ...  v20 acc_1_0l ...  v21 acc_2_0h ...  v22 acc_2_0l ...
@@ -67,18 +67,19 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
 .Lm:
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
-  and x9, x9, #-32                                       // k_padded
-  ldr x10, [x0, #8*6]                                    // lhs_stride
+  mov x10, #-32                                          // k_padded
+  and x10, x10, x9
+  ldr x9, [x0, #8*6]                                     // lhs_stride
   mov x11, #4
   subs x11, x8, x11
   csel x11, x11, xzr, hs
-  add x10, x7, x10
+  add x9, x7, x9
   cmp x11, #0                                            // lhs_1
-  csel x10, x7, x10, eq
+  csel x9, x7, x9, eq
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x12, x7, x11                                       // field
-  add x11, x10, x11                                      // field
+  add x11, x9, x11                                       // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x12]                                   // acc_0_0h
   ld1r {v18.4s}, [x12]                                   // acc_0_0l
@@ -108,9 +109,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   dup v31.4s, v31.s[0]
   ldr s12, [x11, #12]                                    // acc_7_0l
   dup v12.4s, v12.s[0]
-  lsr x11, x9, #5                                        // k_steps
+  lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
-  mov x13, x10                                           // lhs_1
+  mov x13, x9                                            // lhs_1
   mov x14, x3                                            // rhs_panel
   cbz x11, .Lk_done
   .balign 64
@@ -277,14 +278,14 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   sub v7.4s, v31.4s, v12.4s                              // high
   sshr v7.4s, v7.4s, #4                                  // high
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x3, x11                                       // field
   ldp q17, q16, [x11, #0]                                // colsum_0, colsum_1
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #16
   add x12, x7, x11                                       // field
-  add x11, x10, x11                                      // field
+  add x11, x9, x11                                       // field
   ld1r {v19.4s}, [x12]                                   // zero_0
   mla v0.4s, v17.4s, v19.4s                              // sum
   mla v18.4s, v16.4s, v19.4s                             // sum
@@ -316,15 +317,15 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   mla v7.4s, v17.4s, v19.4s                              // sum
   mla v12.4s, v16.4s, v19.4s                             // sum
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #32
   add x11, x3, x11                                       // field
   ldp q17, q16, [x11, #0]                                // scale_0, scale_1
   mov x11, #4
-  mul x11, x9, x11
+  mul x11, x10, x11
   add x11, x11, #32
   add x12, x7, x11                                       // field
-  add x10, x10, x11                                      // field
+  add x9, x9, x11                                        // field
   add x11, x0, #8*15                                     // clamp
   ld1r {v19.4s}, [x11]                                   // min
   ldr s21, [x11, #4]                                     // max
@@ -374,160 +375,192 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x21, #0                                            // dst_7
   csel x13, x20, x13, eq
   mov x21, #4
-  mul x9, x9, x21
-  add x9, x9, #64
-  add x9, x3, x9                                         // field
+  mul x10, x10, x21
+  add x10, x10, #64
+  add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
   b.lo .Lif_else
   ldr x11, [x0, #8*14]                                   // bias
   add x21, x11, x2
   cmp x11, #0                                            // bias
-  csel x9, x9, x21, eq
-  ldp q25, q23, [x9, #0]                                 // bias, bias
-  ldr s27, [x10, #12]                                    // scale_row_7
+  csel x10, x10, x21, eq
+  ldp q25, q23, [x10, #0]                                // bias, bias
+  ldr s27, [x9, #12]                                     // scale_row_7
   dup v27.4s, v27.s[0]
   scvtf v7.4s, v7.4s                                     // real
   fmul v27.4s, v17.4s, v27.4s                            // scale
   mov v29.16b, v25.16b                                   // bias
   fmla v29.4s, v7.4s, v27.4s                             // out
-  fmaxnm v7.4s, v29.4s, v19.4s                           // out
-  fminnm v7.4s, v7.4s, v21.4s                            // out_7_0
-  str q7, [x13, #0]                                      // out_7_0
-  ldr s7, [x10, #12]                                     // scale_row_7
+  fcmgt v7.4s, v19.4s, v29.4s                            // out
+  bsl v7.16b, v19.16b, v29.16b
+  fcmgt v27.4s, v7.4s, v21.4s                            // out_7_0
+  bsl v27.16b, v21.16b, v7.16b
+  str q27, [x13, #0]                                     // out_7_0
+  ldr s7, [x9, #12]                                      // scale_row_7
   dup v7.4s, v7.s[0]
   scvtf v27.4s, v12.4s                                   // real
   fmul v7.4s, v16.4s, v7.4s                              // scale
   mov v29.16b, v23.16b                                   // bias
   fmla v29.4s, v27.4s, v7.4s                             // out
-  fmaxnm v7.4s, v29.4s, v19.4s                           // out
-  fminnm v7.4s, v7.4s, v21.4s                            // out_7_1
-  str q7, [x13, #16]                                     // out_7_1
-  ldr s7, [x10, #8]                                      // scale_row_6
+  fcmgt v7.4s, v19.4s, v29.4s                            // out
+  bsl v7.16b, v19.16b, v29.16b
+  fcmgt v27.4s, v7.4s, v21.4s                            // out_7_1
+  bsl v27.16b, v21.16b, v7.16b
+  str q27, [x13, #16]                                    // out_7_1
+  ldr s7, [x9, #8]                                       // scale_row_6
   dup v7.4s, v7.s[0]
   scvtf v6.4s, v6.4s                                     // real
   fmul v7.4s, v17.4s, v7.4s                              // scale
   mov v27.16b, v25.16b                                   // bias
   fmla v27.4s, v6.4s, v7.4s                              // out
-  fmaxnm v6.4s, v27.4s, v19.4s                           // out
-  fminnm v6.4s, v6.4s, v21.4s                            // out_6_0
-  str q6, [x20, #0]                                      // out_6_0
-  ldr s6, [x10, #8]                                      // scale_row_6
+  fcmgt v6.4s, v19.4s, v27.4s                            // out
+  bsl v6.16b, v19.16b, v27.16b
+  fcmgt v7.4s, v6.4s, v21.4s                             // out_6_0
+  bsl v7.16b, v21.16b, v6.16b
+  str q7, [x20, #0]                                      // out_6_0
+  ldr s6, [x9, #8]                                       // scale_row_6
   dup v6.4s, v6.s[0]
   scvtf v7.4s, v30.4s                                    // real
   fmul v6.4s, v16.4s, v6.4s                              // scale
   mov v27.16b, v23.16b                                   // bias
   fmla v27.4s, v7.4s, v6.4s                              // out
-  fmaxnm v6.4s, v27.4s, v19.4s                           // out
-  fminnm v6.4s, v6.4s, v21.4s                            // out_6_1
-  str q6, [x20, #16]                                     // out_6_1
-  ldr s6, [x10, #4]                                      // scale_row_5
+  fcmgt v6.4s, v19.4s, v27.4s                            // out
+  bsl v6.16b, v19.16b, v27.16b
+  fcmgt v7.4s, v6.4s, v21.4s                             // out_6_1
+  bsl v7.16b, v21.16b, v6.16b
+  str q7, [x20, #16]                                     // out_6_1
+  ldr s6, [x9, #4]                                       // scale_row_5
   dup v6.4s, v6.s[0]
   scvtf v5.4s, v5.4s                                     // real
   fmul v6.4s, v17.4s, v6.4s                              // scale
   mov v7.16b, v25.16b                                    // bias
   fmla v7.4s, v5.4s, v6.4s                               // out
-  fmaxnm v5.4s, v7.4s, v19.4s                            // out
-  fminnm v5.4s, v5.4s, v21.4s                            // out_5_0
-  str q5, [x19, #0]                                      // out_5_0
-  ldr s5, [x10, #4]                                      // scale_row_5
+  fcmgt v5.4s, v19.4s, v7.4s                             // out
+  bsl v5.16b, v19.16b, v7.16b
+  fcmgt v6.4s, v5.4s, v21.4s                             // out_5_0
+  bsl v6.16b, v21.16b, v5.16b
+  str q6, [x19, #0]                                      // out_5_0
+  ldr s5, [x9, #4]                                       // scale_row_5
   dup v5.4s, v5.s[0]
   scvtf v6.4s, v28.4s                                    // real
   fmul v5.4s, v16.4s, v5.4s                              // scale
   mov v7.16b, v23.16b                                    // bias
   fmla v7.4s, v6.4s, v5.4s                               // out
-  fmaxnm v5.4s, v7.4s, v19.4s                            // out
-  fminnm v5.4s, v5.4s, v21.4s                            // out_5_1
-  str q5, [x19, #16]                                     // out_5_1
-  ld1r {v5.4s}, [x10]                                    // scale_row_4
+  fcmgt v5.4s, v19.4s, v7.4s                             // out
+  bsl v5.16b, v19.16b, v7.16b
+  fcmgt v6.4s, v5.4s, v21.4s                             // out_5_1
+  bsl v6.16b, v21.16b, v5.16b
+  str q6, [x19, #16]                                     // out_5_1
+  ld1r {v5.4s}, [x9]                                     // scale_row_4
   scvtf v4.4s, v4.4s                                     // real
   fmul v5.4s, v17.4s, v5.4s                              // scale
   mov v6.16b, v25.16b                                    // bias
   fmla v6.4s, v4.4s, v5.4s                               // out
-  fmaxnm v4.4s, v6.4s, v19.4s                            // out
-  fminnm v4.4s, v4.4s, v21.4s                            // out_4_0
-  str q4, [x17, #0]                                      // out_4_0
-  ld1r {v4.4s}, [x10]                                    // scale_row_4
+  fcmgt v4.4s, v19.4s, v6.4s                             // out
+  bsl v4.16b, v19.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v21.4s                             // out_4_0
+  bsl v5.16b, v21.16b, v4.16b
+  str q5, [x17, #0]                                      // out_4_0
+  ld1r {v4.4s}, [x9]                                     // scale_row_4
   scvtf v5.4s, v26.4s                                    // real
   fmul v4.4s, v16.4s, v4.4s                              // scale
   mov v6.16b, v23.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
-  fmaxnm v4.4s, v6.4s, v19.4s                            // out
-  fminnm v4.4s, v4.4s, v21.4s                            // out_4_1
-  str q4, [x17, #16]                                     // out_4_1
+  fcmgt v4.4s, v19.4s, v6.4s                             // out
+  bsl v4.16b, v19.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v21.4s                             // out_4_1
+  bsl v5.16b, v21.16b, v4.16b
+  str q5, [x17, #16]                                     // out_4_1
   ldr s4, [x12, #12]                                     // scale_row_3
   dup v4.4s, v4.s[0]
   scvtf v3.4s, v3.4s                                     // real
   fmul v4.4s, v17.4s, v4.4s                              // scale
   mov v5.16b, v25.16b                                    // bias
   fmla v5.4s, v3.4s, v4.4s                               // out
-  fmaxnm v3.4s, v5.4s, v19.4s                            // out
-  fminnm v3.4s, v3.4s, v21.4s                            // out_3_0
-  str q3, [x16, #0]                                      // out_3_0
+  fcmgt v3.4s, v19.4s, v5.4s                             // out
+  bsl v3.16b, v19.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v21.4s                             // out_3_0
+  bsl v4.16b, v21.16b, v3.16b
+  str q4, [x16, #0]                                      // out_3_0
   ldr s3, [x12, #12]                                     // scale_row_3
   dup v3.4s, v3.s[0]
   scvtf v4.4s, v24.4s                                    // real
   fmul v3.4s, v16.4s, v3.4s                              // scale
   mov v5.16b, v23.16b                                    // bias
   fmla v5.4s, v4.4s, v3.4s                               // out
-  fmaxnm v3.4s, v5.4s, v19.4s                            // out
-  fminnm v3.4s, v3.4s, v21.4s                            // out_3_1
-  str q3, [x16, #16]                                     // out_3_1
+  fcmgt v3.4s, v19.4s, v5.4s                             // out
+  bsl v3.16b, v19.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v21.4s                             // out_3_1
+  bsl v4.16b, v21.16b, v3.16b
+  str q4, [x16, #16]                                     // out_3_1
   ldr s3, [x12, #8]                                      // scale_row_2
   dup v3.4s, v3.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v3.4s, v17.4s, v3.4s                              // scale
   mov v4.16b, v25.16b                                    // bias
   fmla v4.4s, v2.4s, v3.4s                               // out
-  fmaxnm v2.4s, v4.4s, v19.4s                            // out
-  fminnm v2.4s, v2.4s, v21.4s                            // out_2_0
-  str q2, [x15, #0]                                      // out_2_0
+  fcmgt v2.4s, v19.4s, v4.4s                             // out
+  bsl v2.16b, v19.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v21.4s                             // out_2_0
+  bsl v3.16b, v21.16b, v2.16b
+  str q3, [x15, #0]                                      // out_2_0
   ldr s2, [x12, #8]                                      // scale_row_2
   dup v2.4s, v2.s[0]
   scvtf v3.4s, v22.4s                                    // real
   fmul v2.4s, v16.4s, v2.4s                              // scale
   mov v4.16b, v23.16b                                    // bias
   fmla v4.4s, v3.4s, v2.4s                               // out
-  fmaxnm v2.4s, v4.4s, v19.4s                            // out
-  fminnm v2.4s, v2.4s, v21.4s                            // out_2_1
-  str q2, [x15, #16]                                     // out_2_1
+  fcmgt v2.4s, v19.4s, v4.4s                             // out
+  bsl v2.16b, v19.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v21.4s                             // out_2_1
+  bsl v3.16b, v21.16b, v2.16b
+  str q3, [x15, #16]                                     // out_2_1
   ldr s2, [x12, #4]                                      // scale_row_1
   dup v2.4s, v2.s[0]
   scvtf v1.4s, v1.4s                                     // real
   fmul v2.4s, v17.4s, v2.4s                              // scale
   mov v3.16b, v25.16b                                    // bias
   fmla v3.4s, v1.4s, v2.4s                               // out
-  fmaxnm v1.4s, v3.4s, v19.4s                            // out
-  fminnm v1.4s, v1.4s, v21.4s                            // out_1_0
-  str q1, [x14, #0]                                      // out_1_0
+  fcmgt v1.4s, v19.4s, v3.4s                             // out
+  bsl v1.16b, v19.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v21.4s                             // out_1_0
+  bsl v2.16b, v21.16b, v1.16b
+  str q2, [x14, #0]                                      // out_1_0
   ldr s1, [x12, #4]                                      // scale_row_1
   dup v1.4s, v1.s[0]
   scvtf v2.4s, v20.4s                                    // real
   fmul v1.4s, v16.4s, v1.4s                              // scale
   mov v3.16b, v23.16b                                    // bias
   fmla v3.4s, v2.4s, v1.4s                               // out
-  fmaxnm v1.4s, v3.4s, v19.4s                            // out
-  fminnm v1.4s, v1.4s, v21.4s                            // out_1_1
-  str q1, [x14, #16]                                     // out_1_1
+  fcmgt v1.4s, v19.4s, v3.4s                             // out
+  bsl v1.16b, v19.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v21.4s                             // out_1_1
+  bsl v2.16b, v21.16b, v1.16b
+  str q2, [x14, #16]                                     // out_1_1
   ld1r {v1.4s}, [x12]                                    // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
   fmul v1.4s, v17.4s, v1.4s                              // scale
   fmla v25.4s, v0.4s, v1.4s                              // out
-  fmaxnm v0.4s, v25.4s, v19.4s                           // out
-  fminnm v0.4s, v0.4s, v21.4s                            // out_0_0
-  str q0, [x6, #0]                                       // out_0_0
+  fcmgt v0.4s, v19.4s, v25.4s                            // out
+  bsl v0.16b, v19.16b, v25.16b
+  fcmgt v1.4s, v0.4s, v21.4s                             // out_0_0
+  bsl v1.16b, v21.16b, v0.16b
+  str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x12]                                    // scale_row_0
   scvtf v1.4s, v18.4s                                    // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
   fmla v23.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v23.4s, v19.4s                           // out
-  fminnm v0.4s, v0.4s, v21.4s                            // out_0_1
-  str q0, [x6, #16]                                      // out_0_1
+  fcmgt v0.4s, v19.4s, v23.4s                            // out
+  bsl v0.16b, v19.16b, v23.16b
+  fcmgt v1.4s, v0.4s, v21.4s                             // out_0_1
+  bsl v1.16b, v21.16b, v0.16b
+  str q1, [x6, #16]                                      // out_0_1
   b .Lif_done
 .Lif_else:
   ldr x11, [x0, #8*14]                                   // bias
   add x21, x11, x2
   cmp x11, #0                                            // bias
-  csel x9, x9, x21, eq
+  csel x10, x10, x21, eq
   mov x11, #1
   sub x11, x4, x11
   mov x21, #0
@@ -536,7 +569,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   subs x21, x4, x21
   csel x21, x21, xzr, hs
   cmp x21, #0
-  csel x21, x9, x9, eq
+  csel x21, x10, x10, eq
   ld1r {v23.4s}, [x21]                                   // bias
   mov x23, #1
   cmp x22, x23
@@ -558,226 +591,258 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   csel x11, x11, xzr, hs
   subs x21, x4, x21
   csel x21, x21, xzr, hs
-  add x22, x9, #16
+  add x22, x10, #16
   cmp x21, #0
-  csel x9, x9, x22, eq
-  ld1r {v25.4s}, [x9]                                    // bias
+  csel x10, x10, x22, eq
+  ld1r {v25.4s}, [x10]                                   // bias
   mov x21, #1
   cmp x11, x21
   csel x21, x11, x21, lo
-  add x21, x9, x21, lsl #2
+  add x21, x10, x21, lsl #2
   ld1 {v25.s}[1], [x21]                                  // bias
   mov x21, #2
   cmp x11, x21
   csel x21, x11, x21, lo
-  add x21, x9, x21, lsl #2
+  add x21, x10, x21, lsl #2
   ld1 {v25.s}[2], [x21]                                  // bias
   mov x21, #3
   cmp x11, x21
   csel x11, x11, x21, lo
-  add x9, x9, x11, lsl #2
-  ld1 {v25.s}[3], [x9]                                   // bias
-  ldr s27, [x10, #12]                                    // scale_row_7
+  add x10, x10, x11, lsl #2
+  ld1 {v25.s}[3], [x10]                                  // bias
+  ldr s27, [x9, #12]                                     // scale_row_7
   dup v27.4s, v27.s[0]
   scvtf v7.4s, v7.4s                                     // real
   fmul v27.4s, v17.4s, v27.4s                            // scale
   mov v29.16b, v23.16b                                   // bias
   fmla v29.4s, v7.4s, v27.4s                             // out
-  fmaxnm v7.4s, v29.4s, v19.4s                           // out
-  fminnm v7.4s, v7.4s, v21.4s                            // out_7_0
-  ldr s27, [x10, #12]                                    // scale_row_7
-  dup v27.4s, v27.s[0]
+  fcmgt v7.4s, v19.4s, v29.4s                            // out
+  bsl v7.16b, v19.16b, v29.16b
+  fcmgt v27.4s, v7.4s, v21.4s                            // out_7_0
+  bsl v27.16b, v21.16b, v7.16b
+  ldr s7, [x9, #12]                                      // scale_row_7
+  dup v7.4s, v7.s[0]
   scvtf v29.4s, v12.4s                                   // real
-  fmul v27.4s, v16.4s, v27.4s                            // scale
+  fmul v7.4s, v16.4s, v7.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v29.4s, v27.4s                            // out
-  fmaxnm v27.4s, v31.4s, v19.4s                          // out
-  fminnm v27.4s, v27.4s, v21.4s                          // out_7_1
-  ldr s29, [x10, #8]                                     // scale_row_6
-  dup v29.4s, v29.s[0]
+  fmla v31.4s, v29.4s, v7.4s                             // out
+  fcmgt v7.4s, v19.4s, v31.4s                            // out
+  bsl v7.16b, v19.16b, v31.16b
+  fcmgt v29.4s, v7.4s, v21.4s                            // out_7_1
+  bsl v29.16b, v21.16b, v7.16b
+  ldr s7, [x9, #8]                                       // scale_row_6
+  dup v7.4s, v7.s[0]
   scvtf v6.4s, v6.4s                                     // real
-  fmul v29.4s, v17.4s, v29.4s                            // scale
+  fmul v7.4s, v17.4s, v7.4s                              // scale
   mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v6.4s, v29.4s                             // out
-  fmaxnm v6.4s, v31.4s, v19.4s                           // out
-  fminnm v6.4s, v6.4s, v21.4s                            // out_6_0
-  ldr s29, [x10, #8]                                     // scale_row_6
-  dup v29.4s, v29.s[0]
+  fmla v31.4s, v6.4s, v7.4s                              // out
+  fcmgt v6.4s, v19.4s, v31.4s                            // out
+  bsl v6.16b, v19.16b, v31.16b
+  fcmgt v7.4s, v6.4s, v21.4s                             // out_6_0
+  bsl v7.16b, v21.16b, v6.16b
+  ldr s6, [x9, #8]                                       // scale_row_6
+  dup v6.4s, v6.s[0]
   scvtf v30.4s, v30.4s                                   // real
-  fmul v29.4s, v16.4s, v29.4s                            // scale
+  fmul v6.4s, v16.4s, v6.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v30.4s, v29.4s                            // out
-  fmaxnm v29.4s, v31.4s, v19.4s                          // out
-  fminnm v29.4s, v29.4s, v21.4s                          // out_6_1
-  ldr s30, [x10, #4]                                     // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v30.4s, v6.4s                             // out
+  fcmgt v6.4s, v19.4s, v31.4s                            // out
+  bsl v6.16b, v19.16b, v31.16b
+  fcmgt v30.4s, v6.4s, v21.4s                            // out_6_1
+  bsl v30.16b, v21.16b, v6.16b
+  ldr s6, [x9, #4]                                       // scale_row_5
+  dup v6.4s, v6.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v30.4s, v17.4s, v30.4s                            // scale
+  fmul v6.4s, v17.4s, v6.4s                              // scale
   mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v5.4s, v30.4s                             // out
-  fmaxnm v5.4s, v31.4s, v19.4s                           // out
-  fminnm v5.4s, v5.4s, v21.4s                            // out_5_0
-  ldr s30, [x10, #4]                                     // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v5.4s, v6.4s                              // out
+  fcmgt v5.4s, v19.4s, v31.4s                            // out
+  bsl v5.16b, v19.16b, v31.16b
+  fcmgt v6.4s, v5.4s, v21.4s                             // out_5_0
+  bsl v6.16b, v21.16b, v5.16b
+  ldr s5, [x9, #4]                                       // scale_row_5
+  dup v5.4s, v5.s[0]
   scvtf v28.4s, v28.4s                                   // real
-  fmul v30.4s, v16.4s, v30.4s                            // scale
+  fmul v5.4s, v16.4s, v5.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v28.4s, v30.4s                            // out
-  fmaxnm v28.4s, v31.4s, v19.4s                          // out
-  fminnm v28.4s, v28.4s, v21.4s                          // out_5_1
-  ld1r {v30.4s}, [x10]                                   // scale_row_4
+  fmla v31.4s, v28.4s, v5.4s                             // out
+  fcmgt v5.4s, v19.4s, v31.4s                            // out
+  bsl v5.16b, v19.16b, v31.16b
+  fcmgt v28.4s, v5.4s, v21.4s                            // out_5_1
+  bsl v28.16b, v21.16b, v5.16b
+  ld1r {v5.4s}, [x9]                                     // scale_row_4
   scvtf v4.4s, v4.4s                                     // real
-  fmul v30.4s, v17.4s, v30.4s                            // scale
+  fmul v5.4s, v17.4s, v5.4s                              // scale
   mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v4.4s, v30.4s                             // out
-  fmaxnm v4.4s, v31.4s, v19.4s                           // out
-  fminnm v4.4s, v4.4s, v21.4s                            // out_4_0
-  ld1r {v30.4s}, [x10]                                   // scale_row_4
+  fmla v31.4s, v4.4s, v5.4s                              // out
+  fcmgt v4.4s, v19.4s, v31.4s                            // out
+  bsl v4.16b, v19.16b, v31.16b
+  fcmgt v5.4s, v4.4s, v21.4s                             // out_4_0
+  bsl v5.16b, v21.16b, v4.16b
+  ld1r {v4.4s}, [x9]                                     // scale_row_4
   scvtf v26.4s, v26.4s                                   // real
-  fmul v30.4s, v16.4s, v30.4s                            // scale
+  fmul v4.4s, v16.4s, v4.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v26.4s, v30.4s                            // out
-  fmaxnm v26.4s, v31.4s, v19.4s                          // out
-  fminnm v26.4s, v26.4s, v21.4s                          // out_4_1
-  ldr s30, [x12, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v26.4s, v4.4s                             // out
+  fcmgt v4.4s, v19.4s, v31.4s                            // out
+  bsl v4.16b, v19.16b, v31.16b
+  fcmgt v26.4s, v4.4s, v21.4s                            // out_4_1
+  bsl v26.16b, v21.16b, v4.16b
+  ldr s4, [x12, #12]                                     // scale_row_3
+  dup v4.4s, v4.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v30.4s, v17.4s, v30.4s                            // scale
+  fmul v4.4s, v17.4s, v4.4s                              // scale
   mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v3.4s, v30.4s                             // out
-  fmaxnm v3.4s, v31.4s, v19.4s                           // out
-  fminnm v3.4s, v3.4s, v21.4s                            // out_3_0
-  ldr s30, [x12, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v3.4s, v4.4s                              // out
+  fcmgt v3.4s, v19.4s, v31.4s                            // out
+  bsl v3.16b, v19.16b, v31.16b
+  fcmgt v4.4s, v3.4s, v21.4s                             // out_3_0
+  bsl v4.16b, v21.16b, v3.16b
+  ldr s3, [x12, #12]                                     // scale_row_3
+  dup v3.4s, v3.s[0]
   scvtf v24.4s, v24.4s                                   // real
-  fmul v30.4s, v16.4s, v30.4s                            // scale
+  fmul v3.4s, v16.4s, v3.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v24.4s, v30.4s                            // out
-  fmaxnm v24.4s, v31.4s, v19.4s                          // out
-  fminnm v24.4s, v24.4s, v21.4s                          // out_3_1
-  ldr s30, [x12, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v24.4s, v3.4s                             // out
+  fcmgt v3.4s, v19.4s, v31.4s                            // out
+  bsl v3.16b, v19.16b, v31.16b
+  fcmgt v24.4s, v3.4s, v21.4s                            // out_3_1
+  bsl v24.16b, v21.16b, v3.16b
+  ldr s3, [x12, #8]                                      // scale_row_2
+  dup v3.4s, v3.s[0]
   scvtf v2.4s, v2.4s                                     // real
-  fmul v30.4s, v17.4s, v30.4s                            // scale
+  fmul v3.4s, v17.4s, v3.4s                              // scale
   mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v2.4s, v30.4s                             // out
-  fmaxnm v2.4s, v31.4s, v19.4s                           // out
-  fminnm v2.4s, v2.4s, v21.4s                            // out_2_0
-  ldr s30, [x12, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v2.4s, v3.4s                              // out
+  fcmgt v2.4s, v19.4s, v31.4s                            // out
+  bsl v2.16b, v19.16b, v31.16b
+  fcmgt v3.4s, v2.4s, v21.4s                             // out_2_0
+  bsl v3.16b, v21.16b, v2.16b
+  ldr s2, [x12, #8]                                      // scale_row_2
+  dup v2.4s, v2.s[0]
   scvtf v22.4s, v22.4s                                   // real
-  fmul v30.4s, v16.4s, v30.4s                            // scale
+  fmul v2.4s, v16.4s, v2.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v22.4s, v30.4s                            // out
-  fmaxnm v22.4s, v31.4s, v19.4s                          // out
-  fminnm v22.4s, v22.4s, v21.4s                          // out_2_1
-  ldr s30, [x12, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v22.4s, v2.4s                             // out
+  fcmgt v2.4s, v19.4s, v31.4s                            // out
+  bsl v2.16b, v19.16b, v31.16b
+  fcmgt v22.4s, v2.4s, v21.4s                            // out_2_1
+  bsl v22.16b, v21.16b, v2.16b
+  ldr s2, [x12, #4]                                      // scale_row_1
+  dup v2.4s, v2.s[0]
   scvtf v1.4s, v1.4s                                     // real
-  fmul v30.4s, v17.4s, v30.4s                            // scale
+  fmul v2.4s, v17.4s, v2.4s                              // scale
   mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v1.4s, v30.4s                             // out
-  fmaxnm v1.4s, v31.4s, v19.4s                           // out
-  fminnm v1.4s, v1.4s, v21.4s                            // out_1_0
-  ldr s30, [x12, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v1.4s, v2.4s                              // out
+  fcmgt v1.4s, v19.4s, v31.4s                            // out
+  bsl v1.16b, v19.16b, v31.16b
+  fcmgt v2.4s, v1.4s, v21.4s                             // out_1_0
+  bsl v2.16b, v21.16b, v1.16b
+  ldr s1, [x12, #4]                                      // scale_row_1
+  dup v1.4s, v1.s[0]
   scvtf v20.4s, v20.4s                                   // real
-  fmul v30.4s, v16.4s, v30.4s                            // scale
+  fmul v1.4s, v16.4s, v1.4s                              // scale
   mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v20.4s, v30.4s                            // out
-  fmaxnm v20.4s, v31.4s, v19.4s                          // out
-  fminnm v20.4s, v20.4s, v21.4s                          // out_1_1
-  ld1r {v30.4s}, [x12]                                   // scale_row_0
+  fmla v31.4s, v20.4s, v1.4s                             // out
+  fcmgt v1.4s, v19.4s, v31.4s                            // out
+  bsl v1.16b, v19.16b, v31.16b
+  fcmgt v20.4s, v1.4s, v21.4s                            // out_1_1
+  bsl v20.16b, v21.16b, v1.16b
+  ld1r {v1.4s}, [x12]                                    // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
-  fmul v17.4s, v17.4s, v30.4s                            // scale
-  fmla v23.4s, v0.4s, v17.4s                             // out
-  fmaxnm v0.4s, v23.4s, v19.4s                           // out
-  fminnm v0.4s, v0.4s, v21.4s                            // out_0_0
-  ld1r {v17.4s}, [x12]                                   // scale_row_0
-  scvtf v18.4s, v18.4s                                   // real
-  fmul v16.4s, v16.4s, v17.4s                            // scale
-  fmla v25.4s, v18.4s, v16.4s                            // out
-  fmaxnm v16.4s, v25.4s, v19.4s                          // out
-  fminnm v16.4s, v16.4s, v21.4s                          // out_0_1
+  fmul v1.4s, v17.4s, v1.4s                              // scale
+  fmla v23.4s, v0.4s, v1.4s                              // out
+  fcmgt v0.4s, v19.4s, v23.4s                            // out
+  bsl v0.16b, v19.16b, v23.16b
+  fcmgt v1.4s, v0.4s, v21.4s                             // out_0_0
+  bsl v1.16b, v21.16b, v0.16b
+  ld1r {v0.4s}, [x12]                                    // scale_row_0
+  scvtf v17.4s, v18.4s                                   // real
+  fmul v0.4s, v16.4s, v0.4s                              // scale
+  fmla v25.4s, v17.4s, v0.4s                             // out
+  fcmgt v0.4s, v19.4s, v25.4s                            // out
+  bsl v0.16b, v19.16b, v25.16b
+  fcmgt v16.4s, v0.4s, v21.4s                            // out_0_1
+  bsl v16.16b, v21.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v7.s}[0], [x13]                                   // out_7_0
-  st1 {v6.s}[0], [x20]                                   // out_6_0
-  st1 {v5.s}[0], [x19]                                   // out_5_0
-  st1 {v4.s}[0], [x17]                                   // out_4_0
-  st1 {v3.s}[0], [x16]                                   // out_3_0
-  st1 {v2.s}[0], [x15]                                   // out_2_0
-  st1 {v1.s}[0], [x14]                                   // out_1_0
-  st1 {v0.s}[0], [x6]                                    // out_0_0
+  st1 {v27.s}[0], [x13]                                  // out_7_0
+  st1 {v7.s}[0], [x20]                                   // out_6_0
+  st1 {v6.s}[0], [x19]                                   // out_5_0
+  st1 {v5.s}[0], [x17]                                   // out_4_0
+  st1 {v4.s}[0], [x16]                                   // out_3_0
+  st1 {v3.s}[0], [x15]                                   // out_2_0
+  st1 {v2.s}[0], [x14]                                   // out_1_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x13, #4
-  st1 {v7.s}[1], [x9]                                    // out_7_0
+  st1 {v27.s}[1], [x9]                                   // out_7_0
   add x9, x20, #4
-  st1 {v6.s}[1], [x9]                                    // out_6_0
+  st1 {v7.s}[1], [x9]                                    // out_6_0
   add x9, x19, #4
-  st1 {v5.s}[1], [x9]                                    // out_5_0
+  st1 {v6.s}[1], [x9]                                    // out_5_0
   add x9, x17, #4
-  st1 {v4.s}[1], [x9]                                    // out_4_0
+  st1 {v5.s}[1], [x9]                                    // out_4_0
   add x9, x16, #4
-  st1 {v3.s}[1], [x9]                                    // out_3_0
+  st1 {v4.s}[1], [x9]                                    // out_3_0
   add x9, x15, #4
-  st1 {v2.s}[1], [x9]                                    // out_2_0
+  st1 {v3.s}[1], [x9]                                    // out_2_0
   add x9, x14, #4
-  st1 {v1.s}[1], [x9]                                    // out_1_0
+  st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v0.s}[1], [x9]                                    // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x13, #8
-  st1 {v7.s}[2], [x9]                                    // out_7_0
+  st1 {v27.s}[2], [x9]                                   // out_7_0
   add x9, x20, #8
-  st1 {v6.s}[2], [x9]                                    // out_6_0
+  st1 {v7.s}[2], [x9]                                    // out_6_0
   add x9, x19, #8
-  st1 {v5.s}[2], [x9]                                    // out_5_0
+  st1 {v6.s}[2], [x9]                                    // out_5_0
   add x9, x17, #8
-  st1 {v4.s}[2], [x9]                                    // out_4_0
+  st1 {v5.s}[2], [x9]                                    // out_4_0
   add x9, x16, #8
-  st1 {v3.s}[2], [x9]                                    // out_3_0
+  st1 {v4.s}[2], [x9]                                    // out_3_0
   add x9, x15, #8
-  st1 {v2.s}[2], [x9]                                    // out_2_0
+  st1 {v3.s}[2], [x9]                                    // out_2_0
   add x9, x14, #8
-  st1 {v1.s}[2], [x9]                                    // out_1_0
+  st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v0.s}[2], [x9]                                    // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x13, #12
-  st1 {v7.s}[3], [x9]                                    // out_7_0
+  st1 {v27.s}[3], [x9]                                   // out_7_0
   add x9, x20, #12
-  st1 {v6.s}[3], [x9]                                    // out_6_0
+  st1 {v7.s}[3], [x9]                                    // out_6_0
   add x9, x19, #12
-  st1 {v5.s}[3], [x9]                                    // out_5_0
+  st1 {v6.s}[3], [x9]                                    // out_5_0
   add x9, x17, #12
-  st1 {v4.s}[3], [x9]                                    // out_4_0
+  st1 {v5.s}[3], [x9]                                    // out_4_0
   add x9, x16, #12
-  st1 {v3.s}[3], [x9]                                    // out_3_0
+  st1 {v4.s}[3], [x9]                                    // out_3_0
   add x9, x15, #12
-  st1 {v2.s}[3], [x9]                                    // out_2_0
+  st1 {v3.s}[3], [x9]                                    // out_2_0
   add x9, x14, #12
-  st1 {v1.s}[3], [x9]                                    // out_1_0
+  st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v0.s}[3], [x9]                                    // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x13, #16
-  st1 {v27.s}[0], [x9]                                   // out_7_1
+  st1 {v29.s}[0], [x9]                                   // out_7_1
   add x9, x20, #16
-  st1 {v29.s}[0], [x9]                                   // out_6_1
+  st1 {v30.s}[0], [x9]                                   // out_6_1
   add x9, x19, #16
   st1 {v28.s}[0], [x9]                                   // out_5_1
   add x9, x17, #16
@@ -795,9 +860,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x13, #20
-  st1 {v27.s}[1], [x9]                                   // out_7_1
+  st1 {v29.s}[1], [x9]                                   // out_7_1
   add x9, x20, #20
-  st1 {v29.s}[1], [x9]                                   // out_6_1
+  st1 {v30.s}[1], [x9]                                   // out_6_1
   add x9, x19, #20
   st1 {v28.s}[1], [x9]                                   // out_5_1
   add x9, x17, #20
@@ -815,9 +880,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x13, #24
-  st1 {v27.s}[2], [x9]                                   // out_7_1
+  st1 {v29.s}[2], [x9]                                   // out_7_1
   add x9, x20, #24
-  st1 {v29.s}[2], [x9]                                   // out_6_1
+  st1 {v30.s}[2], [x9]                                   // out_6_1
   add x9, x19, #24
   st1 {v28.s}[2], [x9]                                   // out_5_1
   add x9, x17, #24

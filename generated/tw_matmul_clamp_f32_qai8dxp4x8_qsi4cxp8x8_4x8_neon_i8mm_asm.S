@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_padded  x10 k_left  x11 lhs_panel  x12 rhs_panel  v0 a_0 ...
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 a_0 ...
 //  v1 a_1  v2 a_0  v3 a_1  v4 raw_0 ...  v5 raw_1  v6 raw_0  v7 raw_1  v16 mask  v17 acc_1_0h ...
 //  v18 acc_0_0h ...  v19 acc_1_0l ...  v20 acc_0_0l ...  v21 acc_1_1h ...  v22 acc_0_1h ...
 //  v23 acc_1_1l ...  v24 acc_0_1l ...  v25 lo_0
@@ -41,19 +41,20 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
 .Lm:
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
-  and x9, x9, #-32                                       // k_padded
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x7, x10                                       // field
+  mov x10, #-32                                          // k_padded
+  and x10, x10, x9
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x7, x9                                         // field
   movi v16.16b, #15                                      // mask
-  ldp q18, q17, [x10, #0]                                // acc_0_0h, acc_1_0h
-  ldp q20, q19, [x10, #0]                                // acc_0_0l, acc_1_0l
-  ldp q22, q21, [x10, #0]                                // acc_0_1h, acc_1_1h
-  ldp q24, q23, [x10, #0]                                // acc_0_1l, acc_1_1l
-  lsr x10, x9, #5                                        // k_steps
+  ldp q18, q17, [x9, #0]                                 // acc_0_0h, acc_1_0h
+  ldp q20, q19, [x9, #0]                                 // acc_0_0l, acc_1_0l
+  ldp q22, q21, [x9, #0]                                 // acc_0_1h, acc_1_1h
+  ldp q24, q23, [x9, #0]                                 // acc_0_1l, acc_1_1l
+  lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x10, .Lk_done
+  cbz x9, .Lk_done
   .balign 64
 .Lk:
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // a_0, a_1, a_0, a_1, lhs_panel
@@ -100,7 +101,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   smmla v21.4s, v3.16b, v7.16b                           // acc_1_2
   smmla v24.4s, v2.16b, v0.16b                           // acc_0_3
   smmla v23.4s, v3.16b, v0.16b                           // acc_1_3
-  subs x10, x10, #1                                      // next k
+  subs x9, x9, #1                                        // next k
   b.hi .Lk
 .Lk_done:
   sub v0.4s, v18.4s, v20.4s                              // high
@@ -119,38 +120,38 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   sshr v6.4s, v6.4s, #4                                  // high
   uzp1 v7.2d, v6.2d, v23.2d                              // row_2
   uzp2 v6.2d, v6.2d, v23.2d                              // row_3
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x3, x10                                       // field
-  ldp q17, q16, [x10, #0]                                // colsum_0, colsum_1
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x10, #32
-  add x10, x7, x10                                       // field
-  ld1r {v18.4s}, [x10]                                   // zero_0
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x3, x9                                         // field
+  ldp q17, q16, [x9, #0]                                 // colsum_0, colsum_1
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x9, #32
+  add x9, x7, x9                                         // field
+  ld1r {v18.4s}, [x9]                                    // zero_0
   mla v1.4s, v17.4s, v18.4s                              // sum
   mla v3.4s, v16.4s, v18.4s                              // sum
-  ldr s18, [x10, #4]                                     // zero_1
+  ldr s18, [x9, #4]                                      // zero_1
   dup v18.4s, v18.s[0]
   mla v0.4s, v17.4s, v18.4s                              // sum
   mla v2.4s, v16.4s, v18.4s                              // sum
-  ldr s18, [x10, #8]                                     // zero_2
+  ldr s18, [x9, #8]                                      // zero_2
   dup v18.4s, v18.s[0]
   mla v5.4s, v17.4s, v18.4s                              // sum
   mla v7.4s, v16.4s, v18.4s                              // sum
-  ldr s18, [x10, #12]                                    // zero_3
+  ldr s18, [x9, #12]                                     // zero_3
   dup v18.4s, v18.s[0]
   mla v4.4s, v17.4s, v18.4s                              // sum
   mla v6.4s, v16.4s, v18.4s                              // sum
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x10, #32
-  add x10, x3, x10                                       // field
-  ldp q17, q16, [x10, #0]                                // scale_0, scale_1
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x10, #48
-  add x10, x7, x10                                       // field
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x9, #32
+  add x9, x3, x9                                         // field
+  ldp q17, q16, [x9, #0]                                 // scale_0, scale_1
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x9, #48
+  add x9, x7, x9                                         // field
   add x11, x0, #8*15                                     // clamp
   ld1r {v18.4s}, [x11]                                   // min
   ldr s19, [x11, #4]                                     // max
@@ -176,90 +177,106 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   cmp x15, #0                                            // dst_3
   csel x12, x14, x12, eq
   mov x15, #4
-  mul x9, x9, x15
-  add x9, x9, #64
-  add x9, x3, x9                                         // field
+  mul x10, x10, x15
+  add x10, x10, #64
+  add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
   b.lo .Lif_else
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
-  csel x9, x9, x15, eq
-  ldp q21, q20, [x9, #0]                                 // bias, bias
-  ldr s22, [x10, #12]                                    // scale_row_3
+  csel x10, x10, x15, eq
+  ldp q21, q20, [x10, #0]                                // bias, bias
+  ldr s22, [x9, #12]                                     // scale_row_3
   dup v22.4s, v22.s[0]
   scvtf v4.4s, v4.4s                                     // real
   fmul v22.4s, v17.4s, v22.4s                            // scale
   mov v23.16b, v21.16b                                   // bias
   fmla v23.4s, v4.4s, v22.4s                             // out
-  fmaxnm v4.4s, v23.4s, v18.4s                           // out
-  fminnm v4.4s, v4.4s, v19.4s                            // out_3_0
-  str q4, [x12, #0]                                      // out_3_0
-  ldr s4, [x10, #12]                                     // scale_row_3
+  fcmgt v4.4s, v18.4s, v23.4s                            // out
+  bsl v4.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v4.4s, v19.4s                            // out_3_0
+  bsl v22.16b, v19.16b, v4.16b
+  str q22, [x12, #0]                                     // out_3_0
+  ldr s4, [x9, #12]                                      // scale_row_3
   dup v4.4s, v4.s[0]
   scvtf v6.4s, v6.4s                                     // real
   fmul v4.4s, v16.4s, v4.4s                              // scale
   mov v22.16b, v20.16b                                   // bias
   fmla v22.4s, v6.4s, v4.4s                              // out
-  fmaxnm v4.4s, v22.4s, v18.4s                           // out
-  fminnm v4.4s, v4.4s, v19.4s                            // out_3_1
-  str q4, [x12, #16]                                     // out_3_1
-  ldr s4, [x10, #8]                                      // scale_row_2
+  fcmgt v4.4s, v18.4s, v22.4s                            // out
+  bsl v4.16b, v18.16b, v22.16b
+  fcmgt v6.4s, v4.4s, v19.4s                             // out_3_1
+  bsl v6.16b, v19.16b, v4.16b
+  str q6, [x12, #16]                                     // out_3_1
+  ldr s4, [x9, #8]                                       // scale_row_2
   dup v4.4s, v4.s[0]
   scvtf v5.4s, v5.4s                                     // real
   fmul v4.4s, v17.4s, v4.4s                              // scale
   mov v6.16b, v21.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
-  fmaxnm v4.4s, v6.4s, v18.4s                            // out
-  fminnm v4.4s, v4.4s, v19.4s                            // out_2_0
-  str q4, [x14, #0]                                      // out_2_0
-  ldr s4, [x10, #8]                                      // scale_row_2
+  fcmgt v4.4s, v18.4s, v6.4s                             // out
+  bsl v4.16b, v18.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v19.4s                             // out_2_0
+  bsl v5.16b, v19.16b, v4.16b
+  str q5, [x14, #0]                                      // out_2_0
+  ldr s4, [x9, #8]                                       // scale_row_2
   dup v4.4s, v4.s[0]
   scvtf v5.4s, v7.4s                                     // real
   fmul v4.4s, v16.4s, v4.4s                              // scale
   mov v6.16b, v20.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
-  fmaxnm v4.4s, v6.4s, v18.4s                            // out
-  fminnm v4.4s, v4.4s, v19.4s                            // out_2_1
-  str q4, [x14, #16]                                     // out_2_1
-  ldr s4, [x10, #4]                                      // scale_row_1
+  fcmgt v4.4s, v18.4s, v6.4s                             // out
+  bsl v4.16b, v18.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v19.4s                             // out_2_1
+  bsl v5.16b, v19.16b, v4.16b
+  str q5, [x14, #16]                                     // out_2_1
+  ldr s4, [x9, #4]                                       // scale_row_1
   dup v4.4s, v4.s[0]
   scvtf v0.4s, v0.4s                                     // real
   fmul v4.4s, v17.4s, v4.4s                              // scale
   mov v5.16b, v21.16b                                    // bias
   fmla v5.4s, v0.4s, v4.4s                               // out
-  fmaxnm v0.4s, v5.4s, v18.4s                            // out
-  fminnm v0.4s, v0.4s, v19.4s                            // out_1_0
-  str q0, [x13, #0]                                      // out_1_0
-  ldr s0, [x10, #4]                                      // scale_row_1
+  fcmgt v0.4s, v18.4s, v5.4s                             // out
+  bsl v0.16b, v18.16b, v5.16b
+  fcmgt v4.4s, v0.4s, v19.4s                             // out_1_0
+  bsl v4.16b, v19.16b, v0.16b
+  str q4, [x13, #0]                                      // out_1_0
+  ldr s0, [x9, #4]                                       // scale_row_1
   dup v0.4s, v0.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
   mov v4.16b, v20.16b                                    // bias
   fmla v4.4s, v2.4s, v0.4s                               // out
-  fmaxnm v0.4s, v4.4s, v18.4s                            // out
-  fminnm v0.4s, v0.4s, v19.4s                            // out_1_1
-  str q0, [x13, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x10]                                    // scale_row_0
+  fcmgt v0.4s, v18.4s, v4.4s                             // out
+  bsl v0.16b, v18.16b, v4.16b
+  fcmgt v2.4s, v0.4s, v19.4s                             // out_1_1
+  bsl v2.16b, v19.16b, v0.16b
+  str q2, [x13, #16]                                     // out_1_1
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v17.4s, v0.4s                              // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v21.4s, v18.4s                           // out
-  fminnm v0.4s, v0.4s, v19.4s                            // out_0_0
-  str q0, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x10]                                    // scale_row_0
+  fcmgt v0.4s, v18.4s, v21.4s                            // out
+  bsl v0.16b, v18.16b, v21.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_0
+  bsl v1.16b, v19.16b, v0.16b
+  str q1, [x6, #0]                                       // out_0_0
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v3.4s                                     // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
   fmla v20.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v20.4s, v18.4s                           // out
-  fminnm v0.4s, v0.4s, v19.4s                            // out_0_1
-  str q0, [x6, #16]                                      // out_0_1
+  fcmgt v0.4s, v18.4s, v20.4s                            // out
+  bsl v0.16b, v18.16b, v20.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_1
+  bsl v1.16b, v19.16b, v0.16b
+  str q1, [x6, #16]                                      // out_0_1
   b .Lif_done
 .Lif_else:
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
-  csel x9, x9, x15, eq
+  csel x10, x10, x15, eq
   mov x11, #1
   sub x11, x4, x11
   mov x15, #0
@@ -268,7 +285,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   subs x15, x4, x15
   csel x15, x15, xzr, hs
   cmp x15, #0
-  csel x15, x9, x9, eq
+  csel x15, x10, x10, eq
   ld1r {v20.4s}, [x15]                                   // bias
   mov x17, #1
   cmp x16, x17
@@ -290,102 +307,118 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   csel x11, x11, xzr, hs
   subs x15, x4, x15
   csel x15, x15, xzr, hs
-  add x16, x9, #16
+  add x16, x10, #16
   cmp x15, #0
-  csel x9, x9, x16, eq
-  ld1r {v21.4s}, [x9]                                    // bias
+  csel x10, x10, x16, eq
+  ld1r {v21.4s}, [x10]                                   // bias
   mov x15, #1
   cmp x11, x15
   csel x15, x11, x15, lo
-  add x15, x9, x15, lsl #2
+  add x15, x10, x15, lsl #2
   ld1 {v21.s}[1], [x15]                                  // bias
   mov x15, #2
   cmp x11, x15
   csel x15, x11, x15, lo
-  add x15, x9, x15, lsl #2
+  add x15, x10, x15, lsl #2
   ld1 {v21.s}[2], [x15]                                  // bias
   mov x15, #3
   cmp x11, x15
   csel x11, x11, x15, lo
-  add x9, x9, x11, lsl #2
-  ld1 {v21.s}[3], [x9]                                   // bias
-  ldr s22, [x10, #12]                                    // scale_row_3
+  add x10, x10, x11, lsl #2
+  ld1 {v21.s}[3], [x10]                                  // bias
+  ldr s22, [x9, #12]                                     // scale_row_3
   dup v22.4s, v22.s[0]
   scvtf v4.4s, v4.4s                                     // real
   fmul v22.4s, v17.4s, v22.4s                            // scale
   mov v23.16b, v20.16b                                   // bias
   fmla v23.4s, v4.4s, v22.4s                             // out
-  fmaxnm v4.4s, v23.4s, v18.4s                           // out
-  fminnm v4.4s, v4.4s, v19.4s                            // out_3_0
-  ldr s22, [x10, #12]                                    // scale_row_3
-  dup v22.4s, v22.s[0]
+  fcmgt v4.4s, v18.4s, v23.4s                            // out
+  bsl v4.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v4.4s, v19.4s                            // out_3_0
+  bsl v22.16b, v19.16b, v4.16b
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
   scvtf v6.4s, v6.4s                                     // real
-  fmul v22.4s, v16.4s, v22.4s                            // scale
+  fmul v4.4s, v16.4s, v4.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v6.4s, v22.4s                             // out
-  fmaxnm v6.4s, v23.4s, v18.4s                           // out
-  fminnm v6.4s, v6.4s, v19.4s                            // out_3_1
-  ldr s22, [x10, #8]                                     // scale_row_2
-  dup v22.4s, v22.s[0]
+  fmla v23.4s, v6.4s, v4.4s                              // out
+  fcmgt v4.4s, v18.4s, v23.4s                            // out
+  bsl v4.16b, v18.16b, v23.16b
+  fcmgt v6.4s, v4.4s, v19.4s                             // out_3_1
+  bsl v6.16b, v19.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v22.4s, v17.4s, v22.4s                            // scale
+  fmul v4.4s, v17.4s, v4.4s                              // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v5.4s, v22.4s                             // out
-  fmaxnm v5.4s, v23.4s, v18.4s                           // out
-  fminnm v5.4s, v5.4s, v19.4s                            // out_2_0
-  ldr s22, [x10, #8]                                     // scale_row_2
-  dup v22.4s, v22.s[0]
+  fmla v23.4s, v5.4s, v4.4s                              // out
+  fcmgt v4.4s, v18.4s, v23.4s                            // out
+  bsl v4.16b, v18.16b, v23.16b
+  fcmgt v5.4s, v4.4s, v19.4s                             // out_2_0
+  bsl v5.16b, v19.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
   scvtf v7.4s, v7.4s                                     // real
-  fmul v22.4s, v16.4s, v22.4s                            // scale
+  fmul v4.4s, v16.4s, v4.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v7.4s, v22.4s                             // out
-  fmaxnm v7.4s, v23.4s, v18.4s                           // out
-  fminnm v7.4s, v7.4s, v19.4s                            // out_2_1
-  ldr s22, [x10, #4]                                     // scale_row_1
-  dup v22.4s, v22.s[0]
+  fmla v23.4s, v7.4s, v4.4s                              // out
+  fcmgt v4.4s, v18.4s, v23.4s                            // out
+  bsl v4.16b, v18.16b, v23.16b
+  fcmgt v7.4s, v4.4s, v19.4s                             // out_2_1
+  bsl v7.16b, v19.16b, v4.16b
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
   scvtf v0.4s, v0.4s                                     // real
-  fmul v22.4s, v17.4s, v22.4s                            // scale
+  fmul v4.4s, v17.4s, v4.4s                              // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v0.4s, v22.4s                             // out
-  fmaxnm v0.4s, v23.4s, v18.4s                           // out
-  fminnm v0.4s, v0.4s, v19.4s                            // out_1_0
-  ldr s22, [x10, #4]                                     // scale_row_1
-  dup v22.4s, v22.s[0]
+  fmla v23.4s, v0.4s, v4.4s                              // out
+  fcmgt v0.4s, v18.4s, v23.4s                            // out
+  bsl v0.16b, v18.16b, v23.16b
+  fcmgt v4.4s, v0.4s, v19.4s                             // out_1_0
+  bsl v4.16b, v19.16b, v0.16b
+  ldr s0, [x9, #4]                                       // scale_row_1
+  dup v0.4s, v0.s[0]
   scvtf v2.4s, v2.4s                                     // real
-  fmul v22.4s, v16.4s, v22.4s                            // scale
+  fmul v0.4s, v16.4s, v0.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v2.4s, v22.4s                             // out
-  fmaxnm v2.4s, v23.4s, v18.4s                           // out
-  fminnm v2.4s, v2.4s, v19.4s                            // out_1_1
-  ld1r {v22.4s}, [x10]                                   // scale_row_0
+  fmla v23.4s, v2.4s, v0.4s                              // out
+  fcmgt v0.4s, v18.4s, v23.4s                            // out
+  bsl v0.16b, v18.16b, v23.16b
+  fcmgt v2.4s, v0.4s, v19.4s                             // out_1_1
+  bsl v2.16b, v19.16b, v0.16b
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
-  fmul v17.4s, v17.4s, v22.4s                            // scale
-  fmla v20.4s, v1.4s, v17.4s                             // out
-  fmaxnm v1.4s, v20.4s, v18.4s                           // out
-  fminnm v1.4s, v1.4s, v19.4s                            // out_0_0
-  ld1r {v17.4s}, [x10]                                   // scale_row_0
+  fmul v0.4s, v17.4s, v0.4s                              // scale
+  fmla v20.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v18.4s, v20.4s                            // out
+  bsl v0.16b, v18.16b, v20.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_0
+  bsl v1.16b, v19.16b, v0.16b
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v3.4s, v3.4s                                     // real
-  fmul v16.4s, v16.4s, v17.4s                            // scale
-  fmla v21.4s, v3.4s, v16.4s                             // out
-  fmaxnm v3.4s, v21.4s, v18.4s                           // out
-  fminnm v3.4s, v3.4s, v19.4s                            // out_0_1
+  fmul v0.4s, v16.4s, v0.4s                              // scale
+  fmla v21.4s, v3.4s, v0.4s                              // out
+  fcmgt v0.4s, v18.4s, v21.4s                            // out
+  bsl v0.16b, v18.16b, v21.16b
+  fcmgt v3.4s, v0.4s, v19.4s                             // out_0_1
+  bsl v3.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v4.s}[0], [x12]                                   // out_3_0
+  st1 {v22.s}[0], [x12]                                  // out_3_0
   st1 {v5.s}[0], [x14]                                   // out_2_0
-  st1 {v0.s}[0], [x13]                                   // out_1_0
+  st1 {v4.s}[0], [x13]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x12, #4
-  st1 {v4.s}[1], [x9]                                    // out_3_0
+  st1 {v22.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
   st1 {v5.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
-  st1 {v0.s}[1], [x9]                                    // out_1_0
+  st1 {v4.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
@@ -393,11 +426,11 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x12, #8
-  st1 {v4.s}[2], [x9]                                    // out_3_0
+  st1 {v22.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
   st1 {v5.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
-  st1 {v0.s}[2], [x9]                                    // out_1_0
+  st1 {v4.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
@@ -405,11 +438,11 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x12, #12
-  st1 {v4.s}[3], [x9]                                    // out_3_0
+  st1 {v22.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
   st1 {v5.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
-  st1 {v0.s}[3], [x9]                                    // out_1_0
+  st1 {v4.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:

@@ -562,116 +562,116 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   vmulps zmm22, zmm16, dword ptr [r8 + 28]{1to16}        // scale
   vmovdqa64 zmm23, zmm20                                 // bias
   vfmadd231ps zmm23, zmm0, zmm22                         // out
-  vmaxps zmm0, zmm23, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_7_0
+  vmaxps zmm0, zmm18, zmm23                              // out
+  vminps zmm0, zmm19, zmm0                               // out_7_0
   vmovdqu64 zmmword ptr [r11 + 0], zmm0                  // out_7_0
   vcvtdq2ps zmm0, zmm15                                  // real
   vmulps zmm15, zmm17, dword ptr [r8 + 28]{1to16}        // scale
   vmovdqa64 zmm22, zmm21                                 // bias
   vfmadd231ps zmm22, zmm0, zmm15                         // out
-  vmaxps zmm0, zmm22, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_7_1
+  vmaxps zmm0, zmm18, zmm22                              // out
+  vminps zmm0, zmm19, zmm0                               // out_7_1
   vmovdqu64 zmmword ptr [r11 + 64], zmm0                 // out_7_1
   vcvtdq2ps zmm0, zmm13                                  // real
   vmulps zmm13, zmm16, dword ptr [r8 + 24]{1to16}        // scale
   vmovdqa64 zmm15, zmm20                                 // bias
   vfmadd231ps zmm15, zmm0, zmm13                         // out
-  vmaxps zmm0, zmm15, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_6_0
+  vmaxps zmm0, zmm18, zmm15                              // out
+  vminps zmm0, zmm19, zmm0                               // out_6_0
   vmovdqu64 zmmword ptr [r13 + 0], zmm0                  // out_6_0
   vcvtdq2ps zmm0, zmm14                                  // real
   vmulps zmm13, zmm17, dword ptr [r8 + 24]{1to16}        // scale
   vmovdqa64 zmm14, zmm21                                 // bias
   vfmadd231ps zmm14, zmm0, zmm13                         // out
-  vmaxps zmm0, zmm14, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_6_1
+  vmaxps zmm0, zmm18, zmm14                              // out
+  vminps zmm0, zmm19, zmm0                               // out_6_1
   vmovdqu64 zmmword ptr [r13 + 64], zmm0                 // out_6_1
   vcvtdq2ps zmm0, zmm11                                  // real
   vmulps zmm11, zmm16, dword ptr [r8 + 20]{1to16}        // scale
   vmovdqa64 zmm13, zmm20                                 // bias
   vfmadd231ps zmm13, zmm0, zmm11                         // out
-  vmaxps zmm0, zmm13, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_5_0
+  vmaxps zmm0, zmm18, zmm13                              // out
+  vminps zmm0, zmm19, zmm0                               // out_5_0
   vmovdqu64 zmmword ptr [r12 + 0], zmm0                  // out_5_0
   vcvtdq2ps zmm0, zmm12                                  // real
   vmulps zmm11, zmm17, dword ptr [r8 + 20]{1to16}        // scale
   vmovdqa64 zmm12, zmm21                                 // bias
   vfmadd231ps zmm12, zmm0, zmm11                         // out
-  vmaxps zmm0, zmm12, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_5_1
+  vmaxps zmm0, zmm18, zmm12                              // out
+  vminps zmm0, zmm19, zmm0                               // out_5_1
   vmovdqu64 zmmword ptr [r12 + 64], zmm0                 // out_5_1
   vcvtdq2ps zmm0, zmm9                                   // real
   vmulps zmm9, zmm16, dword ptr [r8 + 16]{1to16}         // scale
   vmovdqa64 zmm11, zmm20                                 // bias
   vfmadd231ps zmm11, zmm0, zmm9                          // out
-  vmaxps zmm0, zmm11, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_4_0
+  vmaxps zmm0, zmm18, zmm11                              // out
+  vminps zmm0, zmm19, zmm0                               // out_4_0
   vmovdqu64 zmmword ptr [rbp + 0], zmm0                  // out_4_0
   vcvtdq2ps zmm0, zmm10                                  // real
   vmulps zmm9, zmm17, dword ptr [r8 + 16]{1to16}         // scale
   vmovdqa64 zmm10, zmm21                                 // bias
   vfmadd231ps zmm10, zmm0, zmm9                          // out
-  vmaxps zmm0, zmm10, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_4_1
+  vmaxps zmm0, zmm18, zmm10                              // out
+  vminps zmm0, zmm19, zmm0                               // out_4_1
   vmovdqu64 zmmword ptr [rbp + 64], zmm0                 // out_4_1
   vcvtdq2ps zmm0, zmm7                                   // real
   vmulps zmm7, zmm16, dword ptr [r8 + 12]{1to16}         // scale
   vmovdqa64 zmm9, zmm20                                  // bias
   vfmadd231ps zmm9, zmm0, zmm7                           // out
-  vmaxps zmm0, zmm9, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_3_0
+  vmaxps zmm0, zmm18, zmm9                               // out
+  vminps zmm0, zmm19, zmm0                               // out_3_0
   vmovdqu64 zmmword ptr [rbx + 0], zmm0                  // out_3_0
   vcvtdq2ps zmm0, zmm8                                   // real
   vmulps zmm7, zmm17, dword ptr [r8 + 12]{1to16}         // scale
   vmovdqa64 zmm8, zmm21                                  // bias
   vfmadd231ps zmm8, zmm0, zmm7                           // out
-  vmaxps zmm0, zmm8, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_3_1
+  vmaxps zmm0, zmm18, zmm8                               // out
+  vminps zmm0, zmm19, zmm0                               // out_3_1
   vmovdqu64 zmmword ptr [rbx + 64], zmm0                 // out_3_1
   vcvtdq2ps zmm0, zmm5                                   // real
   vmulps zmm5, zmm16, dword ptr [r8 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm20                                  // bias
   vfmadd231ps zmm7, zmm0, zmm5                           // out
-  vmaxps zmm0, zmm7, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_2_0
+  vmaxps zmm0, zmm18, zmm7                               // out
+  vminps zmm0, zmm19, zmm0                               // out_2_0
   mov rsi, qword ptr [rsp + 40]                          // dst_2
   vmovdqu64 zmmword ptr [rsi + 0], zmm0                  // out_2_0
   vcvtdq2ps zmm0, zmm6                                   // real
   vmulps zmm5, zmm17, dword ptr [r8 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm21                                  // bias
   vfmadd231ps zmm6, zmm0, zmm5                           // out
-  vmaxps zmm0, zmm6, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_2_1
+  vmaxps zmm0, zmm18, zmm6                               // out
+  vminps zmm0, zmm19, zmm0                               // out_2_1
   mov rsi, qword ptr [rsp + 40]                          // dst_2
   vmovdqu64 zmmword ptr [rsi + 64], zmm0                 // out_2_1
   vcvtdq2ps zmm0, zmm3                                   // real
   vmulps zmm3, zmm16, dword ptr [r8 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm20                                  // bias
   vfmadd231ps zmm5, zmm0, zmm3                           // out
-  vmaxps zmm0, zmm5, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_1_0
+  vmaxps zmm0, zmm18, zmm5                               // out
+  vminps zmm0, zmm19, zmm0                               // out_1_0
   mov rsi, qword ptr [rsp + 32]                          // dst_1
   vmovdqu64 zmmword ptr [rsi + 0], zmm0                  // out_1_0
   vcvtdq2ps zmm0, zmm4                                   // real
   vmulps zmm3, zmm17, dword ptr [r8 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm21                                  // bias
   vfmadd231ps zmm4, zmm0, zmm3                           // out
-  vmaxps zmm0, zmm4, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_1_1
+  vmaxps zmm0, zmm18, zmm4                               // out
+  vminps zmm0, zmm19, zmm0                               // out_1_1
   mov rsi, qword ptr [rsp + 32]                          // dst_1
   vmovdqu64 zmmword ptr [rsi + 64], zmm0                 // out_1_1
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm16, dword ptr [r8 + 0]{1to16}          // scale
   vfmadd231ps zmm20, zmm0, zmm1                          // out
-  vmaxps zmm0, zmm20, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_0_0
+  vmaxps zmm0, zmm18, zmm20                              // out
+  vminps zmm0, zmm19, zmm0                               // out_0_0
   mov rsi, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu64 zmmword ptr [rsi + 0], zmm0                  // out_0_0
   vcvtdq2ps zmm0, zmm2                                   // real
   vmulps zmm1, zmm17, dword ptr [r8 + 0]{1to16}          // scale
   vfmadd231ps zmm21, zmm0, zmm1                          // out
-  vmaxps zmm0, zmm21, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_0_1
+  vmaxps zmm0, zmm18, zmm21                              // out
+  vminps zmm0, zmm19, zmm0                               // out_0_1
   mov rsi, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu64 zmmword ptr [rsi + 64], zmm0                 // out_0_1
   jmp .Lif_done
@@ -705,116 +705,116 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   vmulps zmm22, zmm16, dword ptr [r8 + 28]{1to16}        // scale
   vmovdqa64 zmm23, zmm20                                 // bias
   vfmadd231ps zmm23, zmm0, zmm22                         // out
-  vmaxps zmm0, zmm23, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_7_0
+  vmaxps zmm0, zmm18, zmm23                              // out
+  vminps zmm0, zmm19, zmm0                               // out_7_0
   vmovdqu32 zmmword ptr [r11 + 0]{k1}, zmm0              // out_7_0
   vcvtdq2ps zmm0, zmm15                                  // real
   vmulps zmm15, zmm17, dword ptr [r8 + 28]{1to16}        // scale
   vmovdqa64 zmm22, zmm21                                 // bias
   vfmadd231ps zmm22, zmm0, zmm15                         // out
-  vmaxps zmm0, zmm22, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_7_1
+  vmaxps zmm0, zmm18, zmm22                              // out
+  vminps zmm0, zmm19, zmm0                               // out_7_1
   vmovdqu32 zmmword ptr [r11 + 64]{k2}, zmm0             // out_7_1
   vcvtdq2ps zmm0, zmm13                                  // real
   vmulps zmm13, zmm16, dword ptr [r8 + 24]{1to16}        // scale
   vmovdqa64 zmm15, zmm20                                 // bias
   vfmadd231ps zmm15, zmm0, zmm13                         // out
-  vmaxps zmm0, zmm15, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_6_0
+  vmaxps zmm0, zmm18, zmm15                              // out
+  vminps zmm0, zmm19, zmm0                               // out_6_0
   vmovdqu32 zmmword ptr [r13 + 0]{k1}, zmm0              // out_6_0
   vcvtdq2ps zmm0, zmm14                                  // real
   vmulps zmm13, zmm17, dword ptr [r8 + 24]{1to16}        // scale
   vmovdqa64 zmm14, zmm21                                 // bias
   vfmadd231ps zmm14, zmm0, zmm13                         // out
-  vmaxps zmm0, zmm14, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_6_1
+  vmaxps zmm0, zmm18, zmm14                              // out
+  vminps zmm0, zmm19, zmm0                               // out_6_1
   vmovdqu32 zmmword ptr [r13 + 64]{k2}, zmm0             // out_6_1
   vcvtdq2ps zmm0, zmm11                                  // real
   vmulps zmm11, zmm16, dword ptr [r8 + 20]{1to16}        // scale
   vmovdqa64 zmm13, zmm20                                 // bias
   vfmadd231ps zmm13, zmm0, zmm11                         // out
-  vmaxps zmm0, zmm13, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_5_0
+  vmaxps zmm0, zmm18, zmm13                              // out
+  vminps zmm0, zmm19, zmm0                               // out_5_0
   vmovdqu32 zmmword ptr [r12 + 0]{k1}, zmm0              // out_5_0
   vcvtdq2ps zmm0, zmm12                                  // real
   vmulps zmm11, zmm17, dword ptr [r8 + 20]{1to16}        // scale
   vmovdqa64 zmm12, zmm21                                 // bias
   vfmadd231ps zmm12, zmm0, zmm11                         // out
-  vmaxps zmm0, zmm12, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_5_1
+  vmaxps zmm0, zmm18, zmm12                              // out
+  vminps zmm0, zmm19, zmm0                               // out_5_1
   vmovdqu32 zmmword ptr [r12 + 64]{k2}, zmm0             // out_5_1
   vcvtdq2ps zmm0, zmm9                                   // real
   vmulps zmm9, zmm16, dword ptr [r8 + 16]{1to16}         // scale
   vmovdqa64 zmm11, zmm20                                 // bias
   vfmadd231ps zmm11, zmm0, zmm9                          // out
-  vmaxps zmm0, zmm11, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_4_0
+  vmaxps zmm0, zmm18, zmm11                              // out
+  vminps zmm0, zmm19, zmm0                               // out_4_0
   vmovdqu32 zmmword ptr [rbp + 0]{k1}, zmm0              // out_4_0
   vcvtdq2ps zmm0, zmm10                                  // real
   vmulps zmm9, zmm17, dword ptr [r8 + 16]{1to16}         // scale
   vmovdqa64 zmm10, zmm21                                 // bias
   vfmadd231ps zmm10, zmm0, zmm9                          // out
-  vmaxps zmm0, zmm10, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_4_1
+  vmaxps zmm0, zmm18, zmm10                              // out
+  vminps zmm0, zmm19, zmm0                               // out_4_1
   vmovdqu32 zmmword ptr [rbp + 64]{k2}, zmm0             // out_4_1
   vcvtdq2ps zmm0, zmm7                                   // real
   vmulps zmm7, zmm16, dword ptr [r8 + 12]{1to16}         // scale
   vmovdqa64 zmm9, zmm20                                  // bias
   vfmadd231ps zmm9, zmm0, zmm7                           // out
-  vmaxps zmm0, zmm9, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_3_0
+  vmaxps zmm0, zmm18, zmm9                               // out
+  vminps zmm0, zmm19, zmm0                               // out_3_0
   vmovdqu32 zmmword ptr [rbx + 0]{k1}, zmm0              // out_3_0
   vcvtdq2ps zmm0, zmm8                                   // real
   vmulps zmm7, zmm17, dword ptr [r8 + 12]{1to16}         // scale
   vmovdqa64 zmm8, zmm21                                  // bias
   vfmadd231ps zmm8, zmm0, zmm7                           // out
-  vmaxps zmm0, zmm8, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_3_1
+  vmaxps zmm0, zmm18, zmm8                               // out
+  vminps zmm0, zmm19, zmm0                               // out_3_1
   vmovdqu32 zmmword ptr [rbx + 64]{k2}, zmm0             // out_3_1
   vcvtdq2ps zmm0, zmm5                                   // real
   vmulps zmm5, zmm16, dword ptr [r8 + 8]{1to16}          // scale
   vmovdqa64 zmm7, zmm20                                  // bias
   vfmadd231ps zmm7, zmm0, zmm5                           // out
-  vmaxps zmm0, zmm7, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_2_0
+  vmaxps zmm0, zmm18, zmm7                               // out
+  vminps zmm0, zmm19, zmm0                               // out_2_0
   mov rsi, qword ptr [rsp + 40]                          // dst_2
   vmovdqu32 zmmword ptr [rsi + 0]{k1}, zmm0              // out_2_0
   vcvtdq2ps zmm0, zmm6                                   // real
   vmulps zmm5, zmm17, dword ptr [r8 + 8]{1to16}          // scale
   vmovdqa64 zmm6, zmm21                                  // bias
   vfmadd231ps zmm6, zmm0, zmm5                           // out
-  vmaxps zmm0, zmm6, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_2_1
+  vmaxps zmm0, zmm18, zmm6                               // out
+  vminps zmm0, zmm19, zmm0                               // out_2_1
   mov rsi, qword ptr [rsp + 40]                          // dst_2
   vmovdqu32 zmmword ptr [rsi + 64]{k2}, zmm0             // out_2_1
   vcvtdq2ps zmm0, zmm3                                   // real
   vmulps zmm3, zmm16, dword ptr [r8 + 4]{1to16}          // scale
   vmovdqa64 zmm5, zmm20                                  // bias
   vfmadd231ps zmm5, zmm0, zmm3                           // out
-  vmaxps zmm0, zmm5, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_1_0
+  vmaxps zmm0, zmm18, zmm5                               // out
+  vminps zmm0, zmm19, zmm0                               // out_1_0
   mov rsi, qword ptr [rsp + 32]                          // dst_1
   vmovdqu32 zmmword ptr [rsi + 0]{k1}, zmm0              // out_1_0
   vcvtdq2ps zmm0, zmm4                                   // real
   vmulps zmm3, zmm17, dword ptr [r8 + 4]{1to16}          // scale
   vmovdqa64 zmm4, zmm21                                  // bias
   vfmadd231ps zmm4, zmm0, zmm3                           // out
-  vmaxps zmm0, zmm4, zmm18                               // out
-  vminps zmm0, zmm0, zmm19                               // out_1_1
+  vmaxps zmm0, zmm18, zmm4                               // out
+  vminps zmm0, zmm19, zmm0                               // out_1_1
   mov rsi, qword ptr [rsp + 32]                          // dst_1
   vmovdqu32 zmmword ptr [rsi + 64]{k2}, zmm0             // out_1_1
   vcvtdq2ps zmm0, zmm1                                   // real
   vmulps zmm1, zmm16, dword ptr [r8 + 0]{1to16}          // scale
   vfmadd231ps zmm20, zmm0, zmm1                          // out
-  vmaxps zmm0, zmm20, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_0_0
+  vmaxps zmm0, zmm18, zmm20                              // out
+  vminps zmm0, zmm19, zmm0                               // out_0_0
   mov rsi, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rsi + 0]{k1}, zmm0              // out_0_0
   vcvtdq2ps zmm0, zmm2                                   // real
   vmulps zmm1, zmm17, dword ptr [r8 + 0]{1to16}          // scale
   vfmadd231ps zmm21, zmm0, zmm1                          // out
-  vmaxps zmm0, zmm21, zmm18                              // out
-  vminps zmm0, zmm0, zmm19                               // out_0_1
+  vmaxps zmm0, zmm18, zmm21                              // out
+  vminps zmm0, zmm19, zmm0                               // out_0_1
   mov rsi, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rsi + 64]{k2}, zmm0             // out_0_1
 .Lif_done:

@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_padded  x10 k_left  x11 lhs_panel  x12 rhs_panel  v0 a_0  v1 a_1
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 a_0  v1 a_1
 //  v2 a_2  v3 a_3  v4 raw_0 ...  v5 raw_1  v6 raw_0  v7 raw_1  v8 acc_2_1l ...  v9 lo_0  v16 mask
 //  v17 acc_1_0h ...  v18 acc_0_0h ...  v19 acc_1_0l ...  v20 acc_0_0l ...  v21 acc_1_1h ...
 //  v22 acc_0_1h ...  v23 acc_1_1l ...  v24 acc_0_1l ...  v25 acc_3_0h ...  v26 acc_2_0h ...
@@ -56,23 +56,24 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
 .Lm:
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
-  and x9, x9, #-32                                       // k_padded
-  mov x10, #8
-  mul x10, x9, x10
-  add x10, x7, x10                                       // field
+  mov x10, #-32                                          // k_padded
+  and x10, x10, x9
+  mov x9, #8
+  mul x9, x10, x9
+  add x9, x7, x9                                         // field
   movi v16.16b, #15                                      // mask
-  ldp q18, q17, [x10, #0]                                // acc_0_0h, acc_1_0h
-  ldp q20, q19, [x10, #0]                                // acc_0_0l, acc_1_0l
-  ldp q22, q21, [x10, #0]                                // acc_0_1h, acc_1_1h
-  ldp q24, q23, [x10, #0]                                // acc_0_1l, acc_1_1l
-  ldp q26, q25, [x10, #32]                               // acc_2_0h, acc_3_0h
-  ldp q28, q27, [x10, #32]                               // acc_2_0l, acc_3_0l
-  ldp q30, q29, [x10, #32]                               // acc_2_1h, acc_3_1h
-  ldp q8, q31, [x10, #32]                                // acc_2_1l, acc_3_1l
-  lsr x10, x9, #5                                        // k_steps
+  ldp q18, q17, [x9, #0]                                 // acc_0_0h, acc_1_0h
+  ldp q20, q19, [x9, #0]                                 // acc_0_0l, acc_1_0l
+  ldp q22, q21, [x9, #0]                                 // acc_0_1h, acc_1_1h
+  ldp q24, q23, [x9, #0]                                 // acc_0_1l, acc_1_1l
+  ldp q26, q25, [x9, #32]                                // acc_2_0h, acc_3_0h
+  ldp q28, q27, [x9, #32]                                // acc_2_0l, acc_3_0l
+  ldp q30, q29, [x9, #32]                                // acc_2_1h, acc_3_1h
+  ldp q8, q31, [x9, #32]                                 // acc_2_1l, acc_3_1l
+  lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x10, .Lk_done
+  cbz x9, .Lk_done
   .balign 64
 .Lk:
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // a_0, a_1, a_2, a_3, lhs_panel
@@ -153,7 +154,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   smmla v23.4s, v1.16b, v4.16b                           // acc_1_3
   smmla v8.4s, v2.16b, v4.16b                            // acc_2_3
   smmla v31.4s, v3.16b, v4.16b                           // acc_3_3
-  subs x10, x10, #1                                      // next k
+  subs x9, x9, #1                                        // next k
   b.hi .Lk
 .Lk_done:
   sub v0.4s, v18.4s, v20.4s                              // high
@@ -188,54 +189,54 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   sshr v22.4s, v22.4s, #4                                // high
   uzp1 v23.2d, v22.2d, v31.2d                            // row_6
   uzp2 v22.2d, v22.2d, v31.2d                            // row_7
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x3, x10                                       // field
-  ldp q25, q24, [x10, #0]                                // colsum_0, colsum_1
-  mov x10, #8
-  mul x10, x9, x10
-  add x10, x10, #64
-  add x10, x7, x10                                       // field
-  ld1r {v26.4s}, [x10]                                   // zero_0
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x3, x9                                         // field
+  ldp q25, q24, [x9, #0]                                 // colsum_0, colsum_1
+  mov x9, #8
+  mul x9, x10, x9
+  add x9, x9, #64
+  add x9, x7, x9                                         // field
+  ld1r {v26.4s}, [x9]                                    // zero_0
   mla v1.4s, v25.4s, v26.4s                              // sum
   mla v3.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x10, #4]                                     // zero_1
+  ldr s26, [x9, #4]                                      // zero_1
   dup v26.4s, v26.s[0]
   mla v0.4s, v25.4s, v26.4s                              // sum
   mla v2.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x10, #8]                                     // zero_2
+  ldr s26, [x9, #8]                                      // zero_2
   dup v26.4s, v26.s[0]
   mla v5.4s, v25.4s, v26.4s                              // sum
   mla v7.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x10, #12]                                    // zero_3
+  ldr s26, [x9, #12]                                     // zero_3
   dup v26.4s, v26.s[0]
   mla v4.4s, v25.4s, v26.4s                              // sum
   mla v6.4s, v24.4s, v26.4s                              // sum
-  ldr s26, [x10, #16]                                    // zero_4
+  ldr s26, [x9, #16]                                     // zero_4
   dup v26.4s, v26.s[0]
   mla v17.4s, v25.4s, v26.4s                             // sum
   mla v19.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x10, #20]                                    // zero_5
+  ldr s26, [x9, #20]                                     // zero_5
   dup v26.4s, v26.s[0]
   mla v16.4s, v25.4s, v26.4s                             // sum
   mla v18.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x10, #24]                                    // zero_6
+  ldr s26, [x9, #24]                                     // zero_6
   dup v26.4s, v26.s[0]
   mla v21.4s, v25.4s, v26.4s                             // sum
   mla v23.4s, v24.4s, v26.4s                             // sum
-  ldr s26, [x10, #28]                                    // zero_7
+  ldr s26, [x9, #28]                                     // zero_7
   dup v26.4s, v26.s[0]
   mla v20.4s, v25.4s, v26.4s                             // sum
   mla v22.4s, v24.4s, v26.4s                             // sum
-  mov x10, #4
-  mul x10, x9, x10
-  add x10, x10, #32
-  add x10, x3, x10                                       // field
-  ldp q25, q24, [x10, #0]                                // scale_0, scale_1
-  mov x10, #8
-  mul x10, x9, x10
-  add x10, x10, #96
-  add x10, x7, x10                                       // field
+  mov x9, #4
+  mul x9, x10, x9
+  add x9, x9, #32
+  add x9, x3, x9                                         // field
+  ldp q25, q24, [x9, #0]                                 // scale_0, scale_1
+  mov x9, #8
+  mul x9, x10, x9
+  add x9, x9, #96
+  add x9, x7, x9                                         // field
   add x11, x0, #8*15                                     // clamp
   ld1r {v26.4s}, [x11]                                   // min
   ldr s27, [x11, #4]                                     // max
@@ -285,162 +286,194 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   cmp x20, #0                                            // dst_7
   csel x12, x19, x12, eq
   mov x20, #4
-  mul x9, x9, x20
-  add x9, x9, #64
-  add x9, x3, x9                                         // field
+  mul x10, x10, x20
+  add x10, x10, #64
+  add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
   b.lo .Lif_else
   ldr x11, [x0, #8*14]                                   // bias
   add x20, x11, x2
   cmp x11, #0                                            // bias
-  csel x9, x9, x20, eq
-  ldp q29, q28, [x9, #0]                                 // bias, bias
-  ldr s30, [x10, #28]                                    // scale_row_7
+  csel x10, x10, x20, eq
+  ldp q29, q28, [x10, #0]                                // bias, bias
+  ldr s30, [x9, #28]                                     // scale_row_7
   dup v30.4s, v30.s[0]
   scvtf v20.4s, v20.4s                                   // real
   fmul v30.4s, v25.4s, v30.4s                            // scale
   mov v31.16b, v29.16b                                   // bias
   fmla v31.4s, v20.4s, v30.4s                            // out
-  fmaxnm v20.4s, v31.4s, v26.4s                          // out
-  fminnm v20.4s, v20.4s, v27.4s                          // out_7_0
-  str q20, [x12, #0]                                     // out_7_0
-  ldr s20, [x10, #28]                                    // scale_row_7
+  fcmgt v20.4s, v26.4s, v31.4s                           // out
+  bsl v20.16b, v26.16b, v31.16b
+  fcmgt v30.4s, v20.4s, v27.4s                           // out_7_0
+  bsl v30.16b, v27.16b, v20.16b
+  str q30, [x12, #0]                                     // out_7_0
+  ldr s20, [x9, #28]                                     // scale_row_7
   dup v20.4s, v20.s[0]
   scvtf v22.4s, v22.4s                                   // real
   fmul v20.4s, v24.4s, v20.4s                            // scale
   mov v30.16b, v28.16b                                   // bias
   fmla v30.4s, v22.4s, v20.4s                            // out
-  fmaxnm v20.4s, v30.4s, v26.4s                          // out
-  fminnm v20.4s, v20.4s, v27.4s                          // out_7_1
-  str q20, [x12, #16]                                    // out_7_1
-  ldr s20, [x10, #24]                                    // scale_row_6
+  fcmgt v20.4s, v26.4s, v30.4s                           // out
+  bsl v20.16b, v26.16b, v30.16b
+  fcmgt v22.4s, v20.4s, v27.4s                           // out_7_1
+  bsl v22.16b, v27.16b, v20.16b
+  str q22, [x12, #16]                                    // out_7_1
+  ldr s20, [x9, #24]                                     // scale_row_6
   dup v20.4s, v20.s[0]
   scvtf v21.4s, v21.4s                                   // real
   fmul v20.4s, v25.4s, v20.4s                            // scale
   mov v22.16b, v29.16b                                   // bias
   fmla v22.4s, v21.4s, v20.4s                            // out
-  fmaxnm v20.4s, v22.4s, v26.4s                          // out
-  fminnm v20.4s, v20.4s, v27.4s                          // out_6_0
-  str q20, [x19, #0]                                     // out_6_0
-  ldr s20, [x10, #24]                                    // scale_row_6
+  fcmgt v20.4s, v26.4s, v22.4s                           // out
+  bsl v20.16b, v26.16b, v22.16b
+  fcmgt v21.4s, v20.4s, v27.4s                           // out_6_0
+  bsl v21.16b, v27.16b, v20.16b
+  str q21, [x19, #0]                                     // out_6_0
+  ldr s20, [x9, #24]                                     // scale_row_6
   dup v20.4s, v20.s[0]
   scvtf v21.4s, v23.4s                                   // real
   fmul v20.4s, v24.4s, v20.4s                            // scale
   mov v22.16b, v28.16b                                   // bias
   fmla v22.4s, v21.4s, v20.4s                            // out
-  fmaxnm v20.4s, v22.4s, v26.4s                          // out
-  fminnm v20.4s, v20.4s, v27.4s                          // out_6_1
-  str q20, [x19, #16]                                    // out_6_1
-  ldr s20, [x10, #20]                                    // scale_row_5
+  fcmgt v20.4s, v26.4s, v22.4s                           // out
+  bsl v20.16b, v26.16b, v22.16b
+  fcmgt v21.4s, v20.4s, v27.4s                           // out_6_1
+  bsl v21.16b, v27.16b, v20.16b
+  str q21, [x19, #16]                                    // out_6_1
+  ldr s20, [x9, #20]                                     // scale_row_5
   dup v20.4s, v20.s[0]
   scvtf v16.4s, v16.4s                                   // real
   fmul v20.4s, v25.4s, v20.4s                            // scale
   mov v21.16b, v29.16b                                   // bias
   fmla v21.4s, v16.4s, v20.4s                            // out
-  fmaxnm v16.4s, v21.4s, v26.4s                          // out
-  fminnm v16.4s, v16.4s, v27.4s                          // out_5_0
-  str q16, [x17, #0]                                     // out_5_0
-  ldr s16, [x10, #20]                                    // scale_row_5
+  fcmgt v16.4s, v26.4s, v21.4s                           // out
+  bsl v16.16b, v26.16b, v21.16b
+  fcmgt v20.4s, v16.4s, v27.4s                           // out_5_0
+  bsl v20.16b, v27.16b, v16.16b
+  str q20, [x17, #0]                                     // out_5_0
+  ldr s16, [x9, #20]                                     // scale_row_5
   dup v16.4s, v16.s[0]
   scvtf v18.4s, v18.4s                                   // real
   fmul v16.4s, v24.4s, v16.4s                            // scale
   mov v20.16b, v28.16b                                   // bias
   fmla v20.4s, v18.4s, v16.4s                            // out
-  fmaxnm v16.4s, v20.4s, v26.4s                          // out
-  fminnm v16.4s, v16.4s, v27.4s                          // out_5_1
-  str q16, [x17, #16]                                    // out_5_1
-  ldr s16, [x10, #16]                                    // scale_row_4
+  fcmgt v16.4s, v26.4s, v20.4s                           // out
+  bsl v16.16b, v26.16b, v20.16b
+  fcmgt v18.4s, v16.4s, v27.4s                           // out_5_1
+  bsl v18.16b, v27.16b, v16.16b
+  str q18, [x17, #16]                                    // out_5_1
+  ldr s16, [x9, #16]                                     // scale_row_4
   dup v16.4s, v16.s[0]
   scvtf v17.4s, v17.4s                                   // real
   fmul v16.4s, v25.4s, v16.4s                            // scale
   mov v18.16b, v29.16b                                   // bias
   fmla v18.4s, v17.4s, v16.4s                            // out
-  fmaxnm v16.4s, v18.4s, v26.4s                          // out
-  fminnm v16.4s, v16.4s, v27.4s                          // out_4_0
-  str q16, [x16, #0]                                     // out_4_0
-  ldr s16, [x10, #16]                                    // scale_row_4
+  fcmgt v16.4s, v26.4s, v18.4s                           // out
+  bsl v16.16b, v26.16b, v18.16b
+  fcmgt v17.4s, v16.4s, v27.4s                           // out_4_0
+  bsl v17.16b, v27.16b, v16.16b
+  str q17, [x16, #0]                                     // out_4_0
+  ldr s16, [x9, #16]                                     // scale_row_4
   dup v16.4s, v16.s[0]
   scvtf v17.4s, v19.4s                                   // real
   fmul v16.4s, v24.4s, v16.4s                            // scale
   mov v18.16b, v28.16b                                   // bias
   fmla v18.4s, v17.4s, v16.4s                            // out
-  fmaxnm v16.4s, v18.4s, v26.4s                          // out
-  fminnm v16.4s, v16.4s, v27.4s                          // out_4_1
-  str q16, [x16, #16]                                    // out_4_1
-  ldr s16, [x10, #12]                                    // scale_row_3
+  fcmgt v16.4s, v26.4s, v18.4s                           // out
+  bsl v16.16b, v26.16b, v18.16b
+  fcmgt v17.4s, v16.4s, v27.4s                           // out_4_1
+  bsl v17.16b, v27.16b, v16.16b
+  str q17, [x16, #16]                                    // out_4_1
+  ldr s16, [x9, #12]                                     // scale_row_3
   dup v16.4s, v16.s[0]
   scvtf v4.4s, v4.4s                                     // real
   fmul v16.4s, v25.4s, v16.4s                            // scale
   mov v17.16b, v29.16b                                   // bias
   fmla v17.4s, v4.4s, v16.4s                             // out
-  fmaxnm v4.4s, v17.4s, v26.4s                           // out
-  fminnm v4.4s, v4.4s, v27.4s                            // out_3_0
-  str q4, [x15, #0]                                      // out_3_0
-  ldr s4, [x10, #12]                                     // scale_row_3
+  fcmgt v4.4s, v26.4s, v17.4s                            // out
+  bsl v4.16b, v26.16b, v17.16b
+  fcmgt v16.4s, v4.4s, v27.4s                            // out_3_0
+  bsl v16.16b, v27.16b, v4.16b
+  str q16, [x15, #0]                                     // out_3_0
+  ldr s4, [x9, #12]                                      // scale_row_3
   dup v4.4s, v4.s[0]
   scvtf v6.4s, v6.4s                                     // real
   fmul v4.4s, v24.4s, v4.4s                              // scale
   mov v16.16b, v28.16b                                   // bias
   fmla v16.4s, v6.4s, v4.4s                              // out
-  fmaxnm v4.4s, v16.4s, v26.4s                           // out
-  fminnm v4.4s, v4.4s, v27.4s                            // out_3_1
-  str q4, [x15, #16]                                     // out_3_1
-  ldr s4, [x10, #8]                                      // scale_row_2
+  fcmgt v4.4s, v26.4s, v16.4s                            // out
+  bsl v4.16b, v26.16b, v16.16b
+  fcmgt v6.4s, v4.4s, v27.4s                             // out_3_1
+  bsl v6.16b, v27.16b, v4.16b
+  str q6, [x15, #16]                                     // out_3_1
+  ldr s4, [x9, #8]                                       // scale_row_2
   dup v4.4s, v4.s[0]
   scvtf v5.4s, v5.4s                                     // real
   fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v6.16b, v29.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
-  fmaxnm v4.4s, v6.4s, v26.4s                            // out
-  fminnm v4.4s, v4.4s, v27.4s                            // out_2_0
-  str q4, [x14, #0]                                      // out_2_0
-  ldr s4, [x10, #8]                                      // scale_row_2
+  fcmgt v4.4s, v26.4s, v6.4s                             // out
+  bsl v4.16b, v26.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_2_0
+  bsl v5.16b, v27.16b, v4.16b
+  str q5, [x14, #0]                                      // out_2_0
+  ldr s4, [x9, #8]                                       // scale_row_2
   dup v4.4s, v4.s[0]
   scvtf v5.4s, v7.4s                                     // real
   fmul v4.4s, v24.4s, v4.4s                              // scale
   mov v6.16b, v28.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
-  fmaxnm v4.4s, v6.4s, v26.4s                            // out
-  fminnm v4.4s, v4.4s, v27.4s                            // out_2_1
-  str q4, [x14, #16]                                     // out_2_1
-  ldr s4, [x10, #4]                                      // scale_row_1
+  fcmgt v4.4s, v26.4s, v6.4s                             // out
+  bsl v4.16b, v26.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_2_1
+  bsl v5.16b, v27.16b, v4.16b
+  str q5, [x14, #16]                                     // out_2_1
+  ldr s4, [x9, #4]                                       // scale_row_1
   dup v4.4s, v4.s[0]
   scvtf v0.4s, v0.4s                                     // real
   fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v5.16b, v29.16b                                    // bias
   fmla v5.4s, v0.4s, v4.4s                               // out
-  fmaxnm v0.4s, v5.4s, v26.4s                            // out
-  fminnm v0.4s, v0.4s, v27.4s                            // out_1_0
-  str q0, [x13, #0]                                      // out_1_0
-  ldr s0, [x10, #4]                                      // scale_row_1
+  fcmgt v0.4s, v26.4s, v5.4s                             // out
+  bsl v0.16b, v26.16b, v5.16b
+  fcmgt v4.4s, v0.4s, v27.4s                             // out_1_0
+  bsl v4.16b, v27.16b, v0.16b
+  str q4, [x13, #0]                                      // out_1_0
+  ldr s0, [x9, #4]                                       // scale_row_1
   dup v0.4s, v0.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v0.4s, v24.4s, v0.4s                              // scale
   mov v4.16b, v28.16b                                    // bias
   fmla v4.4s, v2.4s, v0.4s                               // out
-  fmaxnm v0.4s, v4.4s, v26.4s                            // out
-  fminnm v0.4s, v0.4s, v27.4s                            // out_1_1
-  str q0, [x13, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x10]                                    // scale_row_0
+  fcmgt v0.4s, v26.4s, v4.4s                             // out
+  bsl v0.16b, v26.16b, v4.16b
+  fcmgt v2.4s, v0.4s, v27.4s                             // out_1_1
+  bsl v2.16b, v27.16b, v0.16b
+  str q2, [x13, #16]                                     // out_1_1
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v25.4s, v0.4s                              // scale
   fmla v29.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v29.4s, v26.4s                           // out
-  fminnm v0.4s, v0.4s, v27.4s                            // out_0_0
-  str q0, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x10]                                    // scale_row_0
+  fcmgt v0.4s, v26.4s, v29.4s                            // out
+  bsl v0.16b, v26.16b, v29.16b
+  fcmgt v1.4s, v0.4s, v27.4s                             // out_0_0
+  bsl v1.16b, v27.16b, v0.16b
+  str q1, [x6, #0]                                       // out_0_0
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v3.4s                                     // real
   fmul v0.4s, v24.4s, v0.4s                              // scale
   fmla v28.4s, v1.4s, v0.4s                              // out
-  fmaxnm v0.4s, v28.4s, v26.4s                           // out
-  fminnm v0.4s, v0.4s, v27.4s                            // out_0_1
-  str q0, [x6, #16]                                      // out_0_1
+  fcmgt v0.4s, v26.4s, v28.4s                            // out
+  bsl v0.16b, v26.16b, v28.16b
+  fcmgt v1.4s, v0.4s, v27.4s                             // out_0_1
+  bsl v1.16b, v27.16b, v0.16b
+  str q1, [x6, #16]                                      // out_0_1
   b .Lif_done
 .Lif_else:
   ldr x11, [x0, #8*14]                                   // bias
   add x20, x11, x2
   cmp x11, #0                                            // bias
-  csel x9, x9, x20, eq
+  csel x10, x10, x20, eq
   mov x11, #1
   sub x11, x4, x11
   mov x20, #0
@@ -449,7 +482,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   subs x20, x4, x20
   csel x20, x20, xzr, hs
   cmp x20, #0
-  csel x20, x9, x9, eq
+  csel x20, x10, x10, eq
   ld1r {v28.4s}, [x20]                                   // bias
   mov x22, #1
   cmp x21, x22
@@ -471,178 +504,210 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   csel x11, x11, xzr, hs
   subs x20, x4, x20
   csel x20, x20, xzr, hs
-  add x21, x9, #16
+  add x21, x10, #16
   cmp x20, #0
-  csel x9, x9, x21, eq
-  ld1r {v29.4s}, [x9]                                    // bias
+  csel x10, x10, x21, eq
+  ld1r {v29.4s}, [x10]                                   // bias
   mov x20, #1
   cmp x11, x20
   csel x20, x11, x20, lo
-  add x20, x9, x20, lsl #2
+  add x20, x10, x20, lsl #2
   ld1 {v29.s}[1], [x20]                                  // bias
   mov x20, #2
   cmp x11, x20
   csel x20, x11, x20, lo
-  add x20, x9, x20, lsl #2
+  add x20, x10, x20, lsl #2
   ld1 {v29.s}[2], [x20]                                  // bias
   mov x20, #3
   cmp x11, x20
   csel x11, x11, x20, lo
-  add x9, x9, x11, lsl #2
-  ld1 {v29.s}[3], [x9]                                   // bias
-  ldr s30, [x10, #28]                                    // scale_row_7
+  add x10, x10, x11, lsl #2
+  ld1 {v29.s}[3], [x10]                                  // bias
+  ldr s30, [x9, #28]                                     // scale_row_7
   dup v30.4s, v30.s[0]
   scvtf v20.4s, v20.4s                                   // real
   fmul v30.4s, v25.4s, v30.4s                            // scale
   mov v31.16b, v28.16b                                   // bias
   fmla v31.4s, v20.4s, v30.4s                            // out
-  fmaxnm v20.4s, v31.4s, v26.4s                          // out
-  fminnm v20.4s, v20.4s, v27.4s                          // out_7_0
-  ldr s30, [x10, #28]                                    // scale_row_7
-  dup v30.4s, v30.s[0]
+  fcmgt v20.4s, v26.4s, v31.4s                           // out
+  bsl v20.16b, v26.16b, v31.16b
+  fcmgt v30.4s, v20.4s, v27.4s                           // out_7_0
+  bsl v30.16b, v27.16b, v20.16b
+  ldr s20, [x9, #28]                                     // scale_row_7
+  dup v20.4s, v20.s[0]
   scvtf v22.4s, v22.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v20.4s, v24.4s, v20.4s                            // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v22.4s, v30.4s                            // out
-  fmaxnm v22.4s, v31.4s, v26.4s                          // out
-  fminnm v22.4s, v22.4s, v27.4s                          // out_7_1
-  ldr s30, [x10, #24]                                    // scale_row_6
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v22.4s, v20.4s                            // out
+  fcmgt v20.4s, v26.4s, v31.4s                           // out
+  bsl v20.16b, v26.16b, v31.16b
+  fcmgt v22.4s, v20.4s, v27.4s                           // out_7_1
+  bsl v22.16b, v27.16b, v20.16b
+  ldr s20, [x9, #24]                                     // scale_row_6
+  dup v20.4s, v20.s[0]
   scvtf v21.4s, v21.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
+  fmul v20.4s, v25.4s, v20.4s                            // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v21.4s, v30.4s                            // out
-  fmaxnm v21.4s, v31.4s, v26.4s                          // out
-  fminnm v21.4s, v21.4s, v27.4s                          // out_6_0
-  ldr s30, [x10, #24]                                    // scale_row_6
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v21.4s, v20.4s                            // out
+  fcmgt v20.4s, v26.4s, v31.4s                           // out
+  bsl v20.16b, v26.16b, v31.16b
+  fcmgt v21.4s, v20.4s, v27.4s                           // out_6_0
+  bsl v21.16b, v27.16b, v20.16b
+  ldr s20, [x9, #24]                                     // scale_row_6
+  dup v20.4s, v20.s[0]
   scvtf v23.4s, v23.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v20.4s, v24.4s, v20.4s                            // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v23.4s, v30.4s                            // out
-  fmaxnm v23.4s, v31.4s, v26.4s                          // out
-  fminnm v23.4s, v23.4s, v27.4s                          // out_6_1
-  ldr s30, [x10, #20]                                    // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v23.4s, v20.4s                            // out
+  fcmgt v20.4s, v26.4s, v31.4s                           // out
+  bsl v20.16b, v26.16b, v31.16b
+  fcmgt v23.4s, v20.4s, v27.4s                           // out_6_1
+  bsl v23.16b, v27.16b, v20.16b
+  ldr s20, [x9, #20]                                     // scale_row_5
+  dup v20.4s, v20.s[0]
   scvtf v16.4s, v16.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
+  fmul v20.4s, v25.4s, v20.4s                            // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v16.4s, v30.4s                            // out
-  fmaxnm v16.4s, v31.4s, v26.4s                          // out
-  fminnm v16.4s, v16.4s, v27.4s                          // out_5_0
-  ldr s30, [x10, #20]                                    // scale_row_5
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v16.4s, v20.4s                            // out
+  fcmgt v16.4s, v26.4s, v31.4s                           // out
+  bsl v16.16b, v26.16b, v31.16b
+  fcmgt v20.4s, v16.4s, v27.4s                           // out_5_0
+  bsl v20.16b, v27.16b, v16.16b
+  ldr s16, [x9, #20]                                     // scale_row_5
+  dup v16.4s, v16.s[0]
   scvtf v18.4s, v18.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v16.4s, v24.4s, v16.4s                            // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v18.4s, v30.4s                            // out
-  fmaxnm v18.4s, v31.4s, v26.4s                          // out
-  fminnm v18.4s, v18.4s, v27.4s                          // out_5_1
-  ldr s30, [x10, #16]                                    // scale_row_4
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v18.4s, v16.4s                            // out
+  fcmgt v16.4s, v26.4s, v31.4s                           // out
+  bsl v16.16b, v26.16b, v31.16b
+  fcmgt v18.4s, v16.4s, v27.4s                           // out_5_1
+  bsl v18.16b, v27.16b, v16.16b
+  ldr s16, [x9, #16]                                     // scale_row_4
+  dup v16.4s, v16.s[0]
   scvtf v17.4s, v17.4s                                   // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
+  fmul v16.4s, v25.4s, v16.4s                            // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v17.4s, v30.4s                            // out
-  fmaxnm v17.4s, v31.4s, v26.4s                          // out
-  fminnm v17.4s, v17.4s, v27.4s                          // out_4_0
-  ldr s30, [x10, #16]                                    // scale_row_4
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v17.4s, v16.4s                            // out
+  fcmgt v16.4s, v26.4s, v31.4s                           // out
+  bsl v16.16b, v26.16b, v31.16b
+  fcmgt v17.4s, v16.4s, v27.4s                           // out_4_0
+  bsl v17.16b, v27.16b, v16.16b
+  ldr s16, [x9, #16]                                     // scale_row_4
+  dup v16.4s, v16.s[0]
   scvtf v19.4s, v19.4s                                   // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v16.4s, v24.4s, v16.4s                            // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v19.4s, v30.4s                            // out
-  fmaxnm v19.4s, v31.4s, v26.4s                          // out
-  fminnm v19.4s, v19.4s, v27.4s                          // out_4_1
-  ldr s30, [x10, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v19.4s, v16.4s                            // out
+  fcmgt v16.4s, v26.4s, v31.4s                           // out
+  bsl v16.16b, v26.16b, v31.16b
+  fcmgt v19.4s, v16.4s, v27.4s                           // out_4_1
+  bsl v19.16b, v27.16b, v16.16b
+  ldr s16, [x9, #12]                                     // scale_row_3
+  dup v16.4s, v16.s[0]
   scvtf v4.4s, v4.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
+  fmul v16.4s, v25.4s, v16.4s                            // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v4.4s, v30.4s                             // out
-  fmaxnm v4.4s, v31.4s, v26.4s                           // out
-  fminnm v4.4s, v4.4s, v27.4s                            // out_3_0
-  ldr s30, [x10, #12]                                    // scale_row_3
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v4.4s, v16.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v16.4s, v4.4s, v27.4s                            // out_3_0
+  bsl v16.16b, v27.16b, v4.16b
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
   scvtf v6.4s, v6.4s                                     // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v4.4s, v24.4s, v4.4s                              // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v6.4s, v30.4s                             // out
-  fmaxnm v6.4s, v31.4s, v26.4s                           // out
-  fminnm v6.4s, v6.4s, v27.4s                            // out_3_1
-  ldr s30, [x10, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v6.4s, v4.4s                              // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v6.4s, v4.4s, v27.4s                             // out_3_1
+  bsl v6.16b, v27.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
+  fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v5.4s, v30.4s                             // out
-  fmaxnm v5.4s, v31.4s, v26.4s                           // out
-  fminnm v5.4s, v5.4s, v27.4s                            // out_2_0
-  ldr s30, [x10, #8]                                     // scale_row_2
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v5.4s, v4.4s                              // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_2_0
+  bsl v5.16b, v27.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
   scvtf v7.4s, v7.4s                                     // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v4.4s, v24.4s, v4.4s                              // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v7.4s, v30.4s                             // out
-  fmaxnm v7.4s, v31.4s, v26.4s                           // out
-  fminnm v7.4s, v7.4s, v27.4s                            // out_2_1
-  ldr s30, [x10, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v7.4s, v4.4s                              // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v7.4s, v4.4s, v27.4s                             // out_2_1
+  bsl v7.16b, v27.16b, v4.16b
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
   scvtf v0.4s, v0.4s                                     // real
-  fmul v30.4s, v25.4s, v30.4s                            // scale
+  fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v0.4s, v30.4s                             // out
-  fmaxnm v0.4s, v31.4s, v26.4s                           // out
-  fminnm v0.4s, v0.4s, v27.4s                            // out_1_0
-  ldr s30, [x10, #4]                                     // scale_row_1
-  dup v30.4s, v30.s[0]
+  fmla v31.4s, v0.4s, v4.4s                              // out
+  fcmgt v0.4s, v26.4s, v31.4s                            // out
+  bsl v0.16b, v26.16b, v31.16b
+  fcmgt v4.4s, v0.4s, v27.4s                             // out_1_0
+  bsl v4.16b, v27.16b, v0.16b
+  ldr s0, [x9, #4]                                       // scale_row_1
+  dup v0.4s, v0.s[0]
   scvtf v2.4s, v2.4s                                     // real
-  fmul v30.4s, v24.4s, v30.4s                            // scale
+  fmul v0.4s, v24.4s, v0.4s                              // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v2.4s, v30.4s                             // out
-  fmaxnm v2.4s, v31.4s, v26.4s                           // out
-  fminnm v2.4s, v2.4s, v27.4s                            // out_1_1
-  ld1r {v30.4s}, [x10]                                   // scale_row_0
+  fmla v31.4s, v2.4s, v0.4s                              // out
+  fcmgt v0.4s, v26.4s, v31.4s                            // out
+  bsl v0.16b, v26.16b, v31.16b
+  fcmgt v2.4s, v0.4s, v27.4s                             // out_1_1
+  bsl v2.16b, v27.16b, v0.16b
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
-  fmul v25.4s, v25.4s, v30.4s                            // scale
-  fmla v28.4s, v1.4s, v25.4s                             // out
-  fmaxnm v1.4s, v28.4s, v26.4s                           // out
-  fminnm v1.4s, v1.4s, v27.4s                            // out_0_0
-  ld1r {v25.4s}, [x10]                                   // scale_row_0
+  fmul v0.4s, v25.4s, v0.4s                              // scale
+  fmla v28.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v26.4s, v28.4s                            // out
+  bsl v0.16b, v26.16b, v28.16b
+  fcmgt v1.4s, v0.4s, v27.4s                             // out_0_0
+  bsl v1.16b, v27.16b, v0.16b
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v3.4s, v3.4s                                     // real
-  fmul v24.4s, v24.4s, v25.4s                            // scale
-  fmla v29.4s, v3.4s, v24.4s                             // out
-  fmaxnm v3.4s, v29.4s, v26.4s                           // out
-  fminnm v3.4s, v3.4s, v27.4s                            // out_0_1
+  fmul v0.4s, v24.4s, v0.4s                              // scale
+  fmla v29.4s, v3.4s, v0.4s                              // out
+  fcmgt v0.4s, v26.4s, v29.4s                            // out
+  bsl v0.16b, v26.16b, v29.16b
+  fcmgt v3.4s, v0.4s, v27.4s                             // out_0_1
+  bsl v3.16b, v27.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v20.s}[0], [x12]                                  // out_7_0
+  st1 {v30.s}[0], [x12]                                  // out_7_0
   st1 {v21.s}[0], [x19]                                  // out_6_0
-  st1 {v16.s}[0], [x17]                                  // out_5_0
+  st1 {v20.s}[0], [x17]                                  // out_5_0
   st1 {v17.s}[0], [x16]                                  // out_4_0
-  st1 {v4.s}[0], [x15]                                   // out_3_0
+  st1 {v16.s}[0], [x15]                                  // out_3_0
   st1 {v5.s}[0], [x14]                                   // out_2_0
-  st1 {v0.s}[0], [x13]                                   // out_1_0
+  st1 {v4.s}[0], [x13]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x12, #4
-  st1 {v20.s}[1], [x9]                                   // out_7_0
+  st1 {v30.s}[1], [x9]                                   // out_7_0
   add x9, x19, #4
   st1 {v21.s}[1], [x9]                                   // out_6_0
   add x9, x17, #4
-  st1 {v16.s}[1], [x9]                                   // out_5_0
+  st1 {v20.s}[1], [x9]                                   // out_5_0
   add x9, x16, #4
   st1 {v17.s}[1], [x9]                                   // out_4_0
   add x9, x15, #4
-  st1 {v4.s}[1], [x9]                                    // out_3_0
+  st1 {v16.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
   st1 {v5.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
-  st1 {v0.s}[1], [x9]                                    // out_1_0
+  st1 {v4.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
@@ -650,19 +715,19 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x12, #8
-  st1 {v20.s}[2], [x9]                                   // out_7_0
+  st1 {v30.s}[2], [x9]                                   // out_7_0
   add x9, x19, #8
   st1 {v21.s}[2], [x9]                                   // out_6_0
   add x9, x17, #8
-  st1 {v16.s}[2], [x9]                                   // out_5_0
+  st1 {v20.s}[2], [x9]                                   // out_5_0
   add x9, x16, #8
   st1 {v17.s}[2], [x9]                                   // out_4_0
   add x9, x15, #8
-  st1 {v4.s}[2], [x9]                                    // out_3_0
+  st1 {v16.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
   st1 {v5.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
-  st1 {v0.s}[2], [x9]                                    // out_1_0
+  st1 {v4.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
@@ -670,19 +735,19 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x12, #12
-  st1 {v20.s}[3], [x9]                                   // out_7_0
+  st1 {v30.s}[3], [x9]                                   // out_7_0
   add x9, x19, #12
   st1 {v21.s}[3], [x9]                                   // out_6_0
   add x9, x17, #12
-  st1 {v16.s}[3], [x9]                                   // out_5_0
+  st1 {v20.s}[3], [x9]                                   // out_5_0
   add x9, x16, #12
   st1 {v17.s}[3], [x9]                                   // out_4_0
   add x9, x15, #12
-  st1 {v4.s}[3], [x9]                                    // out_3_0
+  st1 {v16.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
   st1 {v5.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
-  st1 {v0.s}[3], [x9]                                    // out_1_0
+  st1 {v4.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace tw {
@@ -37,6 +38,7 @@ std::string within(const Expression& expression, Binding least) {
 }
 
 std::string c_constant(int64_t value) {
+  if (value == INT64_MIN) return "((size_t)1 << 63)";  // C has no literal for it
   if (value < 0) return fmt::format("(size_t){}", value);
   if (value > 0xffff) return fmt::format("0x{:08x}", value);  // masks, mostly
   return std::to_string(value);
@@ -68,8 +70,8 @@ Expression CExpressions::plus(Value base, int64_t bytes) const {
   }
   const Expression expression = value(base);
   if (bytes == 0) return expression;
-  return {fmt::format("{} {} {}", within(expression, Binding::sum), bytes < 0 ? '-' : '+',
-                      bytes < 0 ? -bytes : bytes),
+  const std::string step = bytes == INT64_MIN ? c_constant(bytes) : std::to_string(std::abs(bytes));
+  return {fmt::format("{} {} {}", within(expression, Binding::sum), bytes < 0 ? '-' : '+', step),
           Binding::sum};
 }
 

@@ -50,15 +50,15 @@ void name_cursors(const Program& program, CValues& values) {
 
 const Row& c_row(const Program& program, const Op& op) {
   const Isa& isa = *program.isa;
-  // The vectors' length: what is read decides, then what is made, then the ISA.
-  Length bytes = isa.vector_bytes;
+  // A row is made for the longest of its vectors, as selection sees it.
+  Length bytes;
   for (const std::vector<Value>* list : {&op.args, &op.results}) {
-    const auto vector = std::find_if(list->begin(), list->end(),
-                                     [&](Value v) { return program.type(v).kind == Kind::vector; });
-    if (vector == list->end()) continue;
-    bytes = program.type(*vector).bytes;
-    break;
+    for (Value v : *list) {
+      const Type& type = program.type(v);
+      if (type.kind == Kind::vector && type.bytes.at({}) > bytes.at({})) bytes = type.bytes;
+    }
   }
+  if (bytes == Length{}) bytes = isa.vector_bytes;
   for (const Row& row : isa.rows) {
     if (row.means.size() != 1 || row.c.empty()) continue;
     const MeansNode& node = row.means.front();

@@ -277,6 +277,7 @@ uint64_t scalar_operation(OpCode code, int64_t number, uint64_t a, uint64_t b, u
     case OpCode::if_null:
       return a == 0 ? b : c;
     case OpCode::low_bits:
+      if (b > 255) throw Fault(fmt::format("low_bits of {}: at most 255", b));
       return b >= 64 ? a : a & ((uint64_t{1} << b) - 1);
     case OpCode::icopy:
       return a;

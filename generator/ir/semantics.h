@@ -28,8 +28,7 @@ struct VectorOperation {
 /// leaves the result open (cvt_f32_i32 out of range).
 ///
 /// fmin(a, b) = a < b ? a : b and fmax(a, b) = a > b ? a : b: with a NaN, or with two zeros, the
-/// result is b. That is x86's minps/maxps. NEON's and SVE's instructions differ there (a NaN on
-/// either side gives a NaN; -0 < +0), so results with NaNs are not the same on every ISA.
+/// result is b, on every ISA. Results of arithmetic that are NaNs may have any sign and payload.
 void vector_operation(const VectorOperation& in, uint8_t* to);
 
 /// pred_all, pred_first, pred_bits: `lanes` flags.

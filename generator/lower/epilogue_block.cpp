@@ -85,8 +85,9 @@ void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
   store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
     const Value total = state.carried[static_cast<size_t>(r * t.vectors() + j)];
     const Value out = t.b.op(OpCode::fadd, {total, bias}, {}, "out", Role::operand);
-    const Value above = t.b.op(OpCode::fmax, {out, low}, {}, "out", Role::operand);
-    return t.b.op(OpCode::fmin, {above, high}, {}, fmt::format("out_{}_{}", r, j), Role::operand);
+    // The limits stand first, so that a NaN stays one.
+    const Value above = t.b.op(OpCode::fmax, {low, out}, {}, "out", Role::operand);
+    return t.b.op(OpCode::fmin, {high, above}, {}, fmt::format("out_{}_{}", r, j), Role::operand);
   });
 }
 

@@ -92,8 +92,9 @@ void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
     const Value scale = t.b.op(OpCode::fmul, {scales[static_cast<size_t>(j)], row_scale}, {},
                                "scale", Role::operand);
     const Value out = t.b.op(OpCode::fma, {real, scale, bias}, {}, "out", Role::operand);
-    const Value above = t.b.op(OpCode::fmax, {out, low}, {}, "out", Role::operand);
-    return t.b.op(OpCode::fmin, {above, high}, {}, fmt::format("out_{}_{}", r, j), Role::operand);
+    // The limits stand first, so that a NaN stays one.
+    const Value above = t.b.op(OpCode::fmax, {low, out}, {}, "out", Role::operand);
+    return t.b.op(OpCode::fmin, {high, above}, {}, fmt::format("out_{}_{}", r, j), Role::operand);
   });
 }
 

@@ -43,7 +43,8 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
 /// Floats that one step of the LHS Programs takes; 0 when the ISA lacks an operation.
 int64_t lhs_step(const Isa& isa);
 
-/// Lowest and highest of n steps of floats at lhs, and 0: two vectors of f32 at dst.
+/// Lowest and highest of n steps of floats at lhs, and 0: two vectors of f32 at dst. A third one:
+/// zeros, and a NaN in a lane that met an infinity or a NaN (which may be missing from the others).
 Program lower_row_range(const Isa& isa, const std::string& name);
 
 /// What lower_quantize_row() finds at tw_args::lookup: code = rne(clamp(x * factor)) + zero_point,

@@ -46,8 +46,8 @@ std::vector<Value> load_floats(Builder& b, Value pointer) {
 
 int64_t lhs_step(const Isa& isa) {
   const bool can = isa.vector_bytes.is_fixed() && Narrow::possible(isa) &&
-                   has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "cvt_f32_i32",
-                                 "add.32", "load_dup.32"});
+                   has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "fadd", "fma",
+                                 "cvt_f32_i32", "add.32", "load_dup.32"});
   return can ? vectors * isa.vector_bytes.fixed / 4 : 0;
 }
 
@@ -55,22 +55,28 @@ Program lower_row_range(const Isa& isa, const std::string& name) {
   Builder b(name, isa);
   std::vector<Value> inits = {b.arg(ArgField::lhs)};
   const Value zero = b.op(OpCode::zero);
-  inits.insert(inits.end(), 2 * vectors, zero);
+  inits.insert(inits.end(), 3 * vectors, zero);
   auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
     const std::vector<Value> x = load_floats(b, now[0]);
     std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x")};
     for (size_t i = 0; i < x.size(); ++i) {
-      next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 2 * i]}, {}, "lowest"));
-      next.push_back(b.op(OpCode::fmax, {x[i], now[2 + 2 * i]}, {}, "highest"));
+      next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 3 * i]}, {}, "lowest"));
+      next.push_back(b.op(OpCode::fmax, {x[i], now[2 + 3 * i]}, {}, "highest"));
+      // 0 times an infinity or a NaN is a NaN.
+      next.push_back(b.op(OpCode::fma, {x[i], zero, now[3 + 3 * i]}, {}, "nothing"));
     }
     return next;
   });
-  for (size_t i = 3; i < results.size(); i += 2) {
+  for (size_t i = 4; i < results.size(); i += 3) {
     results[1] = b.op(OpCode::fmin, {results[i], results[1]});
     results[2] = b.op(OpCode::fmax, {results[i + 1], results[2]});
+    results[3] = b.op(OpCode::fadd, {results[i + 2], results[3]});
   }
-  b.op(OpCode::store, {b.arg(ArgField::dst), results[1]});
-  b.op(OpCode::store, {b.arg(ArgField::dst), results[2]}, {.offset = isa.vector_bytes});
+  for (int64_t i = 0; i < 3; ++i) {
+    const Value dst = b.arg(ArgField::dst);
+    b.op(OpCode::store, {dst, results[static_cast<size_t>(1 + i)]},
+         {.offset = isa.vector_bytes * i});
+  }
   return b.finish();
 }
 

@@ -11,7 +11,7 @@ std::string to_string(const Where& where) {
 }
 
 bool Immediate::fits(int64_t value) const {
-  if (scale == 0 || value % scale != 0) return false;
+  if (scale == 0 || value % scale != 0 || value < least) return false;
   const int64_t encoded = value / scale;
   if (bits >= 63) return is_signed || encoded >= 0;
   const int64_t half = int64_t{1} << (bits - 1);

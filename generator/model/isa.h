@@ -70,6 +70,7 @@ struct Immediate {
   int bits = 32;
   int scale = 1;  ///< encoded value * scale = value
   bool is_signed = true;
+  int64_t least = INT64_MIN;  ///< where the encoding begins later: right shifts at 1
   [[nodiscard]] bool fits(int64_t value) const;
 };
 

@@ -36,7 +36,7 @@ std::string_view name(Kind kind);
   X(isub_sat, "ss", "s", "") /* a > b ? a - b : 0, unsigned */                                     \
   X(idiv, "ss", "s", "")     /* unsigned, b > 0; outside hot loops only */                         \
   X(if_null, "sss", "s", "") /* a == 0 ? b : c */                                                  \
-  X(low_bits, "ss", "s", "") /* the low b bits of a; b >= 64: a */                                 \
+  X(low_bits, "ss", "s", "") /* the low b bits of a; b < 256, from 64 on: a */                     \
   X(load_i64, "s", "s", "o")                                                                       \
   X(store_i64, "ss", "-", "o") /* store_i64(p, x) */                                               \
   X(frame_load, "", "s", "i")  /* scalar slot #i of the function's own frame */                    \
@@ -77,8 +77,8 @@ std::string_view name(Kind kind);
   X(fsub, "vv", "v", "")                                                                           \
   X(fmul, "vv", "v", "")                                                                           \
   X(fma, "vvv", "v", "") /* a * b + c */                                                           \
-  X(fmin, "vv", "v", "") /* a < b ? a : b (x86 minps) ... see interpreter for NaN */               \
-  X(fmax, "vv", "v", "")                                                                           \
+  X(fmin, "vv", "v", "") /* a < b ? a : b: b where one is a NaN, or both are zeros */              \
+  X(fmax, "vv", "v", "") /* a > b ? a : b, likewise */                                             \
   X(cvt_i32_f32, "v", "v", "")                                                                     \
   X(cvt_f32_i32, "v", "v", "") /* to nearest even, in range */                                     \
   X(cvt_f16_f32, "v", "v", "") /* result is twice as long */                                       \

@@ -89,7 +89,7 @@ void read_immediates(RowReader& reader) {
       throw SpecError(entry.where, unknown_text("immediate", entry.key, names));
     }
     Immediate& immediate = reader.row.immediates[static_cast<size_t>(found - names.begin())];
-    entry.value.expect_keys({"bits", "signed", "scale"});
+    entry.value.expect_keys({"bits", "signed", "scale", "min"});
     if (const YamlNode* bits = entry.value.find("bits")) {
       if (bits->positive() > 64) bits->fail("'bits' must be at most 64");
       immediate.bits = static_cast<int>(bits->positive());
@@ -101,6 +101,7 @@ void read_immediates(RowReader& reader) {
       if (scale->positive() > 1 << 20) scale->fail("'scale' must be at most 1048576");
       immediate.scale = static_cast<int>(scale->positive());
     }
+    if (const YamlNode* least = entry.value.find("min")) immediate.least = least->integer();
   }
 }
 

@@ -17,15 +17,17 @@ typedef struct row_quantization {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                       float *highest) {
+// Returns whether all values are finite.
+static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
+                      float *highest) {
   float tail[STEP] = {0};
   const size_t whole = k - k % STEP;
   memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
   *lowest = 0;
   *highest = 0;
+  int finite = 1;
   for (int part = 0; part < 2; ++part) {
-    float range[2 * LANES];
+    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
     inner->lhs = part == 0 ? (const void *)row : tail;
     inner->n = part == 0 ? whole / STEP : 1;
     inner->dst = range;
@@ -33,8 +35,10 @@ static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowe
     for (int lane = 0; lane < LANES; ++lane) {
       *lowest = tw_min_f32(range[lane], *lowest);
       *highest = tw_max_f32(range[LANES + lane], *highest);
+      finite &= range[2 * LANES + lane] == 0;
     }
   }
+  return finite;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -43,9 +47,20 @@ static float round_f32(float x) {
   return (x + shift) - shift;
 }
 
+// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
+// is more than a float can hold, the largest one is near enough to make codes of denormals.
+static float choose_factor(float lowest, float highest) {
+  const float largest = 3.402823466e+38f;
+  const float range = highest - lowest;
+  if (range == 0) return 1;
+  const float factor =
+      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
+  return tw_min_f32(factor, largest);
+}
+
 static row_quantization choose_quantization(float lowest, float highest) {
   row_quantization out;
-  out.factor = lowest == highest ? 1.0f : 255.0f / (highest - lowest);
+  out.factor = choose_factor(lowest, highest);
   const float low = lowest * out.factor;
   const float high = highest * out.factor;
   const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
@@ -53,6 +68,12 @@ static row_quantization choose_quantization(float lowest, float highest) {
   out.zero_point = (int32_t)rounded;
   out.lowest = -128.0f - rounded;
   out.highest = 127.0f - rounded;
+  return out;
+}
+
+// A row with an infinity or a NaN: its codes are 0 and its scale is a NaN, as its outputs will be.
+static row_quantization no_quantization(void) {
+  const row_quantization out = {tw_f32_of_bits(0x7fc00000), 0, 0, 0};
   return out;
 }
 
@@ -114,8 +135,9 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   int32_t sums[PANEL] = {0};
   for (size_t r = 0; r < rows; ++r) {
     float lowest, highest;
-    find_range(inner, source + r * args->source_stride, args->k, &lowest, &highest);
-    how[r] = choose_quantization(lowest, highest);
+    const uint8_t *const values = source + r * args->source_stride;
+    const int finite = find_range(inner, values, args->k, &lowest, &highest);
+    how[r] = finite ? choose_quantization(lowest, highest) : no_quantization();
   }
   uint8_t *const codes = panel + DATA_OFFSET;
   if (rows < PANEL) memset(panel, 0, panel_bytes(padded));

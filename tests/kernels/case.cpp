@@ -6,8 +6,9 @@
 namespace tw::test {
 namespace {
 
-const char* const values_names[] = {"random",  "extreme",         "equal",       "zeros",
-                                    "outlier", "denormal scales", "huge scales", "not finite"};
+const char* const values_names[] = {
+    "random",          "extreme",     "equal",      "zeros",          "outlier",
+    "denormal scales", "huge scales", "not finite", "lhs not finite", "lhs limits"};
 const char* const bias_names[] = {"no bias", "packed bias", "bias argument"};
 const char* const clamp_names[] = {"no clamp", "lower clamp", "upper clamp", "clamp"};
 
@@ -37,6 +38,15 @@ float lhs_value(Values values, size_t row, size_t depth, Random& random) {
       return 0;
     case Values::outlier:
       return row == 1 && depth == 0 ? 5000.0F : random.real(-1, 1);
+    case Values::lhs_not_finite: {
+      const float special[] = {NAN, INFINITY, -INFINITY};
+      const bool here = row % 4 != 3 && depth == 7 * (row % 4);
+      return here ? special[row % 4] : random.real(-3, 5);
+    }
+    case Values::lhs_limits: {
+      const float size[] = {1e-44F, 3e38F, 1e-38F, 1e30F};
+      return random.real(-1, 1) * size[row % 4];
+    }
     default:
       return random.real(-3, 5);
   }
@@ -58,9 +68,15 @@ int8_t rhs_code(Values values, size_t column, Random& random) {
 float rhs_scale(Values values, size_t column, Random& random) {
   if (values == Values::denormal_scales) return 1e-41F * random.real(1, 9);
   if (values == Values::huge_scales) return column % 2 == 0 ? 3e38F : 2e36F;
-  const float special[] = {NAN, INFINITY, -INFINITY};
-  if (values == Values::not_finite && column % 4 != 3) return special[column % 4];
+  const float special[] = {NAN, INFINITY, -INFINITY, 0, -0.0F, 3.4e38F, 1e-45F};
+  if (values == Values::not_finite && column % 8 != 7) return special[column % 8];
   return random.real(0.001F, 0.02F);
+}
+
+float bias_value(Values values, size_t column, Random& random) {
+  const float special[] = {INFINITY, NAN, -INFINITY};
+  if (values == Values::not_finite && column % 5 < 3) return special[column % 5];
+  return random.real(-2, 2);
 }
 
 }  // namespace
@@ -95,7 +111,7 @@ Matmul make_operands(const Case& test) {
       problem.rhs.push_back(rhs_code(test.values, column, random));
     }
     problem.scales.push_back(rhs_scale(test.values, column, random));
-    problem.bias.push_back(test.bias == Bias::none ? 0 : random.real(-2, 2));
+    problem.bias.push_back(test.bias == Bias::none ? 0 : bias_value(test.values, column, random));
   }
   if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;
   if (test.clamp == Clamp::upper || test.clamp == Clamp::both) problem.max = 0.5F;

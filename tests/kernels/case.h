@@ -20,7 +20,9 @@ enum class Values {
   outlier,
   denormal_scales,
   huge_scales,
-  not_finite,  ///< weight scales that are infinite or no numbers: a NaN becomes the lower bound
+  not_finite,      ///< weight scales and biases that are infinite, no numbers, or zero
+  lhs_not_finite,  ///< activations that are: their row's outputs are NaNs, other rows do not care
+  lhs_limits,      ///< rows of denormals, of the largest floats, of both signs
   count
 };
 enum class Bias { none, packed, argument, count };

@@ -1,7 +1,10 @@
 #include "pack/case.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -31,20 +34,34 @@ float random_float(std::mt19937& random) {
   return std::uniform_real_distribution<float>(-3, 3)(random);
 }
 
-/// Rows of floats, some of them all positive, all negative or all zero.
+/// What a float can be besides ordinary.
+float unusual_float(std::mt19937& random) {
+  const float largest = std::numeric_limits<float>::max();
+  const float list[] = {NAN,    -NAN,      INFINITY, -INFINITY, largest, -largest,
+                        1e-45F, -1.1e-38F, 3e-37F,   -0.0F,     1e38F,   -1e38F};
+  return list[random() % std::size(list)];
+}
+
+/// Rows of floats, some of them all positive, all negative, all zero, tiny, or with a few values
+/// that are infinite, huge or no numbers.
 OperandCodes make_floats(const PackCase& c, std::mt19937& random, Source& source) {
   source.stride = c.k * sizeof(float) + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + c.k * sizeof(float));
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   std::vector<float> row(c.k);
   for (size_t r = 0; r < c.rows; ++r) {
-    const auto kind = random() % 8;
+    const auto kind = random() % 10;
     const float size = std::ldexp(1.0F, static_cast<int>(random() % 40) - 20);
     for (float& x : row) {
       x = random_float(random) * size;
       if (kind == 0) x = std::abs(x);
       if (kind == 1) x = -std::abs(x);
       if (kind == 2) x = 0;
+      if (kind == 3) x = std::ldexp(x / size, -149 + static_cast<int>(random() % 24));
+      if (kind == 4) x = random_float(random) * 1.1e38F;
+    }
+    for (auto few = kind >= 8 ? random() % 3 : 0; few > 0; --few) {
+      row[random() % c.k] = unusual_float(random);
     }
     std::memcpy(source.bytes.data() + r * source.stride, row.data(), c.k * sizeof(float));
     const QuantizedRow quantized = quantize_row_qai8dx(row.data(), c.k);

@@ -2,6 +2,7 @@
 // knows nothing but the Layout. For layouts that no committed spec asks for, too.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -182,7 +183,7 @@ void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
   Arguments arguments;
   field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
   field(arguments, ArgField::n) = steps;
-  const uint64_t range = memory.add_unwritten("range", 2 * vector_bytes);
+  const uint64_t range = memory.add_unwritten("range", 3 * vector_bytes);
   field(arguments, ArgField::dst) = range;
   run(lower_row_range(on, "range"), arguments, memory);
   const auto low = lanes<float>(memory, range, 0, vector_bytes / 4);
@@ -191,6 +192,10 @@ void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
   const float highest = std::max(0.0F, *std::max_element(row.begin(), row.end()));
   EXPECT_EQ(*std::min_element(low.begin(), low.end()), lowest);
   EXPECT_EQ(*std::max_element(high.begin(), high.end()), highest);
+
+  for (const float lane : lanes<float>(memory, range, 2 * vector_bytes, vector_bytes / 4)) {
+    EXPECT_EQ(lane, 0);
+  }
 
   const auto zero_point = static_cast<float>(wanted.zero_point);
   const float floats[] = {255.0F / (highest - lowest), -128.0F - zero_point, 127.0F - zero_point};
@@ -210,6 +215,43 @@ void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
   int32_t wanted_sum = 0;
   for (const int8_t code : wanted.codes) wanted_sum += code;
   EXPECT_EQ(sum, wanted_sum);
+}
+
+/// One value that is not finite, anywhere: seen in its lane, and made code 0.
+void check_not_finite(const Isa& on, size_t at, float value) {
+  SCOPED_TRACE(on.name + " value " + std::to_string(at));
+  std::vector<float> row(2 * static_cast<size_t>(lhs_step(on)), 1.5F);
+  row[at] = value;
+  const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
+  Memory memory;
+  Arguments arguments;
+  field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
+  field(arguments, ArgField::n) = 2;
+  const uint64_t range = memory.add_unwritten("range", 3 * vector_bytes);
+  field(arguments, ArgField::dst) = range;
+  run(lower_row_range(on, "range"), arguments, memory);
+  const auto seen = lanes<float>(memory, range, 2 * vector_bytes, vector_bytes / 4);
+  for (size_t lane = 0; lane < seen.size(); ++lane) {
+    EXPECT_EQ(std::isnan(seen[lane]), lane == at % seen.size());
+  }
+  const float parameters[] = {NAN, 0, 0, 0};
+  field(arguments, ArgField::lookup) =
+      memory.add("parameters", bytes_of(parameters, sizeof parameters), false);
+  const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
+  field(arguments, ArgField::dst) = codes;
+  field(arguments, ArgField::dst_stride) = row.size();
+  run(lower_quantize_row(on, "quantize"), arguments, memory);
+  EXPECT_EQ(memory.bytes(codes), std::vector<uint8_t>(row.size() + vector_bytes, 0));
+}
+
+TEST(PackPrograms, LhsSeesWhatIsNotFinite) {
+  for (const char* name : {"avx512_vnni", "neon_i8mm"}) {
+    for (const float value : {NAN, -NAN, INFINITY, -INFINITY}) {
+      for (size_t at = 0; at < 2 * static_cast<size_t>(lhs_step(isa(name))); at += 7) {
+        check_not_finite(isa(name), at, value);
+      }
+    }
+  }
 }
 
 TEST(PackPrograms, LhsAgreesWithTheFormulas) {

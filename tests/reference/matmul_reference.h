@@ -28,10 +28,10 @@ struct Codes {
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
 };
 
-/// A NaN becomes the lower bound.
+/// A NaN stays one.
 inline float clamp_output(float value, float lower, float upper) {
-  const float raised = value > lower ? value : lower;
-  return raised < upper ? raised : upper;
+  const float raised = lower > value ? lower : value;
+  return upper < raised ? upper : raised;
 }
 
 /// Sum of (lhs code - zero point) * (rhs code) over [begin, end) of k, exact.

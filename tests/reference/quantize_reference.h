@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tw::test {
@@ -16,15 +17,24 @@ struct QuantizedRow {
   float scale = 1;
 };
 
+/// Codes 0 and a scale that is no number, so that the row's outputs are none either.
+inline QuantizedRow not_a_row(size_t k) {
+  return {std::vector<int8_t>(k, 0), 0, std::numeric_limits<float>::quiet_NaN()};
+}
+
 /// Every operation below is one f32 rounding (to nearest even), in this order; no fma.
 inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k) {
+  if (std::any_of(row, row + k, [](float x) { return !std::isfinite(x); })) return not_a_row(k);
   float lowest = 0;
   float highest = 0;
   for (size_t i = 0; i < k; ++i) {
     lowest = std::min(lowest, row[i]);
     highest = std::max(highest, row[i]);
   }
-  const float inverse = lowest == highest ? 1.0F : 255.0F / (highest - lowest);
+  float inverse = lowest == highest ? 1.0F : 255.0F / (highest - lowest);
+  // Values near both ends of the floats: their difference is none. Values near none: 1 / scale is.
+  if (std::isinf(highest - lowest)) inverse = 127.5F / (highest / 2 - lowest / 2);
+  if (std::isinf(inverse)) inverse = std::numeric_limits<float>::max();
   const float a = lowest * inverse;
   const float b = highest * inverse;
   const float low_end = -128.0F - a;

@@ -33,7 +33,8 @@ typedef struct tw_args {
   void* dst;
   size_t dst_stride;   /* from row to row */
   const void* bias;    /* n values of the output's computation type (f32); null: packed one */
-  float min, max;      /* clamp, applied last, before any rounding to the output's type */
+  float min, max;      /* clamp, applied last, before any rounding to the output's type; a NaN
+                          stays one */
   int32_t output_zero; /* int8 outputs: zero point */
   int32_t reserved;
   const void* lookup;  /* lookup table of formats that need one */

@@ -179,6 +179,9 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
 
 /* ---- pack the activations (lhs) ---- */
 
+/* A row with an infinity or a NaN makes all outputs of that row NaNs, which clamping leaves alone;
+ * other rows are as without it. Any other row has finite codes and a finite scale. */
+
 typedef struct tw_lhs_source {
   const float* data; /* m rows of k values */
   size_t data_bytes;

@@ -1,0 +1,78 @@
+#include "rows/means.h"
+
+#include <stdexcept>
+
+#include "emit/c_values.h"
+#include "ir/typing.h"
+
+namespace tw::test {
+
+std::string base_of(const MeansNode& node) {
+  const OpCode code = node.code;
+  if (!reads_memory(code) && !writes_memory(code) && !prefetches(code) && code != OpCode::arg) {
+    return {};
+  }
+  return node.args[info(code).args.find('s')].operand;
+}
+
+Length number(const RowUse& use, const std::string& immediate) {
+  if (immediate.empty()) return 0;
+  for (size_t i = 0; i < use.immediates.size(); ++i) {
+    if (use.row->immediates[i].name == immediate) return use.immediates[i];
+  }
+  throw std::logic_error(to_string(use) + ": no immediate " + immediate);
+}
+
+Length argument_bytes(const Row& row, const Isa& isa) {
+  const Length own = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
+  for (const MeansNode& node : row.means) {
+    if (info(node.code).args.find('v') == std::string_view::npos) continue;
+    if (info(node.code).result != 'v') continue;
+    const std::vector<Type> args(info(node.code).args.size(), Type{Kind::vector, own});
+    const Type made = result_type(node.code, node.bits, {}, args, isa);
+    if (made.bytes.at({}) > own.at({})) return own.divided(made.bytes.at({}) / own.at({}));
+  }
+  return own;
+}
+
+int lane_bits(const Row& row, const std::string& predicate) {
+  for (const MeansNode& node : row.means) {
+    if (node.result == predicate) return node.bits;
+    for (const MeansArg& arg : node.args) {
+      if (arg.operand == predicate) return node.bits;
+    }
+  }
+  throw std::logic_error(row.name + ": no predicate " + predicate);
+}
+
+bool makes_floats(OpCode code) {
+  switch (code) {
+    case OpCode::fadd:
+    case OpCode::fsub:
+    case OpCode::fmul:
+    case OpCode::fma:
+    case OpCode::fmin:
+    case OpCode::fmax:
+    case OpCode::cvt_f16_f32:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool makes_address(const MeansNode& node, const std::map<std::string, bool>& addresses) {
+  if (info(node.code).result != 's') return false;
+  const auto is_address = [&](const MeansArg& arg) { return addresses.count(arg.operand) > 0; };
+  if (node.code == OpCode::arg) {
+    const auto field = static_cast<ArgField>(node.imm);
+    return node.imm_name.empty() && (field == ArgField::clamp || field == ArgField::output_zero);
+  }
+  return node.code == OpCode::iadd_imm && is_address(node.args[0]);
+}
+
+bool is_plain(const Row& row) {
+  if (row.means.size() != 1 || row.means[0].code == OpCode::arg) return false;
+  return row.c.empty() && is_plain_c(row.means[0].code);
+}
+
+}  // namespace tw::test

@@ -1,0 +1,178 @@
+#include "rows/operand_values.h"
+
+#include <bit>
+#include <cmath>
+
+namespace tw::test {
+namespace {
+
+bool fits_in_i32(uint64_t bits) {
+  const auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+  return value >= -2147483648.0F && value < 2147483648.0F;
+}
+
+std::vector<uint64_t> integer_corners(int bits) {
+  const uint64_t ones = ~uint64_t{0} >> (64 - bits);
+  const uint64_t top = uint64_t{1} << (bits - 1);
+  return {0, 1, ones, top, top - 1, top + 1, 2, ones - 1, 0x5555555555555555U & ones, top >> 1};
+}
+
+std::vector<uint64_t> float_corners() {
+  std::vector<uint64_t> list;
+  for (float value : {0.0F,
+                      1.0F,
+                      0.5F,
+                      1.5F,
+                      2.5F,
+                      0x1p-149F,
+                      0x1.fffffcp-127F,
+                      0x1p-126F,
+                      0x1p-75F,
+                      8388607.5F,
+                      8388609.0F,
+                      16777217.0F,
+                      0x1.fffffep-1F,
+                      0x1.000002p0F,
+                      0x1.555556p-2F,
+                      2147483520.0F,
+                      2147483648.0F,
+                      0x1p100F,
+                      0x1.fffffep127F,
+                      INFINITY}) {
+    list.push_back(std::bit_cast<uint32_t>(value));
+    list.push_back(std::bit_cast<uint32_t>(-value));
+  }
+  for (uint32_t nan : {0x7FC00000U, 0xFFC00000U, 0x7F800001U, 0xFFFFFFFFU, 0x7FD55555U}) {
+    list.push_back(nan);
+  }
+  return list;
+}
+
+std::vector<uint64_t> half_corners() {
+  std::vector<uint64_t> list;
+  for (uint64_t half :
+       {0x0000U, 0x0001U, 0x03FFU, 0x0400U, 0x3C00U, 0x3555U, 0x7BFFU, 0x7C00U, 0x7E00U, 0x7C01U}) {
+    list.push_back(half);
+    list.push_back(half | 0x8000U);
+  }
+  return list;
+}
+
+std::vector<uint64_t> make_corners(Element element) {
+  switch (element) {
+    case Element::f16:
+      return half_corners();
+    case Element::f32:
+      return float_corners();
+    case Element::f32_in_i32: {
+      std::vector<uint64_t> list = float_corners();
+      std::erase_if(list, [](uint64_t bits) { return !fits_in_i32(bits); });
+      return list;
+    }
+    default:
+      break;
+  }
+  std::vector<uint64_t> list = integer_corners(static_cast<int>(8 * bytes_of(element)));
+  if (element == Element::i64) {  // scalars: counts, shifts, sizes
+    const uint64_t half = 0xFFFFFFFFU;
+    list.insert(list.end(), {3, 15, 16, 17, 31, 32, 63, 64, 65, 255, half, half + 1, half >> 1});
+  }
+  return list;
+}
+
+}  // namespace
+
+size_t bytes_of(Element element) {
+  switch (element) {
+    case Element::i8:
+      return 1;
+    case Element::i16:
+    case Element::f16:
+      return 2;
+    case Element::i64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+Element element_of(const MeansNode& node, size_t argument) {
+  switch (node.code) {
+    case OpCode::fadd:
+    case OpCode::fsub:
+    case OpCode::fmul:
+    case OpCode::fma:
+    case OpCode::fmin:
+    case OpCode::fmax:
+      return Element::f32;
+    case OpCode::cvt_f32_i32:
+      return Element::f32_in_i32;
+    case OpCode::cvt_f16_f32:
+      return Element::f16;
+    case OpCode::cvt_i32_f32:
+    case OpCode::narrow_32_8:
+      return Element::i32;
+    case OpCode::dot4_u8s8:
+    case OpCode::dot4_s8s8:
+    case OpCode::dot4_s8s8_lane:
+    case OpCode::mmla_s8s8:
+      return argument == 0 ? Element::i32 : Element::i8;
+    case OpCode::low_bits:  // of at most 255 bits
+      return argument == 1 ? Element::i8 : Element::i64;
+    default:
+      break;
+  }
+  if (info(node.code).args[argument] == 's') return Element::i64;
+  switch (node.bits) {
+    case 16:
+      return Element::i16;
+    case 32:
+      return Element::i32;
+    case 64:
+      return Element::i64;
+    default:
+      return Element::i8;
+  }
+}
+
+Element element_of(const Row& row, const std::string& operand) {
+  for (const MeansNode& node : row.means) {
+    for (size_t i = 0; i < node.args.size(); ++i) {
+      if (node.args[i].operand == operand) return element_of(node, i);
+    }
+  }
+  return Element::i8;
+}
+
+Element loaded_element(const Row& row) {
+  for (const MeansNode& node : row.means) {
+    for (size_t i = 0; i < node.args.size(); ++i) {
+      const int inner = node.args[i].node;
+      if (inner >= 0 && reads_memory(row.means[static_cast<size_t>(inner)].code)) {
+        return element_of(node, i);
+      }
+    }
+  }
+  return Element::i8;
+}
+
+const std::vector<uint64_t>& corners(Element element) {
+  static const std::vector<uint64_t> lists[] = {
+      make_corners(Element::i8),        make_corners(Element::i16), make_corners(Element::i32),
+      make_corners(Element::i64),       make_corners(Element::f16), make_corners(Element::f32),
+      make_corners(Element::f32_in_i32)};
+  return lists[static_cast<size_t>(element)];
+}
+
+uint64_t random_value(Element element, std::mt19937_64& random) {
+  const std::vector<uint64_t>& list = corners(element);
+  if (random() % 4 == 0) return list[random() % list.size()];
+  const uint64_t bits = random() >> (64 - 8 * bytes_of(element));
+  const bool is_float = element == Element::f32 || element == Element::f32_in_i32;
+  // Random bits are far apart; near 1, roundings and cancellations meet.
+  const bool near = is_float && (random() % 2 == 0 || !fits_in_i32(bits));
+  if (!near) return bits;
+  return (bits & 0x807FFFFFU) | (120 + random() % 12) << 23;
+}
+
+}  // namespace tw::test

@@ -1,0 +1,16 @@
+// Operands for one row, and what the interpreter says that its `means:` makes of them.
+#pragma once
+
+#include "rows/case_file.h"
+#include "rows/row_program.h"
+
+namespace tw::test {
+
+/// `program` keeps the row's arguments.
+RowGroup make_group(const RowUse& use, const RowProgram& program);
+
+/// Runs an allocated Program of the same row on its physical registers, with the group's first
+/// operands: empty, or what differs. Proves that the registers were given right, not the table.
+std::string check_registers(const Program& allocated, const RowGroup& group, bool keeps);
+
+}  // namespace tw::test

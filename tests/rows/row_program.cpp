@@ -1,0 +1,265 @@
+#include "rows/row_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "ir/builder.h"
+#include "ir/typing.h"
+#include "rows/means.h"
+#include "schedule/rows.h"
+
+namespace tw::test {
+namespace {
+
+/// How a value of one kind gets into a buffer and out of it.
+class RowWriter {
+ public:
+  RowWriter(const RowUse& use, bool keep)
+      : use_(use), row_(*use.row), isa_(*use.isa), keep_(keep), b_(row_.name, isa_) {}
+
+  RowProgram write() {
+    find_pointer();
+    inputs_ = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(ArgField::lhs)});
+    const Value dst = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(ArgField::dst)});
+    const Value step = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(ArgField::dst_stride)});
+    outputs_ = emit(OpCode::iadd, {dst, step});
+    read_arguments();
+    const size_t first = emitted_;
+    execute();
+    const size_t last = emitted_;
+    for (const Operand* operand : result_operands(row_)) keep(*operand);
+    if (keep_) {
+      for (const Operand* operand : argument_operands(row_)) keep(*operand);
+    }
+    out_.lowered = b_.finish();
+    out_.selected = select_row(first, last);
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error(fmt::format("{}: {}", to_string(use_), what));
+  }
+
+  Value emit(OpCode code, const std::vector<Value>& args, Builder::With with = {}) {
+    ++emitted_;
+    const auto a = [&](size_t i) { return args[i]; };
+    switch (args.size()) {
+      case 0:
+        return b_.op(code, {}, with);
+      case 1:
+        return b_.op(code, {a(0)}, with);
+      case 2:
+        return b_.op(code, {a(0), a(1)}, with);
+      case 3:
+        return b_.op(code, {a(0), a(1), a(2)}, with);
+      default:
+        fail("an operation with more than three arguments");
+    }
+  }
+
+  void find_pointer() {
+    for (const MeansNode& node : row_.means) {
+      const std::string base = base_of(node);
+      if (base.empty()) continue;
+      if (!out_.pointer.empty() && out_.pointer != base) fail("it has two pointers");
+      out_.pointer = base;
+      out_.writes = out_.writes || writes_memory(node.code);
+    }
+  }
+
+  Length own_bytes() const { return row_.bytes == Length{} ? isa_.vector_bytes : row_.bytes; }
+
+  static size_t take(std::vector<Slot>& slots, Slot slot, size_t& total) {
+    constexpr size_t slot_bytes = 64;
+    slot.offset = total;
+    total += (slot.bytes + slot_bytes - 1) / slot_bytes * slot_bytes;
+    slots.push_back(std::move(slot));
+    return slots.back().offset;
+  }
+  Builder::With input(const Operand& operand, Type type, size_t bytes, int bits = 0) {
+    const size_t at = take(out_.inputs, {operand.name, type, 0, bytes}, out_.input_bytes);
+    return {.bits = bits, .offset = static_cast<int64_t>(at)};
+  }
+  Builder::With output(const Operand& operand, Type type, size_t bytes, bool floats = false) {
+    const bool is_address = addresses_.count(operand.name) > 0;
+    const size_t at =
+        take(out_.outputs, {operand.name, type, 0, bytes, floats, is_address}, out_.output_bytes);
+    return {.offset = static_cast<int64_t>(at)};
+  }
+
+  // Arguments.
+
+  void read_arguments() {
+    const Length bytes = argument_bytes(row_, isa_);
+    for (const Operand* operand : argument_operands(row_)) {
+      Value& v = values_[operand->name];
+      if (operand->name == out_.pointer) {
+        const ArgField field = out_.writes ? ArgField::dst : ArgField::rhs;
+        v = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(field)});
+        addresses_[operand->name] = true;
+      } else if (operand->kind == Kind::scalar) {
+        v = emit(OpCode::load_i64, {inputs_}, input(*operand, {Kind::scalar, 8}, 8));
+      } else if (operand->kind == Kind::vector) {
+        v = make_vector(*operand, bytes);
+      } else if (operand->kind == Kind::predicate) {
+        v = make_predicate(*operand);
+      } else {
+        fail("row tests know no tiles");
+      }
+    }
+  }
+
+  Value make_vector(const Operand& operand, Length bytes) {
+    if (isa_.has(OpCode::load, 0, bytes)) {
+      Builder::With with = input(operand, {Kind::vector, bytes}, static_cast<size_t>(bytes.fixed));
+      with.bytes = bytes;
+      return emit(OpCode::load, {inputs_}, with);
+    }
+    // Too short to be loaded: through an operation that makes it of a longer one.
+    for (const Row& other : isa_.rows) {
+      const MeansNode& node = other.means.front();
+      if (!is_conversion(other)) continue;
+      const Type longer{Kind::vector, argument_bytes(other, isa_)};
+      if (result_type(node.code, 0, {}, {longer}, isa_).bytes != bytes ||
+          !isa_.has(OpCode::load, 0, longer.bytes)) {
+        continue;
+      }
+      return emit(node.code, {make_vector(operand, longer.bytes)});
+    }
+    fail(fmt::format("no instruction loads {} bytes", to_string(bytes)));
+  }
+
+  /// From the bits, or the number, of a scalar.
+  Value make_predicate(const Operand& operand) {
+    const int bits = lane_bits(row_, operand.name);
+    const OpCode code = isa_.has(OpCode::pred_bits, bits) ? OpCode::pred_bits : OpCode::pred_first;
+    if (!isa_.has(code, bits)) fail("nothing makes its predicate");
+    const Value scalar = emit(OpCode::load_i64, {inputs_},
+                              input(operand, {Kind::predicate, own_bytes().divided(bits / 8)}, 8));
+    return emit(code, {scalar}, {.bits = bits, .bytes = own_bytes()});
+  }
+
+  /// One vector in, one out, nothing else.
+  static bool is_conversion(const Row& row) {
+    const OpInfo& about = info(row.means.front().code);
+    return row.means.size() == 1 && about.args == "v" && about.result == 'v' &&
+           about.attributes.empty();
+  }
+
+  // The row.
+
+  void execute() {
+    std::vector<Value> made;
+    for (const MeansNode& node : row_.means) {
+      std::vector<Value> args;
+      for (const MeansArg& arg : node.args) {
+        args.push_back(arg.node < 0 ? values_.at(arg.operand)
+                                    : made[static_cast<size_t>(arg.node)]);
+      }
+      const bool has_vector = info(node.code).args.find('v') != std::string_view::npos;
+      const Value v = emit(node.code, args,
+                           {.bits = node.bits,
+                            .offset = node.offset + number(use_, node.offset_name),
+                            .imm = node.imm + number(use_, node.imm_name).fixed,
+                            .bytes = has_vector ? Length{} : row_.bytes});
+      made.push_back(v);
+      if (node.result.empty()) continue;
+      values_[node.result] = v;
+      floats_[node.result] = makes_floats(node.code);
+      if (makes_address(node, addresses_)) addresses_[node.result] = true;
+    }
+  }
+
+  /// The lowered Program with one instruction in place of operations first .. last - 1.
+  Program select_row(size_t first, size_t last) const {
+    Program program = clone(out_.lowered);
+    Op op;
+    op.row = &row_;
+    op.immediates = use_.immediates;
+    for (const Operand* operand : result_operands(row_)) {
+      op.results.push_back(values_.at(operand->name));
+    }
+    for (const Operand* operand : argument_operands(row_)) {
+      op.args.push_back(values_.at(operand->name));
+    }
+    auto& nodes = program.body.nodes;
+    const auto begin = nodes.begin() + static_cast<std::ptrdiff_t>(first);
+    nodes.erase(begin, nodes.begin() + static_cast<std::ptrdiff_t>(last));
+    nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(first), std::move(op));
+    return program;
+  }
+
+  // Results.
+
+  void keep(const Operand& operand) {
+    const Value v = values_.at(operand.name);
+    const Type type = b_.type(v);
+    if (type.kind == Kind::scalar) {
+      emit(OpCode::store_i64, {outputs_, v}, output(operand, type, 8));
+    } else if (type.kind == Kind::predicate) {
+      keep_predicate(operand, v);
+    } else {
+      keep_vector(operand, v, floats_[operand.name]);
+    }
+  }
+
+  void keep_vector(const Operand& operand, Value v, bool floats) {
+    const Length bytes = b_.type(v).bytes;
+    if (isa_.has(OpCode::store, 0, bytes)) {
+      emit(OpCode::store, {outputs_, v},
+           output(operand, b_.type(v), static_cast<size_t>(bytes.fixed), floats));
+      return;
+    }
+    // Too short to be stored: through an operation that makes it longer.
+    for (const Row& other : isa_.rows) {
+      const MeansNode& node = other.means.front();
+      if (!is_conversion(other)) continue;
+      const Type longer = result_type(node.code, 0, {}, {b_.type(v)}, isa_);
+      if (longer.bytes == bytes || !isa_.has(OpCode::store, 0, longer.bytes)) continue;
+      return keep_vector(operand, emit(node.code, {v}), makes_floats(node.code));
+    }
+    fail(fmt::format("no instruction stores {} bytes", to_string(bytes)));
+  }
+
+  /// Seen by what it lets through.
+  void keep_predicate(const Operand& operand, Value v) {
+    const int bits = lane_bits(row_, operand.name);
+    if (!isa_.has(OpCode::load_pred, bits)) fail("nothing shows its predicate");
+    const auto bytes = static_cast<size_t>(own_bytes().fixed);
+    Builder::With with = input(operand, {Kind::vector, own_bytes()}, bytes, bits);
+    with.bytes = own_bytes();
+    const Value through = emit(OpCode::load_pred, {v, inputs_}, with);
+    emit(OpCode::store, {outputs_, through}, output(operand, {Kind::vector, own_bytes()}, bytes));
+  }
+
+  const RowUse& use_;
+  const Row& row_;
+  const Isa& isa_;
+  const bool keep_;
+  Builder b_;
+  RowProgram out_;
+  size_t emitted_ = 0;
+  Value inputs_ = no_value, outputs_ = no_value;
+  std::map<std::string, Value> values_;
+  std::map<std::string, bool> floats_, addresses_;
+};
+
+}  // namespace
+
+RowProgram row_program(const RowUse& use, bool keep) {
+  return RowWriter(use, keep).write();
+}
+
+const Op& row_op(const RowProgram& program) {
+  for (const Node& node : program.selected.body.nodes) {
+    const Op& op = std::get<Op>(node);
+    if (op.row != nullptr) return op;
+  }
+  throw std::logic_error("a row's Program without the row");
+}
+
+}  // namespace tw::test

@@ -1,0 +1,186 @@
+// Writes the tests of one instruction table: a C file and an assembly file with a function per row
+// and choice of operands, a table of the functions, and the operands with the results that the
+// interpreter gives.
+//
+//   write_rows TEMPLATES ISA OUT      writes OUT/rows_ISA.c, .S, _table.c and .cases
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "emit/assembly_printer.h"
+#include "emit/c_file.h"
+#include "emit/c_printer.h"
+#include "rows/means.h"
+#include "rows/row_functions.h"
+#include "schedule/insert.h"
+#include "spec/isa_reader.h"
+
+namespace tw::test {
+namespace {
+
+struct Counts {
+  int rows = 0, c = 0, assembly = 0;
+  int folded = 0;        ///< several operations: the C printer leaves that to compilers
+  int by_other = 0;      ///< another row has the C text of the same operation
+  int struct_field = 0;  ///< `arg`: C names the field
+};
+
+class TableWriter {
+ public:
+  TableWriter(const std::filesystem::path& templates, const Isa& isa)
+      : isa_(isa), c_rules_(read_c_file_rules(templates)), dialect_(read_dialect(templates)) {}
+
+  void add_rows() {
+    for (const Row& row : isa_.rows) add(row);
+    if (!complaints_.empty()) {
+      throw std::runtime_error(fmt::format("{}", fmt::join(complaints_, "\n")));
+    }
+  }
+
+  void write(const std::filesystem::path& folder) const {
+    const std::string name = "rows_" + isa_.name;
+    std::string c = c_;
+    if (!c_symbol_.empty()) c = c_file(c_rules_, isa_, c_, c_symbol_);
+    save(folder / (name + ".c"), c);
+    std::string assembly = assembly_;
+    if (assembly.empty()) assembly = fmt::format("{}\n", fmt::join(dialect_.file_end, "\n"));
+    save(folder / (name + ".S"), assembly);
+    save(folder / (name + "_table.c"), table());
+    write_groups(folder / (name + ".cases"), groups_);
+  }
+
+ private:
+  static void save(const std::filesystem::path& path, const std::string& text) {
+    std::ofstream file(path);
+    file << text;
+    file.close();
+    if (!file) throw std::runtime_error(path.string() + " cannot be written");
+  }
+
+  void complain(const Row& row, const std::string& what) {
+    complaints_.push_back(fmt::format("{}: {}: {}", to_string(row.where), row.name, what));
+  }
+
+  void add(const Row& row) {
+    bool in_c = false;
+    bool in_assembly = false;
+    for (const RowUse& use : row_uses(isa_, row)) {
+      const RowProgram program = row_program(use, true);
+      const RowProgram plain = row_program(use, false);
+      const bool selected = is_selected(use, plain);
+      const bool printed = is_printed_in_c(use, plain);
+      // With these numbers another row stands for the operations.
+      if (!selected && !(printed && row.assembly.empty())) continue;
+      in_c = in_c || printed;
+      in_assembly = in_assembly || selected;
+      groups_.push_back(make_group(use, program));
+      for (RowFunction& function : row_functions(use, groups_.back())) print(function);
+    }
+    ++counts_.rows;
+    count_texts(row, in_c, in_assembly);
+    ++row_number_;
+  }
+
+  /// Text that no Program reaches is wrong, whatever it says.
+  void count_texts(const Row& row, bool in_c, bool in_assembly) {
+    if (in_assembly) {
+      ++counts_.assembly;
+    } else if (!row.assembly.empty()) {
+      complain(row, "selection never chooses it");
+    }
+    if (in_c) {
+      ++counts_.c;
+    } else if (!row.c.empty()) {
+      complain(row, "its C text is never printed");
+    } else if (row.means.size() > 1) {
+      ++counts_.folded;
+    } else if (row.means[0].code == OpCode::arg) {
+      ++counts_.struct_field;
+    } else if (has_c_text(row.means[0])) {
+      ++counts_.by_other;
+    } else if (isa_.can_print_c) {
+      complain(row, "there is no C text for its operation");
+    }
+  }
+
+  bool has_c_text(const MeansNode& node) const {
+    for (const Row& other : isa_.rows) {
+      if (other.means.size() == 1 && !other.c.empty() && other.means[0].code == node.code &&
+          other.means[0].bits == node.bits) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void print(const RowFunction& function) {
+    const std::string symbol = fmt::format("tw_row_{}_{}", isa_.name, functions_++);
+    if (function.is_assembly) {
+      assembly_ += print_assembly(function.program, symbol, dialect_, "");
+    } else {
+      c_ += print_c_function(function.program, symbol, false) + "\n";
+      c_symbol_ = symbol;
+    }
+    declarations_ += fmt::format("void {}(const tw_args* args);\n", symbol);
+    table_ += fmt::format("  {{{}, {}, {}, {}, \"{}\", {}}},\n", groups_.size() - 1, row_number_,
+                          function.is_assembly ? 1 : 0, function.keeps ? 1 : 0, function.operands,
+                          symbol);
+  }
+
+  std::string table() const {
+    std::string features;
+    for (const std::string& feature : isa_.features) {
+      std::string upper = feature;
+      for (char& c : upper) c = static_cast<char>(std::toupper(c));
+      features += (features.empty() ? "TW_FEATURE_" : " | TW_FEATURE_") + upper;
+    }
+    std::string only;
+    auto count = [&](int number, const char* what) {
+      if (number > 0) only += fmt::format("{}{} {}", only.empty() ? "" : ", ", number, what);
+    };
+    count(counts_.folded, "of several operations");
+    count(counts_.by_other, "whose operation another row prints in C");
+    count(counts_.struct_field, "fields of the struct");
+    return fmt::format(
+        "#include \"rows/row_table.h\"\n\n{}\nconst char tw_row_isa[] = \"{}\";\n"
+        "const char tw_row_summary[] = \"{} rows, {} C, {} assembly{}\";\n"
+        "const tw_features tw_row_features = {};\n"
+        "const tw_row_function tw_row_functions[] = {{\n{}}};\n"
+        "const size_t tw_row_function_count = {};\n",
+        declarations_, isa_.name, counts_.rows, counts_.c, counts_.assembly,
+        only.empty() ? "" : " (assembly only: " + only + ")", features.empty() ? "0" : features,
+        table_, functions_);
+  }
+
+  const Isa& isa_;
+  const CFileRules c_rules_;
+  const Dialect dialect_;
+  std::vector<RowGroup> groups_;
+  std::string c_, c_symbol_, assembly_, table_, declarations_;
+  std::vector<std::string> complaints_;
+  Counts counts_;
+  size_t functions_ = 0;
+  size_t row_number_ = 0;
+};
+
+}  // namespace
+}  // namespace tw::test
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "usage: write_rows TEMPLATES ISA OUT\n";
+    return 2;
+  }
+  try {
+    tw::IsaLibrary library(argv[1]);
+    tw::test::TableWriter writer(argv[1], library.get(argv[2]));
+    writer.add_rows();
+    writer.write(argv[3]);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
