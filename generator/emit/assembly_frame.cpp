@@ -13,6 +13,8 @@ bool is_vector(const Isa& isa, const SavedRegister& r) {
   return isa.files[static_cast<size_t>(r.file)].kind == Kind::vector;
 }
 
+constexpr int64_t scratch_alignment = 16;  // as much as stacks promise
+
 RowTextValues frame_values(int64_t bytes) {
   return {{"bytes", [bytes](std::string_view) { return std::to_string(bytes); }}};
 }
@@ -45,6 +47,7 @@ std::string scalar_line(const std::string& text, const std::string& reg, int64_t
 Frame make_frame(const Program& program) {
   const Isa& isa = *program.isa;
   const std::vector<int> files = register_files(program);
+  Frame frame;
   std::set<std::pair<int, int>> saved;
   for (size_t v = 0; v < program.registers.size(); ++v) {
     const int index = program.registers[v];
@@ -54,8 +57,12 @@ Frame make_frame(const Program& program) {
       saved.insert({files[v], index});
     }
   }
-  Frame frame;
   int64_t offset = int64_t{8} * program.frame_slots;
+  if (program.scratch_bytes > 0) {
+    offset = (offset + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+    frame.scratch = offset;
+    offset += program.scratch_bytes;
+  }
   for (const auto& [file, index] : saved) {
     SavedRegister r{file, index, offset};
     offset += is_vector(isa, r) ? isa.rules.save_vector_bytes : 8;
@@ -104,6 +111,10 @@ std::string save_scalar(const Isa& isa, const std::string& reg, int64_t offset) 
 
 std::string restore_scalar(const Isa& isa, const std::string& reg, int64_t offset) {
   return scalar_line(isa.rules.restore_scalar, reg, offset);
+}
+
+std::string frame_address(const Isa& isa, const std::string& reg, int64_t offset) {
+  return scalar_line(isa.rules.frame_address, reg, offset);
 }
 
 }  // namespace tw

@@ -182,6 +182,8 @@ class AssemblyPrinter {
       line(restore_scalar(isa_, reg(op.results[0]), op.imm * 8), names(op.results));
     } else if (op.code == OpCode::frame_store) {
       line(save_scalar(isa_, reg(op.args[0]), op.imm * 8), names(op.args) + ", kept in the frame");
+    } else if (op.code == OpCode::scratch) {
+      line(frame_address(isa_, reg(op.results[0]), frame_.scratch), names(op.results));
     } else {
       throw std::runtime_error(fmt::format("{}: {} is no instruction of {}", program_.name,
                                            info(op.code).name, isa_.name));

@@ -100,6 +100,8 @@ Expression CExpressions::operation(const Op& op) const {
   switch (op.code) {
     case OpCode::arg:
       return field_of_args(static_cast<ArgField>(op.imm));
+    case OpCode::scratch:
+      return {"tw_hidden(scratch_memory)"};
     case OpCode::constant:
       return {c_constant(op.imm), op.imm < 0 ? Binding::prefix : Binding::primary};
     case OpCode::length:

@@ -30,12 +30,15 @@ class Printer {
         values_(plan_c_values(program)),
         names_(values_.variables.size()),
         expressions_(program, values_, names_) {
-    scopes_.push_back({"args"});
+    scopes_.push_back({"args", "scratch_memory"});
   }
 
   std::string body() {
     for (size_t i = 0; i < values_.slots.size(); ++i) {
       line(fmt::format("{} slot_{} = 0;", c_scalar_type(values_.slots[i]), i));
+    }
+    if (program_.scratch_bytes > 0) {
+      line(fmt::format("uint8_t scratch_memory[{}];", program_.scratch_bytes));
     }
     print(program_.body);
     return std::move(text_);

@@ -55,6 +55,13 @@ Value Builder::constant(int64_t value) {
   return op(OpCode::constant, {}, {.imm = value});
 }
 
+Value Builder::scratch(int64_t bytes) {
+  if (program_.scratch != no_value) throw std::logic_error(program_.name + ": two scratches");
+  program_.scratch_bytes = bytes;
+  program_.scratch = op(OpCode::scratch, {}, {}, "scratch", Role::address);
+  return program_.scratch;
+}
+
 Value Builder::add(Value pointer, Length bytes, std::string hint) {
   if (bytes == Length{}) return pointer;
   return op(OpCode::iadd_imm, {pointer}, {.offset = bytes}, std::move(hint), Role::address);

@@ -28,6 +28,8 @@ class Builder {
 
   Value arg(ArgField field);  ///< reads it here; cheap, so read again instead of keeping it
   Value constant(int64_t value);
+  /// Pointer to memory of the function's own; once a Program.
+  Value scratch(int64_t bytes);
   Value add(Value pointer, Length bytes, std::string hint = "");  ///< iadd_imm; 0 gives `pointer`
 
   /// A loop of `count` iterations. `body` gets the parameters and returns the yields.

@@ -24,9 +24,10 @@ void set_scalar(const Storage& place, uint64_t value) {
 
 class Machine {
  public:
-  Machine(const Program& program, Memory& memory, const RunOptions& options)
+  Machine(const Program& program, Memory& memory, uint64_t scratch, const RunOptions& options)
       : program_(program),
         memory_(memory),
+        scratch_(scratch),
         vl_(options.vl),
         plan_(make_plan(program, options.vl, options.physical)),
         frame_(static_cast<size_t>(program.frame_slots)),
@@ -93,6 +94,8 @@ class Machine {
     switch (s.code) {
       case OpCode::arg:
         return argument(s);
+      case OpCode::scratch:
+        return set_scalar(s.to, scratch_);
       case OpCode::copy:
         std::memmove(s.to.at, s.arg[0].at, s.to.bytes);
         return;
@@ -206,8 +209,9 @@ class Machine {
         }
         return;
       case OpCode::store_stream:
-        if (address(s, s.arg[0]) % 64 != 0) {
-          throw Fault(fmt::format("address {:#x} is not a multiple of 64", address(s, s.arg[0])));
+        if (address(s, s.arg[0]) % s.arg[1].bytes != 0) {
+          throw Fault(fmt::format("address {:#x} is not a multiple of {}", address(s, s.arg[0]),
+                                  s.arg[1].bytes));
         }
         break;
       default:
@@ -273,6 +277,7 @@ class Machine {
 
   const Program& program_;
   Memory& memory_;
+  uint64_t scratch_;  ///< address of the Program's own memory
   VectorLength vl_;
   std::unique_ptr<Plan> plan_;
   std::vector<uint64_t> frame_;
@@ -294,14 +299,13 @@ std::vector<uint8_t> args_bytes(const Arguments& arguments) {
   return bytes;
 }
 
-/// Keeps the argument struct in memory while a Program runs.
-class ArgsInMemory {
+/// A region that exists while a Program runs: the argument struct, or memory of its own.
+class WhileRunning {
  public:
-  ArgsInMemory(Memory& memory, const Arguments& arguments)
-      : address(memory.add("args", args_bytes(arguments), false)), memory_(memory) {}
-  ArgsInMemory(const ArgsInMemory&) = delete;
-  ArgsInMemory& operator=(const ArgsInMemory&) = delete;
-  ~ArgsInMemory() { memory_.remove_last(); }
+  WhileRunning(Memory& memory, uint64_t address) : address(address), memory_(memory) {}
+  WhileRunning(const WhileRunning&) = delete;
+  WhileRunning& operator=(const WhileRunning&) = delete;
+  ~WhileRunning() { memory_.remove_last(); }
   const uint64_t address;
 
  private:
@@ -315,8 +319,11 @@ RunCounts run(const Program& program, const Arguments& arguments, Memory& memory
   std::string wrong = verify(program);
   if (wrong.empty() && options.physical) wrong = verify_registers(program);
   if (!wrong.empty()) throw Fault(program.name + ": " + wrong);
-  ArgsInMemory args(memory, arguments);
-  return Machine(program, memory, options).run(args.address);
+  const WhileRunning args(memory, memory.add("args", args_bytes(arguments), false));
+  // Stacks are aligned to 16 bytes, not more.
+  const WhileRunning scratch(
+      memory, memory.add_unwritten("scratch", static_cast<size_t>(program.scratch_bytes), 16));
+  return Machine(program, memory, scratch.address, options).run(args.address);
 }
 
 }  // namespace tw

@@ -55,8 +55,18 @@ Rule rule(OpCode code) {
     case OpCode::zip_lo:
     case OpCode::zip_hi:
       return {.max_bits = 64, .whole = 16};
+    case OpCode::blend:
+      return {.min_bits = 32, .max_bits = 64};
+    case OpCode::dot2_u8s8_sat:
+    case OpCode::dot2_s16:
+      return {.whole = 4};
+    case OpCode::narrow_pair:
+      return {.min_bits = 16, .max_bits = 32, .whole = 16};
+    case OpCode::segment:
+      return {.same = false, .whole = 16};
     case OpCode::move_segments:
-      return {.whole = 64};
+    case OpCode::permute_64:
+      return {.whole = 32};
     default:
       return {};
   }
@@ -85,6 +95,14 @@ std::string check_kinds(const OperationUse& use) {
   return {};
 }
 
+std::string legal_widths(const Rule& r) {
+  std::string list = std::to_string(r.min_bits);
+  for (int bits = 2 * r.min_bits; bits <= r.max_bits; bits *= 2) {
+    list += (bits == r.max_bits ? " or " : ", ") + std::to_string(bits);
+  }
+  return list;
+}
+
 std::string check_attributes(const OperationUse& use) {
   const OpInfo& about = info(use.code);
   Rule r = rule(use.code);
@@ -92,8 +110,7 @@ std::string check_attributes(const OperationUse& use) {
     bool legal =
         use.bits >= r.min_bits && use.bits <= r.max_bits && (use.bits & (use.bits - 1)) == 0;
     if (!legal) {
-      return fmt::format("the lane width is {} bits, must be 8, 16, 32{}", use.bits,
-                         r.max_bits == 64 ? " or 64" : ", 64 or 128");
+      return fmt::format("the lane width is {} bits, must be {}", use.bits, legal_widths(r));
     }
   } else if (use.bits != 0) {
     return fmt::format("it has a lane width ({} bits), must have none", use.bits);
@@ -138,7 +155,15 @@ std::string check_immediate(const OperationUse& use, int frame_slots) {
     case OpCode::dot4_s8s8_lane:
       return in_range("the lane", use.imm, 0, 3);
     case OpCode::move_segments:
-      return in_range("the choice of segments", use.imm, 0, 255);
+      return in_range("the choice of segments", use.imm, 0,
+                      use.args[0].bytes == Length{32} ? 3 : 255);
+    case OpCode::permute_64:
+      return in_range("the choice of lanes", use.imm, 0, 255);
+    case OpCode::blend:
+      return in_range("the choice of lanes", use.imm, 0,
+                      (int64_t{1} << (use.args[0].bytes.at({}) * 8 / use.bits)) - 1);
+    case OpCode::segment:
+      return in_range("the segment", use.imm, 0, use.args[0].bytes.at({}) / 16 - 1);
     case OpCode::splat:
       if (use.bits == 64) return {};
       return in_range("the value", use.imm, -(int64_t{1} << (use.bits - 1)),
@@ -204,8 +229,11 @@ std::string check_lengths(const OperationUse& use) {
       return fmt::format("a vector of {} bytes, must have an even number of lanes",
                          to_string(vectors[0]));
     case OpCode::move_segments:
-      if (vectors[0] == Length{64}) return {};
-      return fmt::format("a vector of {} bytes, must be 64", to_string(vectors[0]));
+      if (vectors[0] == Length{32} || vectors[0] == Length{64}) return {};
+      return fmt::format("a vector of {} bytes, must be 32 or 64", to_string(vectors[0]));
+    case OpCode::segment:
+      if (vectors[1] == Length{16}) return {};
+      return fmt::format("it makes {} bytes, must make 16", to_string(vectors[1]));
     case OpCode::load_pred:
     case OpCode::store_pred:
       return check_predicate(use.args[0], vectors[0], use.bits / 8);

@@ -45,6 +45,8 @@ Program clone(const Program& program) {
   to.args = program.args;
   to.body = clone(program.body);
   to.frame_slots = program.frame_slots;
+  to.scratch_bytes = program.scratch_bytes;
+  to.scratch = program.scratch;
   to.registers = program.registers;
   return to;
 }

@@ -90,7 +90,9 @@ struct Program {
   std::vector<ValueInfo> values;
   Value args = no_value;  ///< the function's only parameter: address of the tw_args
   Region body;
-  int frame_slots = 0;  ///< 8-byte scalar slots of its own frame
+  int frame_slots = 0;        ///< 8-byte scalar slots of its own frame
+  int64_t scratch_bytes = 0;  ///< memory of its own that an algorithm asked for ...
+  Value scratch = no_value;   ///< ... and the pointer to it; nothing else points there
 
   /// Set by allocation, one per value: index into its register file; -1 for none.
   std::vector<int> registers;

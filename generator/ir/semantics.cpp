@@ -99,6 +99,18 @@ void dot4(const VectorOperation& in, uint8_t* to, F&& c_lane) {
   }
 }
 
+/// Sums of 2 products of neighbours, put into lanes twice as wide.
+template <typename A, typename B, typename F>
+void dot2(const VectorOperation& in, uint8_t* to, F&& result) {
+  for (size_t i = 0; i < in.bytes / (2 * sizeof(A)); ++i) {
+    int64_t sum = 0;
+    for (size_t j = 2 * i; j < 2 * i + 2; ++j) {
+      sum += int64_t{get<A>(in.arg[0], j)} * get<B>(in.arg[1], j);
+    }
+    put(to, i, result(sum));
+  }
+}
+
 void mmla(const VectorOperation& in, uint8_t* to) {
   for (size_t lane = 0; lane < in.bytes / 4; ++lane) {
     size_t segment = lane / 4;
@@ -135,6 +147,40 @@ void unzip(const VectorOperation& in, size_t first, uint8_t* to) {
   }
 }
 
+/// Signed lanes of T to lanes of N, half as wide.
+template <typename T, typename N>
+void narrow_lanes(const VectorOperation& in, uint8_t* to) {
+  const size_t lanes = 16 / sizeof(T);
+  for (size_t i = 0; i < in.bytes / sizeof(N); ++i) {
+    size_t segment = i / (2 * lanes);
+    size_t within = i % (2 * lanes);
+    T lane = get<T>(in.arg[within / lanes], segment * lanes + within % lanes);
+    auto low = static_cast<T>(std::numeric_limits<N>::min());
+    auto high = static_cast<T>(std::numeric_limits<N>::max());
+    put(to, i, static_cast<N>(std::clamp(lane, low, high)));
+  }
+}
+
+void narrow_pair(const VectorOperation& in, uint8_t* to) {
+  if (in.bits == 32) return narrow_lanes<int32_t, int16_t>(in, to);
+  narrow_lanes<int16_t, int8_t>(in, to);
+}
+
+void blend(const VectorOperation& in, uint8_t* to) {
+  const size_t element = static_cast<size_t>(in.bits) / 8;
+  for (size_t lane = 0; lane < in.bytes / element; ++lane) {
+    const uint8_t* from = in.arg[in.imm >> lane & 1] + lane * element;
+    std::memcpy(to + lane * element, from, element);
+  }
+}
+
+void permute_64(const VectorOperation& in, uint8_t* to) {
+  for (size_t lane = 0; lane < in.bytes / 8; ++lane) {
+    size_t from = lane / 4 * 4 + (static_cast<size_t>(in.imm) >> (2 * (lane % 4)) & 3);
+    std::memcpy(to + 8 * lane, in.arg[0] + 8 * from, 8);
+  }
+}
+
 void pair_add(const VectorOperation& in, uint8_t* to) {
   with_lane(in.bits, [&](auto zero) {
     using T = decltype(zero);
@@ -155,9 +201,11 @@ void everywhere(const VectorOperation& in, const uint8_t* from, uint8_t* to) {
 }
 
 void move_segments(const VectorOperation& in, uint8_t* to) {
-  for (size_t i = 0; i < 4; ++i) {
-    size_t from = (static_cast<size_t>(in.imm) >> (2 * i)) & 3;
-    std::memcpy(to + 16 * i, in.arg[i / 2] + 16 * from, 16);
+  const size_t count = in.bytes / 16;
+  const size_t bits = count / 2;  // that choose one of them
+  for (size_t i = 0; i < count; ++i) {
+    size_t from = (static_cast<size_t>(in.imm) >> (bits * i)) & (count - 1);
+    std::memcpy(to + 16 * i, in.arg[i / bits] + 16 * from, 16);
   }
 }
 
@@ -336,6 +384,12 @@ void vector_operation(const VectorOperation& in, uint8_t* to) {
                           [&](size_t i) { return i / 4 * 4 + static_cast<size_t>(in.imm); });
     case OpCode::mmla_s8s8:
       return mmla(in, to);
+    case OpCode::dot2_u8s8_sat:
+      return dot2<uint8_t, int8_t>(in, to, [](int64_t sum) {
+        return static_cast<int16_t>(std::clamp<int64_t>(sum, INT16_MIN, INT16_MAX));
+      });
+    case OpCode::dot2_s16:
+      return dot2<int16_t, int16_t>(in, to, [](int64_t sum) { return static_cast<int32_t>(sum); });
     case OpCode::zip_lo:
       return zip(in, 0, to);
     case OpCode::zip_hi:
@@ -348,6 +402,15 @@ void vector_operation(const VectorOperation& in, uint8_t* to) {
       return pair_add(in, to);
     case OpCode::move_segments:
       return move_segments(in, to);
+    case OpCode::segment:
+      std::memcpy(to, in.arg[0] + in.imm * 16, 16);
+      return;
+    case OpCode::narrow_pair:
+      return narrow_pair(in, to);
+    case OpCode::blend:
+      return blend(in, to);
+    case OpCode::permute_64:
+      return permute_64(in, to);
     default:
       throw std::logic_error(fmt::format("{} is no operation on vectors", info(in.code).name));
   }

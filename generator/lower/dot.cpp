@@ -8,20 +8,6 @@
 namespace tw {
 namespace {
 
-/// `bits` bits of an lhs row, from k on, repeated over a vector.
-Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
-                      int bits) {
-  const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
-  return t.b.op(OpCode::load_dup, {cursor},
-                {.bits = bits, .offset = code_offset(*t.lhs.layout, row % t.lhs.rows, k)},
-                fmt::format("a_{}", row), Role::operand);
-}
-
-Value start_at(const Tile1& t, const Place& sum, const std::string& name) {
-  return t.b.op(OpCode::load_dup, {sum.pointer}, {.bits = 32, .offset = sum.offset}, name,
-                Role::accumulator);
-}
-
 /// Codes stored as code + 8 in the unsigned operand, low nibble k, high nibble k + 4.
 class DepthDot : public Multiplier {
  public:
@@ -41,7 +27,7 @@ class DepthDot : public Multiplier {
         for (int64_t j = 0; j < vectors_; ++j) {
           const std::string name =
               sets_ > 1 ? fmt::format("acc{}_{}_{}", set, r, j) : fmt::format("acc_{}_{}", r, j);
-          all.push_back(set == 0 ? start_at(t, sums[static_cast<size_t>(r)], name)
+          all.push_back(set == 0 ? load_start(t, sums[static_cast<size_t>(r)], name)
                                  : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
         }
       }
@@ -55,9 +41,9 @@ class DepthDot : public Multiplier {
     std::vector<Value> low;
     std::vector<Value> high;
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Value raw = load_codes(t, rhs, j, k, t.rhs.rows);
-      low.push_back(t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand));
-      high.push_back(high_nibbles(t, raw, j));
+      const Nibbles codes = load_depth_pair(t, rhs, j, k, mask_);
+      low.push_back(codes.low);
+      high.push_back(codes.high);
     }
     // All rows' low nibbles before the high ones: an accumulator's next turn is far off.
     for (int64_t r = 0; r < rows_; ++r) {
@@ -78,16 +64,6 @@ class DepthDot : public Multiplier {
   }
 
  private:
-  Value high_nibbles(const Tile1& t, Value raw, int64_t j) {
-    const std::string name = fmt::format("hi_{}", j);
-    if (t.b.isa().has(OpCode::shr, 8)) {
-      return t.b.op(OpCode::shr, {raw}, {.bits = 8, .imm = 4}, name, Role::operand);
-    }
-    const int bits = t.b.isa().has(OpCode::shr, 16) ? 16 : 32;
-    const Value shifted = t.b.op(OpCode::shr, {raw}, {.bits = bits, .imm = 4}, name, Role::operand);
-    return t.b.op(OpCode::and_, {shifted, mask_}, {}, name, Role::operand);
-  }
-
   void multiply(const Tile1& t, Value a, const std::vector<Value>& codes, int64_t r, int64_t turn,
                 std::vector<Value>& acc) {
     for (int64_t j = 0; j < vectors_; ++j) {
@@ -122,7 +98,7 @@ class ColumnDot : public Multiplier {
           fmt::format("acc_{}_{}{}", r, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
       // High and low start alike, so that the start cancels in high - low.
       all.push_back(i < rows_ * vectors_ * 2
-                        ? start_at(t, sums[static_cast<size_t>(r)], name)
+                        ? load_start(t, sums[static_cast<size_t>(r)], name)
                         : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
     }
     return all;

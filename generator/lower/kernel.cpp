@@ -92,7 +92,8 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
 
 std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
   if (v.technique == Technique::mmla) return make_mmla(v);
-  return v.rhs.order.pair == NibblePair::depth ? make_depth_dot(v) : make_column_dot(v);
+  if (v.rhs.order.pair == NibblePair::column) return make_column_dot(v);
+  return v.isa->has(OpCode::dot4_u8s8) ? make_depth_dot(v) : make_narrow_dot(v);
 }
 
 class KernelWriter {

@@ -86,11 +86,15 @@ void pack_depth(const Eight& rows, const NibbleZip& nibbles, int64_t first_colum
     const Pair x23 = zip(b, 8, half[2], half[3]);
     const Pair first = zip(b, 16, x01.low, x23.low);
     const Pair second = zip(b, 16, x01.high, x23.high);
-    Four fours = {first.low, first.high, second.low, second.high};  // columns 0-3, 4-7 ...
-    const bool one_segment = segments(b.isa()) == 1;
-    if (!one_segment) fours = transpose_segments(b, fours);  // a segment's 16 columns each
-    for (size_t i = 0; i < 4; ++i) {
-      store(column + static_cast<int64_t>(i) * (one_segment ? 4 : 32), fours[i]);
+    const Four fours = {first.low, first.high, second.low, second.high};  // columns 0-3, 4-7 ...
+    // Every segment had 32 columns of its own; now vectors hold neighbours.
+    const int64_t count = segments(b.isa());
+    for (int64_t i = 0; i < 4; i += count) {
+      const std::vector<Value> neighbors =
+          transpose_segments(b, {fours.begin() + i, fours.begin() + i + count});
+      for (int64_t s = 0; s < count; ++s) {
+        store(column + 32 * s + 4 * i, neighbors[static_cast<size_t>(s)]);
+      }
     }
     column += 16;
   }
@@ -149,10 +153,9 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
       !has_all(isa, {"xor", "zip_lo.8", "zip_hi.8", "zip_lo.16", "zip_hi.16"})) {
     return std::nullopt;
   }
-  const int64_t count = segments(isa);
   if (layout.order.pair == NibblePair::column) {
     if (!has_all(isa, {"uzp_even.8", "uzp_odd.8", "zip_lo.32", "zip_hi.32"})) return std::nullopt;
-  } else if (count != 1 && !(count == 4 && isa.has(OpCode::move_segments))) {
+  } else if (!can_transpose_segments(isa)) {
     return std::nullopt;
   }
   const int64_t panel = layout.panel.fixed;

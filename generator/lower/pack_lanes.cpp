@@ -15,7 +15,18 @@ Four transpose_dwords(Builder& b, const Four& rows) {
   return {low.low, low.high, high.low, high.high};
 }
 
-Four transpose_segments(Builder& b, const Four& rows) {
+bool can_transpose_segments(const Isa& isa) {
+  const int64_t count = segments(isa);
+  return count == 1 || ((count == 2 || count == 4) && isa.has(OpCode::move_segments));
+}
+
+std::vector<Value> transpose_segments(Builder& b, const std::vector<Value>& rows) {
+  if (rows.size() == 1) return rows;
+  if (rows.size() == 2) {
+    const Value low = b.op(OpCode::move_segments, {rows[0], rows[1]}, {.imm = 0});
+    const Value high = b.op(OpCode::move_segments, {rows[0], rows[1]}, {.imm = 3});
+    return {low, high};
+  }
   // Of each vector, two bits of the immediate a segment: 0 and 2, or 1 and 3.
   constexpr int64_t even = 0x88;
   constexpr int64_t odd = 0xdd;
@@ -26,8 +37,11 @@ Four transpose_segments(Builder& b, const Four& rows) {
   const Value odd_top = move(rows[0], rows[1], odd);
   const Value even_bottom = move(rows[2], rows[3], even);
   const Value odd_bottom = move(rows[2], rows[3], odd);
-  return {move(even_top, even_bottom, even), move(odd_top, odd_bottom, even),
-          move(even_top, even_bottom, odd), move(odd_top, odd_bottom, odd)};
+  const Value first = move(even_top, even_bottom, even);
+  const Value second = move(odd_top, odd_bottom, even);
+  const Value third = move(even_top, even_bottom, odd);
+  const Value fourth = move(odd_top, odd_bottom, odd);
+  return {first, second, third, fourth};
 }
 
 Value splat32(Builder& b, uint32_t bits, const std::string& name) {

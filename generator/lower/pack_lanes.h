@@ -17,8 +17,9 @@ inline int64_t segments(const Isa& isa) {
 /// In every segment: dword j of vector i becomes dword i of vector j.
 Four transpose_dwords(Builder& b, const Four& rows);
 
-/// Vectors of four segments: segment j of vector i becomes segment i of vector j.
-Four transpose_segments(Builder& b, const Four& rows);
+/// As many vectors as they have segments: segment j of vector i becomes segment i of vector j.
+std::vector<Value> transpose_segments(Builder& b, const std::vector<Value>& rows);
+bool can_transpose_segments(const Isa& isa);
 
 /// Bytes of a and b in turn, per segment: the low halves, then the high halves.
 struct Pair {

@@ -1,4 +1,5 @@
 // LHS rows of f32: their range, and their codes with a scale and a zero point of the row's own.
+#include "lower/pack_lanes.h"
 #include "lower/pack_rhs.h"
 
 namespace tw {
@@ -13,8 +14,12 @@ struct Narrow {
   [[nodiscard]] static bool saturates(const Isa& isa) {
     return isa.has(OpCode::narrow_32_8) && isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
   }
+  [[nodiscard]] static bool pairs(const Isa& isa) {
+    return has_all(isa, {"narrow_pair.32", "narrow_pair.16"}) &&
+           (segments(isa) == 1 || (segments(isa) == 2 && isa.has(OpCode::permute_64)));
+  }
   [[nodiscard]] static bool possible(const Isa& isa) {
-    return saturates(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
+    return saturates(isa) || pairs(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
   }
   void store(Value pointer, const std::vector<Value>& codes) const {
     if (saturates(b.isa())) {
@@ -25,12 +30,27 @@ struct Narrow {
       }
       return;
     }
+    if (pairs(b.isa())) {
+      const Value first = narrow_pair(32, codes[0], codes[1]);
+      const Value second = narrow_pair(32, codes[2], codes[3]);
+      b.op(OpCode::store, {pointer, narrow_pair(16, first, second)});
+      return;
+    }
     // Codes fit in int8, so their low bytes are all there is.
     auto even = [&](int bits, Value x, Value y) {
       return b.op(OpCode::uzp_even, {x, y}, {.bits = bits});
     };
     const Value halves = even(16, codes[0], codes[1]);
     b.op(OpCode::store, {pointer, even(8, halves, even(16, codes[2], codes[3]))});
+  }
+
+ private:
+  /// All lanes of x, then all lanes of y.
+  [[nodiscard]] Value narrow_pair(int bits, Value x, Value y) const {
+    constexpr int64_t even_then_odd = 0xd8;  // lanes 0 2 1 3
+    const Value by_segment = b.op(OpCode::narrow_pair, {x, y}, {.bits = bits});
+    if (segments(b.isa()) == 1) return by_segment;
+    return b.op(OpCode::permute_64, {by_segment}, {.imm = even_then_odd});
   }
 };
 

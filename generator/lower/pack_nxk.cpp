@@ -30,24 +30,18 @@ struct DepthRegroup {
 };
 
 /// Blocks of 16 bytes of 4 x segments rows: [block][i], segment l of vector i is row 4 l + i.
-std::vector<Four> load_blocks(const Source& source, int64_t blocks) {
+std::vector<Four> load_blocks(const Source& source) {
   Builder& b = source.b;
   const int64_t count = segments(b.isa());
-  auto load = [&](int64_t row, int64_t offset) {
-    return b.op(OpCode::load, {source.rows[static_cast<size_t>(row)]}, {.offset = offset});
+  auto load = [&](int64_t row) {
+    return b.op(OpCode::load, {source.rows[static_cast<size_t>(row)]});
   };
-  std::vector<Four> out(static_cast<size_t>(blocks));
+  std::vector<Four> out(static_cast<size_t>(count));
   for (int64_t i = 0; i < 4; ++i) {
-    if (count == 1) {
-      for (int64_t j = 0; j < blocks; ++j) {
-        out[static_cast<size_t>(j)][static_cast<size_t>(i)] = load(i, 16 * j);
-      }
-      continue;
-    }
-    Four rows{};
-    for (int64_t l = 0; l < 4; ++l) rows[static_cast<size_t>(l)] = load(4 * l + i, 0);
-    const Four by_block = transpose_segments(b, rows);
-    for (size_t j = 0; j < 4; ++j) out[j][static_cast<size_t>(i)] = by_block[j];
+    std::vector<Value> rows;
+    for (int64_t l = 0; l < count; ++l) rows.push_back(load(4 * l + i));
+    const std::vector<Value> by_block = transpose_segments(b, rows);
+    for (size_t j = 0; j < by_block.size(); ++j) out[j][static_cast<size_t>(i)] = by_block[j];
   }
   return out;
 }
@@ -57,7 +51,7 @@ void pack_depth(const Source& source, const Layout& layout, Value dst, const Pac
                 const DepthRegroup& regroup, std::vector<Value>& carried) {
   Builder& b = source.b;
   int64_t offset = 0;
-  for (const Four& block : load_blocks(source, segments(b.isa()))) {
+  for (const Four& block : load_blocks(source)) {
     Four regrouped{};
     for (size_t i = 0; i < 4; ++i) regrouped[i] = regroup(block[i]);
     for (const Value packed : transpose_dwords(b, regrouped)) {
@@ -121,8 +115,7 @@ std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
     return fits ? std::optional(RhsPackStep{16, panel, 1}) : std::nullopt;
   }
   const bool fits = has_all(isa, {"shl.32", "shr.32"}) && layout.order.kr == 4 &&
-                    panel % (4 * count) == 0 &&
-                    (count == 1 || (count == 4 && isa.has(OpCode::move_segments)));
+                    panel % (4 * count) == 0 && can_transpose_segments(isa);
   // Vectors of four segments take whole rows of 64 bytes: a line is touched once.
   return fits ? std::optional(RhsPackStep{count * 16, panel, 1}) : std::nullopt;
 }

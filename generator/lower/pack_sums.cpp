@@ -11,6 +11,12 @@ bool is_depth(const Layout& layout) {
 
 }  // namespace
 
+/// By one instruction, or by two that add up in 16 and in 32 bits.
+static bool multiplies_unsigned(const Isa& isa) {
+  const bool in_steps = isa.has(OpCode::dot2_u8s8_sat) && isa.has(OpCode::dot2_s16);
+  return isa.has(OpCode::dot4_u8s8) || in_steps;
+}
+
 bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   const DataOrder& order = layout.order;
   for (const OpCode code : {OpCode::load, OpCode::store, OpCode::and_, OpCode::zero}) {
@@ -20,7 +26,7 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
     if (!isa.has(code, 32)) return false;
   }
   if (!order.low_unsigned) return false;
-  if (is_depth(layout)) return order.high_unsigned && isa.has(OpCode::dot4_u8s8);
+  if (is_depth(layout)) return order.high_unsigned && multiplies_unsigned(isa);
   const bool folds = order.kr == 4 || (order.kr == 8 && isa.has(OpCode::pair_add, 32) &&
                                        isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
   return folds && !order.high_unsigned && segments(isa) == 1 &&
@@ -28,7 +34,11 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
 }
 
 SumWeights::SumWeights(Builder& b)
-    : ones(splat32(b, 0x01010101U, "ones")), low_nibbles(splat32(b, 0x0f0f0f0fU, "low_nibbles")) {}
+    : ones(splat32(b, 0x01010101U, "ones")), low_nibbles(splat32(b, 0x0f0f0f0fU, "low_nibbles")) {
+  if (!b.isa().has(OpCode::dot4_u8s8) && b.isa().has(OpCode::dot2_s16)) {
+    ones16 = splat32(b, 0x00010001U, "ones_16");
+  }
+}
 
 CodeSums::CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors)
     : b_(b), layout_(layout), weights_(weights), vectors_(static_cast<size_t>(vectors)) {}
@@ -50,12 +60,20 @@ Value CodeSums::dot(Value sum, Value codes, Value weights) const {
   return b_.op(OpCode::dot4_u8s8, {sum, weights, codes});
 }
 
+/// Codes are at most 255 and weights 15: 16 bits hold two products.
+Value CodeSums::dot_unsigned(Value sum, Value codes, Value weights) const {
+  if (b_.isa().has(OpCode::dot4_u8s8)) return b_.op(OpCode::dot4_u8s8, {sum, codes, weights});
+  const Value pairs = b_.op(OpCode::dot2_u8s8_sat, {codes, weights});
+  const Value fours = b_.op(OpCode::dot2_s16, {pairs, weights_.ones16});
+  return b_.op(OpCode::add, {sum, fours}, {.bits = 32});
+}
+
 void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) const {
   const Value low = b_.op(OpCode::and_, {codes, weights_.low_nibbles});
   if (is_depth(layout_)) {
     // (16 high + low) + 15 low: both nibbles 16 times, in one accumulator. The mask is 15s.
-    const Value whole = b_.op(OpCode::dot4_u8s8, {carried[vector], codes, weights_.ones});
-    carried[vector] = b_.op(OpCode::dot4_u8s8, {whole, low, weights_.low_nibbles});
+    const Value whole = dot_unsigned(carried[vector], codes, weights_.ones);
+    carried[vector] = dot_unsigned(whole, low, weights_.low_nibbles);
     return;
   }
   carried[2 * vector] = dot(carried[2 * vector], codes, weights_.ones);

@@ -11,6 +11,7 @@ namespace tw {
 /// Constants that all sums of a Program share.
 struct SumWeights {
   Value ones, low_nibbles;
+  Value ones16 = no_value;  ///< where products add up in 16 bits first
   explicit SumWeights(Builder& b);
 };
 
@@ -34,6 +35,7 @@ class CodeSums {
 
  private:
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
+  [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
   void finish_columns(const std::vector<Value>& carried, Value correction, Value sums) const;
   void add_to(Value sums, int64_t offset, Value value) const;
 

@@ -11,6 +11,8 @@ std::vector<Value> dst_rows(const Tile1& t) {
                           "dst");
 }
 
+constexpr int64_t segment_lanes = 4;  ///< 32-bit lanes in 16 bytes
+
 class OutputWriter {
  public:
   OutputWriter(const Tile1& t, const OutputOf& output) : t_(t), b_(t.b), output_(output) {}
@@ -126,12 +128,29 @@ class OutputWriter {
       for (int64_t lane = 1; lane < lanes; ++lane) {
         const Value at_most = b_.op(OpCode::imin, {room, b_.constant(lane)});
         const Value skip = b_.op(OpCode::ishl, {at_most}, {.imm = 2});
-        vector = b_.op(OpCode::load_lane, {vector, b_.op(OpCode::iadd, {first, skip})},
-                       {.bits = 32, .imm = lane}, "bias", Role::operand);
+        vector = load_lane(vector, b_.op(OpCode::iadd, {first, skip}), lane);
       }
       bias.push_back(vector);
     }
     return bias;
+  }
+
+  Value load_lane(Value vector, Value pointer, int64_t lane) {
+    if (b_.isa().has(OpCode::load_lane, 32)) {
+      return b_.op(OpCode::load_lane, {vector, pointer}, {.bits = 32, .imm = lane}, "bias",
+                   Role::operand);
+    }
+    const Value one = b_.op(OpCode::load_dup, {pointer}, {.bits = 32}, "one", Role::operand);
+    return b_.op(OpCode::blend, {vector, one}, {.bits = 32, .imm = int64_t{1} << lane}, "bias",
+                 Role::operand);
+  }
+
+  /// Lanes are within reach in a vector of one segment.
+  void store_lane(Value pointer, Value vector, int64_t lane) {
+    if (t_.lanes().fixed > segment_lanes) {
+      vector = b_.op(OpCode::segment, {vector}, {.imm = lane / segment_lanes});
+    }
+    b_.op(OpCode::store_lane, {pointer, vector}, {.bits = 32, .imm = lane % segment_lanes});
   }
 
   void single_lanes() {
@@ -148,8 +167,7 @@ class OutputWriter {
       b_.branch(t_.n_left, Compare::at_least, b_.constant(column + 1), [&] {
         for (const Stored& s : all) {
           if (s.vector != column / lanes) continue;
-          b_.op(OpCode::store_lane, {b_.add(s.dst, column * 4), s.out},
-                {.bits = 32, .imm = column % lanes});
+          store_lane(b_.add(s.dst, column * 4), s.out, column % lanes);
         }
       });
     }

@@ -70,6 +70,18 @@ Value splat_byte(Builder& b, int64_t byte);
 /// One vector of packed codes of the tile, from value k on after the cursors.
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
                  int64_t vectors_in_panel);
+/// The same, decoded for layouts that pair nibbles in depth: codes + 8 of k ..., and of the second
+/// half of the group. `mask` has 15 in every byte.
+struct Nibbles {
+  Value low = no_value, high = no_value;
+};
+Nibbles load_depth_pair(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
+                        Value mask);
+/// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
+Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
+                      int bits);
+/// A row's starting sum in every 32-bit lane.
+Value load_start(const Tile1& t, const Place& sum, const std::string& name);
 /// Adds up the independent sets: accumulators are [set][one].
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets);
 /// Sums over the high nibbles, from sums over the raw bytes (16 * high + low + 8) and over the low
@@ -94,6 +106,7 @@ class Multiplier {
 };
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
+std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
 
 /// The k loop and what follows it, for formats with one scale per channel and per row ...

@@ -25,6 +25,10 @@ Appetite appetite(Technique technique, const Isa& isa, int kr) {
     if (isa.has(OpCode::dot4_u8s8)) {
       return {OpCode::dot4_u8s8, {4}, 1, vector.divided(4), NibblePair::depth, true};
     }
+    // Without a dot product: the same operands, summed in 16 bits first.
+    if (isa.has(OpCode::dot2_u8s8_sat) && isa.has(OpCode::dot2_s16)) {
+      return {OpCode::dot2_u8s8_sat, {4}, 1, vector.divided(4), NibblePair::depth, true};
+    }
     // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
     if (isa.has(OpCode::dot4_s8s8)) {
       const int usual = isa.has(OpCode::dot4_s8s8_lane) ? 4 : 8;

@@ -108,6 +108,7 @@ struct AssemblyRules {
   int frame_align = 16;
   int frame_bias = 0;                       ///< bytes the caller already pushed (x86-64: 8)
   std::string save_scalar, restore_scalar;  ///< {r} at stack pointer + {o}; also frame slots
+  std::string frame_address;                ///< {r} = stack pointer + {o}
   std::string save_vector, restore_vector;  ///< the callee-saved part of {r}
   int save_vector_bytes = 8;
   std::string cfi_frame;          ///< after frame_enter, ".cfi_def_cfa_offset {bytes}"

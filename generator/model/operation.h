@@ -41,13 +41,14 @@ std::string_view name(Kind kind);
   X(store_i64, "ss", "-", "o") /* store_i64(p, x) */                                               \
   X(frame_load, "", "s", "i")  /* scalar slot #i of the function's own frame */                    \
   X(frame_store, "s", "-", "i")                                                                    \
+  X(scratch, "", "s", "") /* address of the function's own Program::scratch_bytes of memory */     \
   /* memory */                                                                                     \
   X(load, "s", "v", "o")                                                                           \
   X(load_dup, "s", "v", "bo")    /* one element of b bits to every place */                        \
   X(load_lane, "vs", "v", "bio") /* replace element #i of b bits */                                \
   X(load_pred, "ps", "v", "bo")  /* active lanes of b bits; the others are 0, not touched */       \
   X(store, "sv", "-", "o")                                                                         \
-  X(store_stream, "sv", "-", "o") /* store, not to be kept in caches; p 64-byte aligned */         \
+  X(store_stream, "sv", "-", "o") /* store, not to be kept in caches; aligned to its length */     \
   X(store_fence, "", "-", "")     /* earlier store_streams are seen before later stores */         \
   X(store_pred, "psv", "-", "bo")                                                                  \
   X(store_lane, "sv", "-", "bio")  /* element #i of b bits */                                      \
@@ -80,14 +81,19 @@ std::string_view name(Kind kind);
   X(fmin, "vv", "v", "") /* a < b ? a : b: b where one is a NaN, or both are zeros */              \
   X(fmax, "vv", "v", "") /* a > b ? a : b, likewise */                                             \
   X(cvt_i32_f32, "v", "v", "")                                                                     \
-  X(cvt_f32_i32, "v", "v", "") /* to nearest even, in range */                                     \
-  X(cvt_f16_f32, "v", "v", "") /* result is twice as long */                                       \
-  X(narrow_32_8, "v", "v", "") /* i32 -> i8, saturating; result is a quarter as long */            \
+  X(cvt_f32_i32, "v", "v", "")   /* to nearest even, in range */                                   \
+  X(cvt_f16_f32, "v", "v", "")   /* result is twice as long */                                     \
+  X(narrow_32_8, "v", "v", "")   /* i32 -> i8, saturating; result is a quarter as long */          \
+  X(narrow_pair, "vv", "v", "b") /* per segment: lanes of a, then of b, to lanes half as wide,     \
+                                    saturating (x86 packss) */                                     \
   /* multiply-accumulate, exact in 32 bits, wrap around */                                         \
   X(dot4_u8s8, "vvv", "v", "") /* a + sum of 4 neighbours u8 b * s8 c, per 32-bit lane */          \
   X(dot4_s8s8, "vvv", "v", "")                                                                     \
   X(dot4_s8s8_lane, "vvv", "v", "i") /* c: 32-bit element #i of each segment */                    \
   X(mmla_s8s8, "vvv", "v", "")       /* per segment: a (2x2 i32) + b (2x8) * c (2x8) transposed */ \
+  X(dot2_u8s8_sat, "vv", "v", "")    /* sum of 2 neighbours u8 a * s8 b, per 16-bit lane,          \
+                                        saturated */                                               \
+  X(dot2_s16, "vv", "v", "")         /* sum of 2 neighbours s16 a * s16 b, per 32-bit lane */      \
   X(outer_s8s8, "tvvpp", "t", "")    /* tile + 4-deep outer product of b (rows) and c (columns) */ \
   /* moving lanes */                                                                               \
   X(zip_lo, "vv", "v", "b")   /* a0 b0 a1 b1 ... of each segment's low half */                     \
@@ -95,7 +101,11 @@ std::string_view name(Kind kind);
   X(uzp_even, "vv", "v", "b") /* even lanes of a, then even lanes of b (whole vectors) */          \
   X(uzp_odd, "vv", "v", "b")                                                                       \
   X(pair_add, "vv", "v", "b")      /* neighbours of a added, then neighbours of b */               \
-  X(move_segments, "vv", "v", "i") /* x86 shuf_32x4: segments 0, 1 from a, 2, 3 from b by #i */    \
+  X(move_segments, "vv", "v", "i") /* x86 shuf_32x4: the lower half of the segments from a, the    \
+                                      upper from b, by bits of #i; 2 or 4 segments */              \
+  X(blend, "vv", "v", "bi")        /* lane j of b where bit j of #i is set, else of a */           \
+  X(segment, "v", "v", "i")        /* segment #i: 16 bytes */                                      \
+  X(permute_64, "v", "v", "i")     /* per 32 bytes: 64-bit lane j is lane (#i >> 2 j & 3) */       \
   /* copies that allocation may need */                                                            \
   X(copy, "v", "v", "")                                                                            \
   X(icopy, "s", "s", "")                                                                           \

@@ -36,15 +36,20 @@ Length access_size(const Program& program, OpCode code, int bits, Value vector) 
   }
 }
 
+bool is_scratch(const Program& program, Value base) {
+  return base != no_value && base == program.scratch;
+}
+
 void add_plain(const Program& program, const Op& op, Effects& effects) {
   const bool writes = writes_memory(op.code);
   if (!writes && !reads_memory(op.code)) return;
-  Access access{writes, no_value, op.offset, 0};
+  Access access{writes, no_value, op.offset, 0, false};
   if (op.code == OpCode::frame_load || op.code == OpCode::frame_store) {
     access.base = frame_base;
     access.offset = op.imm * 8;
   } else {
     access.base = op.args[pointer_argument(op.code)];
+    access.is_scratch = is_scratch(program, access.base);
   }
   const Value vector = writes ? op.args.back() : op.results.front();
   access.size = access_size(program, op.code, op.bits, vector);
@@ -58,7 +63,8 @@ void add_node(const Program& program, const Op& op, const MeansNode& node, Effec
     const int at = argument_index(*op.row, arg.operand);
     return at < 0 ? no_value : op.args[static_cast<size_t>(at)];
   };
-  Access access{writes, value(node.args[pointer_argument(node.code)]), node.offset, 0};
+  const Value base = value(node.args[pointer_argument(node.code)]);
+  Access access{writes, base, node.offset, 0, is_scratch(program, base)};
   if (!node.offset_name.empty()) access.offset += immediate(op, node.offset_name);
   Value vector = no_value;
   if (writes) {
@@ -76,7 +82,7 @@ bool changes_mode(OpCode code) {
 
 bool overlap(const Access& a, const Access& b) {
   if (a.base != b.base || a.base == no_value) {
-    return a.base != frame_base && b.base != frame_base;
+    return a.base != frame_base && b.base != frame_base && !a.is_scratch && !b.is_scratch;
   }
   const bool fixed =
       a.offset.is_fixed() && a.size.is_fixed() && b.offset.is_fixed() && b.size.is_fixed();

@@ -14,6 +14,7 @@ struct Access {
   Value base = no_value;  ///< no_value: an address that is computed inside an instruction
   Length offset;
   Length size;
+  bool is_scratch = false;  ///< through Program::scratch, which no other pointer meets
 };
 
 struct Effects {

@@ -164,6 +164,7 @@ bool park_scalar(Program& program, const Liveness& live, int position) {
   int longest = 0;
   for (size_t v = 0; v < program.values.size(); ++v) {
     if (program.values[v].type.kind != Kind::scalar || touches[v].in_hot_loop ||
+        static_cast<Value>(v) == program.scratch ||  // stays what effects() knows it by
         !covers(live.of[v], position)) {
       continue;
     }

@@ -37,7 +37,8 @@ Rows index_rows(const Isa& isa, const SelectOptions& options) {
 }
 
 bool is_frame(const Op& op) {
-  return op.code == OpCode::frame_load || op.code == OpCode::frame_store;
+  return op.code == OpCode::frame_load || op.code == OpCode::frame_store ||
+         op.code == OpCode::scratch;
 }
 
 /// Selects one straight-line stretch from its end to its beginning.

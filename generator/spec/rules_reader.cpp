@@ -53,11 +53,27 @@ void read_args_register(const YamlNode& node, const Isa& isa, AssemblyRules& rul
 }
 
 void read_rules(const YamlNode& node, const Isa& isa, AssemblyRules& rules) {
-  node.expect_keys({"skip_if_zero",   "loop_end",    "jump",           "branch",
-                    "args_register",  "entry",       "leave",          "frame_enter",
-                    "frame_leave",    "frame_align", "frame_bias",     "save_scalar",
-                    "restore_scalar", "save_vector", "restore_vector", "save_vector_bytes",
-                    "cfi_frame",      "cfi_save",    "head",           "foot"});
+  node.expect_keys({"skip_if_zero",
+                    "loop_end",
+                    "jump",
+                    "branch",
+                    "args_register",
+                    "entry",
+                    "leave",
+                    "frame_enter",
+                    "frame_leave",
+                    "frame_align",
+                    "frame_bias",
+                    "save_scalar",
+                    "restore_scalar",
+                    "save_vector",
+                    "restore_vector",
+                    "save_vector_bytes",
+                    "cfi_frame",
+                    "cfi_save",
+                    "frame_address",
+                    "head",
+                    "foot"});
   read_lines(node, "skip_if_zero", {"n", "label"}, rules.skip_if_zero);
   read_lines(node, "loop_end", {"n", "step", "label"}, rules.loop_end);
   read_lines(node, "jump", {"label"}, rules.jump);
@@ -71,6 +87,7 @@ void read_rules(const YamlNode& node, const Isa& isa, AssemblyRules& rules) {
   read_count(node, "frame_bias", rules.frame_bias);
   read_line(node, "save_scalar", {"r", "o"}, rules.save_scalar);
   read_line(node, "restore_scalar", {"r", "o"}, rules.restore_scalar);
+  read_line(node, "frame_address", {"r", "o"}, rules.frame_address);
   read_line(node, "save_vector", {"r", "o"}, rules.save_vector);
   read_line(node, "restore_vector", {"r", "o"}, rules.restore_vector);
   read_count(node, "save_vector_bytes", rules.save_vector_bytes);

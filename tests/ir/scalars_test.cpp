@@ -74,6 +74,20 @@ TEST(Scalars, FrameKeepsThem) {
             "test: v3 = frame_load(#0): frame slot 0 was never written");
 }
 
+TEST(Scalars, ScratchIsMemoryOfItsOwn) {
+  auto kept = [](bool written_first) {
+    return [=](Builder& b, Value, Value to) {
+      const Value own = b.scratch(16);
+      if (written_first) b.op(OpCode::store_i64, {own, b.constant(7)}, {.offset = 8});
+      b.op(OpCode::store_i64, {to, b.op(OpCode::load_i64, {own}, {.offset = 8})});
+    };
+  };
+  EXPECT_EQ(as<uint64_t>(run_written(fixed16(), {}, 8, kept(true))), std::vector<uint64_t>{7});
+  EXPECT_EQ(fault_of([&] { run_written(fixed16(), {}, 8, kept(false)); }),
+            "test: v4 = load_i64(scratch)[8]: read of 8 bytes at scratch+8: byte 8 was never "
+            "written");
+}
+
 TEST(Scalars, ArgumentsByField) {
   Builder b("test", fixed16());
   Value to = b.arg(ArgField::dst);

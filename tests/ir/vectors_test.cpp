@@ -162,6 +162,17 @@ void add_multiply_cases(std::vector<Case>& cases) {
                      [=](auto& a, auto& b, auto& c) { return dots(a, b, c, true, lane); }});
   }
   cases.push_back({OpCode::mmla_s8s8, 0, 0, 3, 64, false, matrices});
+  cases.push_back(each(OpCode::dot2_u8s8_sat, 0, 0, 2, true, [](Wide a, Wide b, Wide) {
+    const Wide sum =
+        digit(a, 0, false) * digit(b, 0, true) + digit(a, 1, false) * digit(b, 1, true);
+    return std::clamp<Wide>(sum, -32768, 32767);
+  }));
+  cases.back().lane_bits = 16;
+  cases.push_back(each(OpCode::dot2_s16, 0, 0, 2, true, [](Wide a, Wide b, Wide) {
+    const Wide low = (((a & 65535) ^ 32768) - 32768) * (((b & 65535) ^ 32768) - 32768);
+    return low + (a >> 16) * (b >> 16);
+  }));
+  cases.back().lane_bits = 32;
 }
 
 void add_lane_cases(std::vector<Case>& cases) {
@@ -184,6 +195,13 @@ void add_lane_cases(std::vector<Case>& cases) {
                          for (size_t i = high ? 1 : 0; i < a.size(); i += 2) d.push_back(a[i]);
                          return d;
                        }});
+    }
+    if (bits >= 32) {
+      cases.push_back(
+          {OpCode::blend, bits, 2, 2, bits, false, [](Lanes a, const Lanes& b, const Lanes&) {
+             a[1] = b[1];
+             return a;
+           }});
     }
     cases.push_back(
         {OpCode::pair_add, bits, 0, 2, bits, true, [](Lanes a, const Lanes& b, const Lanes&) {
@@ -260,6 +278,35 @@ TEST(Vectors, MoveSegments) {
   Bytes got = run_vector(fixed64(), OpCode::move_segments, {.imm = 3 | 2 << 2 | 1 << 4 | 0 << 6}, 2,
                          input, 64);
   for (size_t i = 0; i < 64; ++i) EXPECT_EQ(got[i], (std::vector<int>{3, 2, 5, 4})[i / 16]);
+  // Two segments, a bit each: segment 1 of a, segment 0 of b.
+  input.resize(64);
+  got = run_vector(isa_of(32), OpCode::move_segments, {.imm = 1}, 2, input, 32);
+  for (size_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], (std::vector<int>{1, 2})[i / 16]);
+}
+
+TEST(Vectors, Segment) {
+  Bytes input = random_bytes(64, 7);
+  Bytes got = run_vector(fixed64(), OpCode::segment, {.imm = 2}, 1, input, 16);
+  EXPECT_EQ(got, Bytes(input.begin() + 32, input.begin() + 48));
+}
+
+TEST(Vectors, Permute64) {
+  std::vector<uint64_t> lanes = {10, 11, 12, 13, 14, 15, 16, 17};
+  Bytes got = run_vector(fixed64(), OpCode::permute_64, {.imm = 3 | 1 << 2 | 1 << 4 | 0 << 6}, 1,
+                         bytes_of(lanes), 64);
+  EXPECT_EQ(as<uint64_t>(got), (std::vector<uint64_t>{13, 11, 11, 10, 17, 15, 15, 14}));
+}
+
+TEST(Vectors, NarrowPair) {
+  // Two segments each: 1 2 3 4 | 5 6 7 8, and 9 ... with what does not fit.
+  std::vector<int32_t> wide = {1, 2, 3, 4, 5, 6, 7, 8, -9, 10, 11, 12, 13, 100000, -99999, -32768};
+  Bytes got = run_vector(isa_of(32), OpCode::narrow_pair, {.bits = 32}, 2, bytes_of(wide), 32);
+  EXPECT_EQ(as<int16_t>(got), (std::vector<int16_t>{1, 2, 3, 4, -9, 10, 11, 12, 5, 6, 7, 8, 13,
+                                                    32767, -32768, -32768}));
+  std::vector<int16_t> half = {1, -2, 300, 4, 5, 6, 7, -300, 9, 10, 11, 12, 13, 14, 15, -128};
+  got = run_vector(fixed16(), OpCode::narrow_pair, {.bits = 16}, 2, bytes_of(half), 16);
+  EXPECT_EQ(as<int8_t>(got),
+            (std::vector<int8_t>{1, -2, 127, 4, 5, 6, 7, -128, 9, 10, 11, 12, 13, 14, 15, -128}));
 }
 
 TEST(Vectors, Floats) {

@@ -131,7 +131,7 @@ TEST(Verifier, OperationsAlone) {
       {OpCode::move_segments,
        "vv",
        {},
-       "d = move_segments(v, v, #0): a vector of 16 bytes, must be a multiple of 64"},
+       "d = move_segments(v, v, #0): a vector of 16 bytes, must be a multiple of 32"},
       {OpCode::narrow_32_8,
        "v",
        {.bytes = 8},

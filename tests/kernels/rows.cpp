@@ -41,6 +41,8 @@ const std::vector<Feature>& known_features() {
   static const std::vector<Feature> list = {
       {TW_FEATURE_AVX2, __builtin_cpu_supports("avx2") != 0},
       {TW_FEATURE_FMA, __builtin_cpu_supports("fma") != 0},
+      {TW_FEATURE_F16C, __builtin_cpu_supports("f16c") != 0},
+      {TW_FEATURE_AVXVNNI, __builtin_cpu_supports("avxvnni") != 0},
       {TW_FEATURE_AVX512F, __builtin_cpu_supports("avx512f") != 0},
       {TW_FEATURE_AVX512BW, __builtin_cpu_supports("avx512bw") != 0},
       {TW_FEATURE_AVX512DQ, __builtin_cpu_supports("avx512dq") != 0},

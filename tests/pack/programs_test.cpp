@@ -33,7 +33,9 @@ struct Shape {
 const std::vector<Shape> shapes = {
     {"avx512_vnni", Technique::dot, 16, 4}, {"avx512_vnni", Technique::dot, 32, 4},
     {"avx512_vnni", Technique::dot, 48, 4}, {"avx512_vnni", Technique::dot, 64, 4},
-    {"avx512_vnni", Technique::dot, 80, 4}, {"neon_i8mm", Technique::mmla, 4, 8},
+    {"avx512_vnni", Technique::dot, 80, 4}, {"avx2", Technique::dot, 8, 4},
+    {"avx2", Technique::dot, 32, 4},        {"avx2", Technique::dot, 48, 4},
+    {"avx_vnni", Technique::dot, 16, 4},    {"neon_i8mm", Technique::mmla, 4, 8},
     {"neon_i8mm", Technique::mmla, 8, 8},   {"neon_i8mm", Technique::mmla, 12, 8},
     {"neon_i8mm", Technique::mmla, 16, 8},  {"neon_i8mm", Technique::dot, 8, 4},
     {"neon_i8mm", Technique::dot, 24, 4}};
@@ -255,7 +257,7 @@ TEST(PackPrograms, LhsSeesWhatIsNotFinite) {
 }
 
 TEST(PackPrograms, LhsAgreesWithTheFormulas) {
-  for (const char* name : {"avx512_vnni", "neon_i8mm"}) {
+  for (const char* name : {"avx512_vnni", "avx2", "neon_i8mm"}) {
     ASSERT_NE(lhs_step(isa(name)), 0);
     for (uint32_t steps = 1; steps < 5; ++steps) check_lhs(isa(name), steps, steps);
   }

@@ -97,6 +97,12 @@ static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
       (int32_t)(u >> 16 & 255) * (int8_t)(s >> 16 & 255) + (int32_t)(u >> 24) * (int8_t)(s >> 24);
   return tw_add_i32(sum, products);
 }
+/* The same pointer, of which compilers no longer know where it points: what is kept there stays in
+ * memory, instead of taking registers from values that are used more often. */
+static inline uint8_t* tw_hidden(uint8_t* pointer) {
+  __asm__ volatile("" : "+r"(pointer));
+  return pointer;
+}
 static inline float tw_f32_of_bits(int32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);

@@ -1,0 +1,141 @@
+// Technique `dot` where products of neighbours add up in 16 bits: a group of 32 k fits them, for
+// any codes (16 products of 15 * -128 make -30720), then it is added to 32-bit sums.
+#include <fmt/format.h>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t group_k = 32;
+constexpr int64_t pair_k = 8;  ///< one vector of codes: low nibbles k, high nibbles k + 4
+
+/// Codes stored as code + 8 in the unsigned operand.
+class NarrowDot : public Multiplier {
+ public:
+  explicit NarrowDot(const Variant& v)
+      : rows_(v.tile.m),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        in_memory_(!fit_registers(v)) {}
+
+  [[nodiscard]] int64_t group() const override { return group_k; }
+
+  void prepare(const Tile1& t) override {
+    mask_ = splat_byte(t.b, 15);
+    const Value pair = t.b.constant(0x00010001);
+    ones_ = t.b.op(OpCode::dup, {pair}, {.bits = 32}, "ones", Role::mask);
+    if (in_memory_) scratch_ = t.b.scratch(rows_ * vectors_ * vector_bytes(t));
+  }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+    std::vector<Value> all;
+    for (int64_t r = 0; r < rows_; ++r) {
+      Value sum = no_value;
+      for (int64_t j = 0; j < vectors_; ++j) {
+        if (j == 0 || !in_memory_) {
+          sum = load_start(t, sums[static_cast<size_t>(r)], fmt::format("sum_{}_{}", r, j));
+        }
+        if (in_memory_) {
+          t.b.op(OpCode::store, {scratch_, sum}, {.offset = place(t, r, j)});
+        } else {
+          all.push_back(sum);
+        }
+      }
+    }
+    return all;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& sums) override {
+    std::vector<Value> narrow(static_cast<size_t>(rows_ * vectors_), no_value);
+    for (int64_t k = g * group_k; k < (g + 1) * group_k; k += pair_k) {
+      std::vector<Value> low;
+      std::vector<Value> high;
+      for (int64_t j = 0; j < vectors_; ++j) {
+        const Nibbles codes = load_depth_pair(t, rhs, j, k, mask_);
+        low.push_back(codes.low);
+        high.push_back(codes.high);
+      }
+      for (int64_t r = 0; r < rows_; ++r) {
+        multiply(t, load_activation(t, lhs, r, k, 32), low, r, narrow);
+      }
+      for (int64_t r = 0; r < rows_; ++r) {
+        multiply(t, load_activation(t, lhs, r, k + 4, 32), high, r, narrow);
+      }
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
+      for (int64_t j = 0; j < vectors_; ++j) widen(t, r, j, narrow, sums);
+    }
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& sums) override {
+    Rows rows(static_cast<size_t>(rows_));
+    for (int64_t r = 0; r < rows_; ++r) {
+      for (int64_t j = 0; j < vectors_; ++j) {
+        rows[static_cast<size_t>(r)].push_back(
+            in_memory_ ? load_sum(t, r, j) : sums[static_cast<size_t>(r * vectors_ + j)]);
+      }
+    }
+    return rows;
+  }
+
+ private:
+  /// Two accumulators an output, and beside them: raw codes, codes, activation, product and the
+  /// two constants.
+  static bool fit_registers(const Variant& v) {
+    constexpr int64_t others = 6;
+    const int64_t outputs = v.tile.m * ratio(v.tile.n, v.isa->vector_bytes.divided(4));
+    return 2 * outputs + others <= v.isa->file_of(Kind::vector)->count();
+  }
+
+  static int64_t vector_bytes(const Tile1& t) { return t.b.isa().vector_bytes.fixed; }
+  [[nodiscard]] int64_t place(const Tile1& t, int64_t r, int64_t j) const {
+    return (r * vectors_ + j) * vector_bytes(t);
+  }
+  Value load_sum(const Tile1& t, int64_t r, int64_t j) {
+    return t.b.op(OpCode::load, {scratch_}, {.offset = place(t, r, j)},
+                  fmt::format("sum_{}_{}", r, j), Role::accumulator);
+  }
+
+  void multiply(const Tile1& t, Value a, const std::vector<Value>& codes, int64_t r,
+                std::vector<Value>& narrow) {
+    for (int64_t j = 0; j < vectors_; ++j) {
+      Value& sum = narrow[static_cast<size_t>(r * vectors_ + j)];
+      const std::string name = fmt::format("acc_{}_{}", r, j);
+      const Value product = t.b.op(OpCode::dot2_u8s8_sat, {codes[static_cast<size_t>(j)], a}, {},
+                                   sum == no_value ? name : "product",
+                                   sum == no_value ? Role::accumulator : Role::operand);
+      sum = sum == no_value
+                ? product
+                : t.b.op(OpCode::add, {sum, product}, {.bits = 16}, name, Role::accumulator);
+    }
+  }
+
+  void widen(const Tile1& t, int64_t r, int64_t j, const std::vector<Value>& narrow,
+             std::vector<Value>& sums) {
+    const auto at = static_cast<size_t>(r * vectors_ + j);
+    const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::accumulator);
+    const Value old = in_memory_ ? load_sum(t, r, j) : sums[at];
+    const Value sum = t.b.op(OpCode::add, {wide, old}, {.bits = 32}, fmt::format("sum_{}_{}", r, j),
+                             Role::accumulator);
+    if (in_memory_) {
+      t.b.op(OpCode::store, {scratch_, sum}, {.offset = place(t, r, j)});
+    } else {
+      sums[at] = sum;
+    }
+  }
+
+  int64_t rows_, vectors_;
+  bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
+  Value mask_ = no_value;
+  Value ones_ = no_value;
+  Value scratch_ = no_value;
+};
+
+}  // namespace
+
+std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v) {
+  return std::make_unique<NarrowDot>(v);
+}
+
+}  // namespace tw
