@@ -119,6 +119,15 @@ class Printer {
     const Operand& result = row.operands.front();
     if (mentions(row.c, result.name)) return print_statement(row, op, index);
     assign(index, {cast(statement, c_class(row, result), variable(index).type_class)});
+    keep_as_written(op.results[0]);
+  }
+
+  void keep_as_written(Value sum) {
+    const Isa& isa = *program_.isa;
+    if (!in_hot_loop_ || isa.c_keep.empty()) return;
+    if (program_.values[at(sum)].role != Role::accumulator) return;
+    const std::string& its = name_of(variable_of(sum));
+    line(format_row_text(isa.c_keep, {{"x", [&](std::string_view) { return its; }}}));
   }
 
   void print_plain(const Op& op) {
@@ -233,7 +242,9 @@ class Printer {
     open(fmt::format(
         "for (size_t {0} = 0; {0} < {1}; {2})", i, count,
         loop.step == Length(1) ? "++" + i : fmt::format("{} += {}", i, loop.step.fixed)));
+    in_hot_loop_ = loop.hot;
     print(loop.body);
+    in_hot_loop_ = false;
     assign_all(loop.params, loop.yields);
     close();
     scopes_.pop_back();
@@ -317,6 +328,7 @@ class Printer {
   std::vector<std::set<std::string>> scopes_;
   std::string text_;
   int depth_ = 1;
+  bool in_hot_loop_ = false;
 };
 
 }  // namespace

@@ -114,7 +114,7 @@ class NarrowDot : public Multiplier {
   void widen(const Tile1& t, int64_t r, int64_t j, const std::vector<Value>& narrow,
              std::vector<Value>& sums) {
     const auto at = static_cast<size_t>(r * vectors_ + j);
-    const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::accumulator);
+    const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::operand);
     const Value old = in_memory_ ? load_sum(t, r, j) : sums[at];
     const Value sum = t.b.op(OpCode::add, {wide, old}, {.bits = 32}, fmt::format("sum_{}_{}", r, j),
                              Role::accumulator);

@@ -127,6 +127,9 @@ struct Isa {
   std::vector<std::string> c_includes;
   std::string c_target;  ///< __attribute__((target("..."))) text, may be empty
   std::map<std::string, std::string> c_types;  ///< class -> C type, "i" -> "__m512i"
+  /// Statement that keeps the sum {x} as written: compilers that add up in another order run out of
+  /// registers where an ISA has few. Empty: none.
+  std::string c_keep;
   std::map<std::string, std::string> c_casts;  ///< "i>f" -> "_mm512_castsi512_ps({x})"; "*" pattern
   std::vector<std::string> assembly_head;      ///< ".arch armv8.2-a+i8mm"
   AssemblyRules rules;

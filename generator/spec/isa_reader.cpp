@@ -32,7 +32,7 @@ void read_registers(const YamlNode& node, Isa& isa) {
 }
 
 void read_c(const YamlNode& node, Isa& isa) {
-  node.expect_keys({"includes", "target", "types", "casts"});
+  node.expect_keys({"includes", "target", "types", "casts", "keep"});
   if (const YamlNode* includes = node.find("includes")) {
     append_new(isa.c_includes, includes->texts());
   }
@@ -41,6 +41,10 @@ void read_c(const YamlNode& node, Isa& isa) {
     for (const YamlNode::Entry& entry : types->entries()) {
       isa.c_types[entry.key] = entry.value.text();
     }
+  }
+  if (const YamlNode* keep = node.find("keep")) {
+    isa.c_keep = keep->text();
+    check_names(*keep, isa.c_keep, {"x"});
   }
   if (const YamlNode* casts = node.find("casts")) {
     for (const YamlNode::Entry& entry : casts->entries()) {

@@ -43,6 +43,9 @@ bool parse_line(const std::string& line, Instruction& instruction) {
   for (const char* comment : {"//", "# ", "<"}) {
     rest = trimmed(rest.substr(0, rest.find(comment)));
   }
+  if (rest.starts_with('{')) {  // "{vex} vpdpbusd ...": of two encodings, the one meant
+    rest = trimmed(rest.substr(std::min(rest.find('}'), rest.size() - 1) + 1));
+  }
   const size_t space = std::min(rest.find_first_of(" \t"), rest.size());
   instruction.mnemonic = rest.substr(0, space);
   instruction.operands = split_operands(rest.substr(space));
