@@ -78,15 +78,16 @@ double clock_ghz(long adds) {
   return static_cast<double>(adds / 32 * 32) / (now() - start) / 1e9;
 }
 
-PeakLoop peak_loop() {
+std::vector<PeakLoop> peak_loops() {
   // Little cores start one such instruction every other cycle (A510: a shared unit).
+  std::vector<PeakLoop> loops;
   if ((getauxval(AT_HWCAP2) & hwcap2_i8mm) != 0) {
-    return {"smmla", TW_FEATURE_I8MM, 32, accumulators, 15, run_smmla};
+    loops.push_back({"smmla", TW_FEATURE_I8MM, 32, accumulators, 15, run_smmla});
   }
   if ((getauxval(AT_HWCAP) & hwcap_dotprod) != 0) {
-    return {"sdot", TW_FEATURE_DOTPROD, 16, accumulators, 7.5, run_sdot};
+    loops.push_back({"sdot", TW_FEATURE_DOTPROD, 16, accumulators, 7.5, run_sdot});
   }
-  return {};
+  return loops;
 }
 
 const ReadLoop* read_loops() {

@@ -8,6 +8,7 @@ namespace {
 
 // 24 accumulators: more than latency x throughput of any core (4 x 2 on Zen 5).
 constexpr int accumulators = 24;
+constexpr int accumulators_256 = 12;  // of 16 registers
 
 __attribute__((target("avx512f,avx512vnni"))) void run_vpdpbusd(long iterations) {
   asm volatile(
@@ -27,6 +28,46 @@ __attribute__((target("avx512f,avx512vnni"))) void run_vpdpbusd(long iterations)
       : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",
         "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",
         "zmm20", "zmm21", "zmm22", "zmm23", "zmm30", "zmm31");
+}
+
+__attribute__((target("avx2"))) void run_vpdpbusd_256(long iterations) {
+  asm volatile(
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,14,15\n"
+      "vpxor %%ymm\\i, %%ymm\\i, %%ymm\\i\n"
+      ".endr\n"
+      ".p2align 6\n"
+      "1:\n"
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11\n"
+      "%{vex%} vpdpbusd %%ymm15, %%ymm14, %%ymm\\i\n"
+      ".endr\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      "vzeroupper\n"
+      : "+r"(iterations)
+      :
+      : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9",
+        "ymm10", "ymm11", "ymm14", "ymm15");
+}
+
+/// Products of neighbours and their sums in 16 bits: what int8 costs without a dot product.
+__attribute__((target("avx2"))) void run_vpmaddubsw(long iterations) {
+  asm volatile(
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,14,15\n"
+      "vpxor %%ymm\\i, %%ymm\\i, %%ymm\\i\n"
+      ".endr\n"
+      ".p2align 6\n"
+      "1:\n"
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11\n"
+      "vpmaddubsw %%ymm15, %%ymm14, %%ymm13\n"
+      "vpaddw %%ymm13, %%ymm\\i, %%ymm\\i\n"
+      ".endr\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      "vzeroupper\n"
+      : "+r"(iterations)
+      :
+      : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9",
+        "ymm10", "ymm11", "ymm13", "ymm14", "ymm15");
 }
 
 /// Reads `streams` equal parts of the buffer side by side, prefetching `ahead` bytes (0: not).
@@ -104,12 +145,22 @@ double clock_ghz(long adds) {
   return static_cast<double>(adds / 32 * 32) / (now() - start) / 1e9;
 }
 
-PeakLoop peak_loop() {
-  // 64 MACs an instruction; every core with AVX512-VNNI starts at least one a cycle.
+std::vector<PeakLoop> peak_loops() {
+  // 64 MACs an instruction; every core with AVX512-VNNI starts at least one a cycle. So do those
+  // with AVX-VNNI and AVX2 with 32.
+  std::vector<PeakLoop> loops;
   if (__builtin_cpu_supports("avx512vnni") != 0) {
-    return {"vpdpbusd zmm", TW_FEATURE_AVX512VNNI, 64, accumulators, 63, run_vpdpbusd};
+    loops.push_back({"vpdpbusd zmm", TW_FEATURE_AVX512VNNI, 64, accumulators, 63, run_vpdpbusd});
   }
-  return {};
+  if (__builtin_cpu_supports("avxvnni") != 0) {
+    loops.push_back(
+        {"vpdpbusd ymm", TW_FEATURE_AVXVNNI, 32, accumulators_256, 31, run_vpdpbusd_256});
+  }
+  if (__builtin_cpu_supports("avx2") != 0) {
+    loops.push_back(
+        {"vpmaddubsw + vpaddw ymm", TW_FEATURE_AVX2, 32, accumulators_256, 30, run_vpmaddubsw});
+  }
+  return loops;
 }
 
 const ReadLoop* read_loops() {

@@ -8,14 +8,13 @@ namespace {
 constexpr long peak_iterations = 20000;  // about 60 us on a fast core
 
 bool has_peak(const tw_kernel& kernel) {
-  const PeakLoop loop = peak_loop();
-  return loop.run != nullptr && (kernel.features & loop.feature) != 0;
+  return peak_loop_of(kernel).run != nullptr;
 }
 
 std::vector<Contender> with_limits(std::vector<Contender> contenders, const Limits& limits,
                                    const tw_kernel& kernel, const Memory* memory) {
-  if (!has_peak(kernel)) return contenders;
-  const PeakLoop loop = peak_loop();
+  const PeakLoop loop = peak_loop_of(kernel);
+  if (loop.run == nullptr) return contenders;
   contenders.push_back({[loop] { loop.run(peak_iterations); }, loop.macs(peak_iterations)});
   if (memory == nullptr) return contenders;
   contenders.push_back({[memory, read = limits.read] {

@@ -61,19 +61,22 @@ double best_gbs(size_t bytes, int rounds, F&& f) {
 
 }  // namespace
 
+PeakLoop peak_loop_of(const tw_kernel& kernel) {
+  for (const PeakLoop& loop : peak_loops()) {
+    if ((kernel.features & loop.feature) != 0) return loop;
+  }
+  return {};
+}
+
 Limits measure_limits(const Memory& memory, bool quick) {
   Limits limits;
   const int rounds = quick ? 5 : 15;
-  const PeakLoop loop = peak_loop();
-  if (loop.run != nullptr) {
+  for (const PeakLoop& loop : peak_loops()) {
     const Peak peak = measure_checked_peak(loop, 2 * rounds + 1);
-    limits.ghz = peak.ghz;
-    limits.multiply = loop.instruction;
-    limits.gmacs = peak.gmacs;
-    limits.macs_per_cycle = peak.macs_per_cycle;
-  } else {
-    limits.ghz = clock_ghz(1 << 26);
+    limits.ghz = std::max(limits.ghz, peak.ghz);
+    limits.peaks.push_back({loop.instruction, peak.gmacs, peak.macs_per_cycle});
   }
+  if (limits.peaks.empty()) limits.ghz = clock_ghz(1 << 26);
 
   volatile long sink = 0;
   for (const ReadLoop* read = read_loops(); read->name != nullptr; ++read) {
@@ -100,10 +103,11 @@ Limits measure_limits(const Memory& memory, bool quick) {
 std::string to_text(const Limits& limits) {
   std::string text =
       fmt::format("  core clock        {:8.2f} GHz     chain of dependent adds\n", limits.ghz);
-  if (limits.gmacs > 0) {
+  for (const PeakLimit& peak : limits.peaks) {
     text += fmt::format("  compute           {:8.1f} GMAC/s  {}, {:.1f} MACs per cycle\n",
-                        limits.gmacs, limits.multiply, limits.macs_per_cycle);
-  } else {
+                        peak.gmacs, peak.instruction, peak.macs_per_cycle);
+  }
+  if (limits.peaks.empty()) {
     text += "  compute                  -         no limit loop for this machine's ISA\n";
   }
   text +=

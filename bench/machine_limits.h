@@ -3,19 +3,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "machine.h"
 #include "tilewright/registry.h"
 
 namespace tw::bench {
 
-struct Limits {
-  double ghz = 0;        ///< core clock: a chain of dependent adds, one cycle each
-  std::string multiply;  ///< instruction of the compute limit; empty: no loop for this machine
-  double gmacs = 0;      ///< compute limit, 1e9 multiply-accumulates a second; 0: none
+/// A compute limit: what one instruction (or pair of them) reaches alone.
+struct PeakLimit {
+  std::string instruction;
+  double gmacs = 0;  ///< 1e9 multiply-accumulates a second
   double macs_per_cycle = 0;
-  double read_gbs = 0;    ///< streaming read, 1e9 bytes a second, best of several loops
-  std::string read_loop;  ///< which loop that was
+};
+
+struct Limits {
+  double ghz = 0;                ///< core clock: a chain of dependent adds, one cycle each
+  std::vector<PeakLimit> peaks;  ///< the best first; empty: no loop for this machine
+  double read_gbs = 0;           ///< streaming read, 1e9 bytes a second, best of several loops
+  std::string read_loop;         ///< which loop that was
   long (*read)(const std::byte* data, size_t bytes) = nullptr;
   double memcpy_gbs = 0;       ///< memcpy, bytes copied (as many are read as written)
   double stream_copy_gbs = 0;  ///< copy with non-temporal stores; 0: no loop for this machine
@@ -36,8 +42,10 @@ struct PeakLoop {
     return static_cast<double>(iterations) * instructions * macs_per_step;
   }
 };
-/// Null `run` when there is no loop for this machine.
-PeakLoop peak_loop();
+/// Those that this machine can run, the best first.
+std::vector<PeakLoop> peak_loops();
+/// The one that limits a kernel: the first whose feature the kernel needs. None: null `run`.
+PeakLoop peak_loop_of(const tw_kernel& kernel);
 
 /// One read of `bytes` bytes; the result only keeps the compiler honest.
 struct ReadLoop {

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 4 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c6376066bdc65ade)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c9ac8ee2abcb2d2a)
 // again  tilewright generate
 //
 // Registers in loop k:
