@@ -29,15 +29,20 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 static void row_range(const tw_args* args) {
-  __m256 lowest = _mm256_castsi256_ps(_mm256_setzero_si256());
+  const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
   const uint8_t* lhs = (const uint8_t*)args->lhs;
-  __m256 highest = lowest;
-  __m256 lowest_2 = lowest;
-  __m256 highest_2 = lowest;
-  __m256 lowest_3 = lowest;
-  __m256 highest_3 = lowest;
-  __m256 lowest_4 = lowest;
-  __m256 highest_4 = lowest;
+  __m256 lowest = v;
+  __m256 highest = v;
+  __m256 nothing = v;
+  __m256 lowest_2 = v;
+  __m256 highest_2 = v;
+  __m256 nothing_2 = v;
+  __m256 lowest_3 = v;
+  __m256 highest_3 = v;
+  __m256 nothing_3 = v;
+  __m256 lowest_4 = v;
+  __m256 highest_4 = v;
+  __m256 nothing_4 = v;
   // k loop
   for (size_t i_k = 0; i_k < args->n; ++i_k) {
     const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
@@ -46,22 +51,30 @@ static void row_range(const tw_args* args) {
     const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
     lowest = _mm256_min_ps(x, lowest);
     highest = _mm256_max_ps(x, highest);
+    nothing = _mm256_fmadd_ps(x, v, nothing);
     lowest_2 = _mm256_min_ps(x_2, lowest_2);
     highest_2 = _mm256_max_ps(x_2, highest_2);
+    nothing_2 = _mm256_fmadd_ps(x_2, v, nothing_2);
     lowest_3 = _mm256_min_ps(x_3, lowest_3);
     highest_3 = _mm256_max_ps(x_3, highest_3);
+    nothing_3 = _mm256_fmadd_ps(x_3, v, nothing_3);
     lowest_4 = _mm256_min_ps(x_4, lowest_4);
     highest_4 = _mm256_max_ps(x_4, highest_4);
+    nothing_4 = _mm256_fmadd_ps(x_4, v, nothing_4);
     lhs += 128;
   }
-  const __m256 v = _mm256_min_ps(lowest_2, lowest);
-  const __m256 v_2 = _mm256_max_ps(highest_2, highest);
-  const __m256 v_3 = _mm256_min_ps(lowest_3, v);
-  const __m256 v_4 = _mm256_max_ps(highest_3, v_2);
-  const __m256 v_5 = _mm256_min_ps(lowest_4, v_3);
-  const __m256 v_6 = _mm256_max_ps(highest_4, v_4);
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst), _mm256_castps_si256(v_5));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 32), _mm256_castps_si256(v_6));
+  const __m256 v_2 = _mm256_min_ps(lowest_2, lowest);
+  const __m256 v_3 = _mm256_max_ps(highest_2, highest);
+  const __m256 v_4 = _mm256_add_ps(nothing_2, nothing);
+  const __m256 v_5 = _mm256_min_ps(lowest_3, v_2);
+  const __m256 v_6 = _mm256_max_ps(highest_3, v_3);
+  const __m256 v_7 = _mm256_add_ps(nothing_3, v_4);
+  const __m256 v_8 = _mm256_min_ps(lowest_4, v_5);
+  const __m256 v_9 = _mm256_max_ps(highest_4, v_6);
+  const __m256 v_10 = _mm256_add_ps(nothing_4, v_7);
+  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst), _mm256_castps_si256(v_8));
+  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 32), _mm256_castps_si256(v_9));
+  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 64), _mm256_castps_si256(v_10));
 }
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
@@ -141,15 +154,17 @@ typedef struct row_quantization {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                       float *highest) {
+// Returns whether all values are finite.
+static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
+                      float *highest) {
   float tail[STEP] = {0};
   const size_t whole = k - k % STEP;
   memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
   *lowest = 0;
   *highest = 0;
+  int finite = 1;
   for (int part = 0; part < 2; ++part) {
-    float range[2 * LANES];
+    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
     inner->lhs = part == 0 ? (const void *)row : tail;
     inner->n = part == 0 ? whole / STEP : 1;
     inner->dst = range;
@@ -157,8 +172,10 @@ static void find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowe
     for (int lane = 0; lane < LANES; ++lane) {
       *lowest = tw_min_f32(range[lane], *lowest);
       *highest = tw_max_f32(range[LANES + lane], *highest);
+      finite &= range[2 * LANES + lane] == 0;
     }
   }
+  return finite;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -167,9 +184,20 @@ static float round_f32(float x) {
   return (x + shift) - shift;
 }
 
+// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
+// is more than a float can hold, the largest one is near enough to make codes of denormals.
+static float choose_factor(float lowest, float highest) {
+  const float largest = 3.402823466e+38f;
+  const float range = highest - lowest;
+  if (range == 0) return 1;
+  const float factor =
+      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
+  return tw_min_f32(factor, largest);
+}
+
 static row_quantization choose_quantization(float lowest, float highest) {
   row_quantization out;
-  out.factor = lowest == highest ? 1.0f : 255.0f / (highest - lowest);
+  out.factor = choose_factor(lowest, highest);
   const float low = lowest * out.factor;
   const float high = highest * out.factor;
   const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
@@ -177,6 +205,12 @@ static row_quantization choose_quantization(float lowest, float highest) {
   out.zero_point = (int32_t)rounded;
   out.lowest = -128.0f - rounded;
   out.highest = 127.0f - rounded;
+  return out;
+}
+
+// A row with an infinity or a NaN: its codes are 0 and its scale is a NaN, as its outputs will be.
+static row_quantization no_quantization(void) {
+  const row_quantization out = {tw_f32_of_bits(0x7fc00000), 0, 0, 0};
   return out;
 }
 
@@ -249,8 +283,9 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   int32_t sums[PANEL] = {0};
   for (size_t r = 0; r < rows; ++r) {
     float lowest, highest;
-    find_range(inner, source + r * args->source_stride, args->k, &lowest, &highest);
-    how[r] = choose_quantization(lowest, highest);
+    const uint8_t *const values = source + r * args->source_stride;
+    const int finite = find_range(inner, values, args->k, &lowest, &highest);
+    how[r] = finite ? choose_quantization(lowest, highest) : no_quantization();
   }
   uint8_t *const codes = panel + DATA_OFFSET;
   if (rows < PANEL) memset(panel, 0, panel_bytes(padded));

@@ -296,29 +296,29 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx2_near_asm:
   vcvtdq2ps ymm0, ymm0                                   // real
   vmulps ymm4, ymm4, ymm14                               // scale
   vfmadd231ps ymm10, ymm0, ymm4                          // out
-  vmaxps ymm0, ymm10, ymm8                               // out
-  vminps ymm0, ymm0, ymm9                                // out_0_0
+  vmaxps ymm0, ymm8, ymm10                               // out
+  vminps ymm0, ymm9, ymm0                                // out_0_0
   vmovdqu ymmword ptr [r9 + 0], ymm0                     // out_0_0
   vpbroadcastd ymm0, dword ptr [rbx + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm5, ymm0                                // scale
   vfmadd231ps ymm11, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm11, ymm8                               // out
-  vminps ymm0, ymm0, ymm9                                // out_0_1
+  vmaxps ymm0, ymm8, ymm11                               // out
+  vminps ymm0, ymm9, ymm0                                // out_0_1
   vmovdqu ymmword ptr [r9 + 32], ymm0                    // out_0_1
   vpbroadcastd ymm0, dword ptr [rbx + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm2                                   // real
   vmulps ymm0, ymm6, ymm0                                // scale
   vfmadd231ps ymm12, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm12, ymm8                               // out
-  vminps ymm0, ymm0, ymm9                                // out_0_2
+  vmaxps ymm0, ymm8, ymm12                               // out
+  vminps ymm0, ymm9, ymm0                                // out_0_2
   vmovdqu ymmword ptr [r9 + 64], ymm0                    // out_0_2
   vpbroadcastd ymm0, dword ptr [rbx + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm3                                   // real
   vmulps ymm0, ymm7, ymm0                                // scale
   vfmadd231ps ymm13, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm13, ymm8                               // out
-  vminps ymm0, ymm0, ymm9                                // out_0_3
+  vmaxps ymm0, ymm8, ymm13                               // out
+  vminps ymm0, ymm9, ymm0                                // out_0_3
   vmovdqu ymmword ptr [r9 + 96], ymm0                    // out_0_3
   jmp .Lif_done
 .Lif_else:
@@ -604,26 +604,26 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx2_near_asm:
   vcvtdq2ps ymm0, ymm0                                   // real
   vmulps ymm4, ymm4, ymm14                               // scale
   vfmadd231ps ymm10, ymm0, ymm4                          // out
-  vmaxps ymm0, ymm10, ymm8                               // out
-  vminps ymm0, ymm0, ymm9                                // out_0_0
+  vmaxps ymm0, ymm8, ymm10                               // out
+  vminps ymm0, ymm9, ymm0                                // out_0_0
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm4, ymm5, ymm4                                // scale
   vfmadd231ps ymm11, ymm1, ymm4                          // out
-  vmaxps ymm1, ymm11, ymm8                               // out
-  vminps ymm1, ymm1, ymm9                                // out_0_1
+  vmaxps ymm1, ymm8, ymm11                               // out
+  vminps ymm1, ymm9, ymm1                                // out_0_1
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // scale_row_0
   vcvtdq2ps ymm2, ymm2                                   // real
   vmulps ymm4, ymm6, ymm4                                // scale
   vfmadd231ps ymm12, ymm2, ymm4                          // out
-  vmaxps ymm2, ymm12, ymm8                               // out
-  vminps ymm2, ymm2, ymm9                                // out_0_2
+  vmaxps ymm2, ymm8, ymm12                               // out
+  vminps ymm2, ymm9, ymm2                                // out_0_2
   vpbroadcastd ymm4, dword ptr [rbx + 0]                 // scale_row_0
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm4, ymm7, ymm4                                // scale
   vfmadd231ps ymm13, ymm3, ymm4                          // out
-  vmaxps ymm3, ymm13, ymm8                               // out
-  vminps ymm3, ymm3, ymm9                                // out_0_3
+  vmaxps ymm3, ymm8, ymm13                               // out
+  vminps ymm3, ymm9, ymm3                                // out_0_3
   mov r11, 1
   cmp rsi, r11                                           // unless n_left at_least 
   jb .Lif_2_done

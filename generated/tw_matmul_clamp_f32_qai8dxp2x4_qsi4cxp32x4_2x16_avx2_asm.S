@@ -290,30 +290,30 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vmulps ymm10, ymm4, ymm10                              // scale
   vmovdqa ymm11, ymm8                                    // bias
   vfmadd231ps ymm11, ymm0, ymm10                         // out
-  vmaxps ymm0, ymm11, ymm6                               // out
-  vminps ymm0, ymm0, ymm7                                // out_1_0
+  vmaxps ymm0, ymm6, ymm11                               // out
+  vminps ymm0, ymm7, ymm0                                // out_1_0
   vmovdqu ymmword ptr [rbp + 0], ymm0                    // out_1_0
   vpbroadcastd ymm0, dword ptr [r11 + 4]                 // scale_row_1
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm5, ymm0                                // scale
   vmovdqa ymm10, ymm9                                    // bias
   vfmadd231ps ymm10, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm10, ymm6                               // out
-  vminps ymm0, ymm0, ymm7                                // out_1_1
+  vmaxps ymm0, ymm6, ymm10                               // out
+  vminps ymm0, ymm7, ymm0                                // out_1_1
   vmovdqu ymmword ptr [rbp + 32], ymm0                   // out_1_1
   vpbroadcastd ymm0, dword ptr [r11 + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm2                                   // real
   vmulps ymm0, ymm4, ymm0                                // scale
   vfmadd231ps ymm8, ymm1, ymm0                           // out
-  vmaxps ymm0, ymm8, ymm6                                // out
-  vminps ymm0, ymm0, ymm7                                // out_0_0
+  vmaxps ymm0, ymm6, ymm8                                // out
+  vminps ymm0, ymm7, ymm0                                // out_0_0
   vmovdqu ymmword ptr [rsi + 0], ymm0                    // out_0_0
   vpbroadcastd ymm0, dword ptr [r11 + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm3                                   // real
   vmulps ymm0, ymm5, ymm0                                // scale
   vfmadd231ps ymm9, ymm1, ymm0                           // out
-  vmaxps ymm0, ymm9, ymm6                                // out
-  vminps ymm0, ymm0, ymm7                                // out_0_1
+  vmaxps ymm0, ymm6, ymm9                                // out
+  vminps ymm0, ymm7, ymm0                                // out_0_1
   vmovdqu ymmword ptr [rsi + 32], ymm0                   // out_0_1
   jmp .Lif_done
 .Lif_else:
@@ -464,27 +464,27 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vmulps ymm10, ymm4, ymm10                              // scale
   vmovdqa ymm11, ymm8                                    // bias
   vfmadd231ps ymm11, ymm0, ymm10                         // out
-  vmaxps ymm0, ymm11, ymm6                               // out
-  vminps ymm0, ymm0, ymm7                                // out_1_0
+  vmaxps ymm0, ymm6, ymm11                               // out
+  vminps ymm0, ymm7, ymm0                                // out_1_0
   vpbroadcastd ymm10, dword ptr [r11 + 4]                // scale_row_1
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm10, ymm5, ymm10                              // scale
   vmovdqa ymm11, ymm9                                    // bias
   vfmadd231ps ymm11, ymm1, ymm10                         // out
-  vmaxps ymm1, ymm11, ymm6                               // out
-  vminps ymm1, ymm1, ymm7                                // out_1_1
+  vmaxps ymm1, ymm6, ymm11                               // out
+  vminps ymm1, ymm7, ymm1                                // out_1_1
   vpbroadcastd ymm10, dword ptr [r11 + 0]                // scale_row_0
   vcvtdq2ps ymm2, ymm2                                   // real
   vmulps ymm4, ymm4, ymm10                               // scale
   vfmadd231ps ymm8, ymm2, ymm4                           // out
-  vmaxps ymm2, ymm8, ymm6                                // out
-  vminps ymm2, ymm2, ymm7                                // out_0_0
+  vmaxps ymm2, ymm6, ymm8                                // out
+  vminps ymm2, ymm7, ymm2                                // out_0_0
   vpbroadcastd ymm4, dword ptr [r11 + 0]                 // scale_row_0
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm4, ymm5, ymm4                                // scale
   vfmadd231ps ymm9, ymm3, ymm4                           // out
-  vmaxps ymm3, ymm9, ymm6                                // out
-  vminps ymm3, ymm3, ymm7                                // out_0_1
+  vmaxps ymm3, ymm6, ymm9                                // out
+  vminps ymm3, ymm7, ymm3                                // out_0_1
   mov r9, 1
   cmp r8, r9                                             // unless n_left at_least 
   jb .Lif_2_done

@@ -420,62 +420,62 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vmulps ymm14, ymm8, ymm14                              // scale
   vmovdqa ymm15, ymm12                                   // bias
   vfmadd231ps ymm15, ymm0, ymm14                         // out
-  vmaxps ymm0, ymm15, ymm10                              // out
-  vminps ymm0, ymm0, ymm11                               // out_3_0
+  vmaxps ymm0, ymm10, ymm15                              // out
+  vminps ymm0, ymm11, ymm0                               // out_3_0
   vmovdqu ymmword ptr [r11 + 0], ymm0                    // out_3_0
   vpbroadcastd ymm0, dword ptr [r9 + 12]                 // scale_row_3
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm0, ymm9, ymm0                                // scale
   vmovdqa ymm14, ymm13                                   // bias
   vfmadd231ps ymm14, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm14, ymm10                              // out
-  vminps ymm0, ymm0, ymm11                               // out_3_1
+  vmaxps ymm0, ymm10, ymm14                              // out
+  vminps ymm0, ymm11, ymm0                               // out_3_1
   vmovdqu ymmword ptr [r11 + 32], ymm0                   // out_3_1
   vpbroadcastd ymm0, dword ptr [r9 + 8]                  // scale_row_2
   vcvtdq2ps ymm1, ymm7                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
   vmovdqa ymm7, ymm12                                    // bias
   vfmadd231ps ymm7, ymm1, ymm0                           // out
-  vmaxps ymm0, ymm7, ymm10                               // out
-  vminps ymm0, ymm0, ymm11                               // out_2_0
+  vmaxps ymm0, ymm10, ymm7                               // out
+  vminps ymm0, ymm11, ymm0                               // out_2_0
   vmovdqu ymmword ptr [rbp + 0], ymm0                    // out_2_0
   vpbroadcastd ymm0, dword ptr [r9 + 8]                  // scale_row_2
   vcvtdq2ps ymm1, ymm6                                   // real
   vmulps ymm0, ymm9, ymm0                                // scale
   vmovdqa ymm6, ymm13                                    // bias
   vfmadd231ps ymm6, ymm1, ymm0                           // out
-  vmaxps ymm0, ymm6, ymm10                               // out
-  vminps ymm0, ymm0, ymm11                               // out_2_1
+  vmaxps ymm0, ymm10, ymm6                               // out
+  vminps ymm0, ymm11, ymm0                               // out_2_1
   vmovdqu ymmword ptr [rbp + 32], ymm0                   // out_2_1
   vpbroadcastd ymm0, dword ptr [r9 + 4]                  // scale_row_1
   vcvtdq2ps ymm1, ymm5                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
   vmovdqa ymm5, ymm12                                    // bias
   vfmadd231ps ymm5, ymm1, ymm0                           // out
-  vmaxps ymm0, ymm5, ymm10                               // out
-  vminps ymm0, ymm0, ymm11                               // out_1_0
+  vmaxps ymm0, ymm10, ymm5                               // out
+  vminps ymm0, ymm11, ymm0                               // out_1_0
   vmovdqu ymmword ptr [rbx + 0], ymm0                    // out_1_0
   vpbroadcastd ymm0, dword ptr [r9 + 4]                  // scale_row_1
   vcvtdq2ps ymm1, ymm4                                   // real
   vmulps ymm0, ymm9, ymm0                                // scale
   vmovdqa ymm4, ymm13                                    // bias
   vfmadd231ps ymm4, ymm1, ymm0                           // out
-  vmaxps ymm0, ymm4, ymm10                               // out
-  vminps ymm0, ymm0, ymm11                               // out_1_1
+  vmaxps ymm0, ymm10, ymm4                               // out
+  vminps ymm0, ymm11, ymm0                               // out_1_1
   vmovdqu ymmword ptr [rbx + 32], ymm0                   // out_1_1
   vpbroadcastd ymm0, dword ptr [r9 + 0]                  // scale_row_0
   vcvtdq2ps ymm1, ymm3                                   // real
   vmulps ymm0, ymm8, ymm0                                // scale
   vfmadd231ps ymm12, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm12, ymm10                              // out
-  vminps ymm0, ymm0, ymm11                               // out_0_0
+  vmaxps ymm0, ymm10, ymm12                              // out
+  vminps ymm0, ymm11, ymm0                               // out_0_0
   vmovdqu ymmword ptr [rdx + 0], ymm0                    // out_0_0
   vpbroadcastd ymm0, dword ptr [r9 + 0]                  // scale_row_0
   vcvtdq2ps ymm1, ymm2                                   // real
   vmulps ymm0, ymm9, ymm0                                // scale
   vfmadd231ps ymm13, ymm1, ymm0                          // out
-  vmaxps ymm0, ymm13, ymm10                              // out
-  vminps ymm0, ymm0, ymm11                               // out_0_1
+  vmaxps ymm0, ymm10, ymm13                              // out
+  vminps ymm0, ymm11, ymm0                               // out_0_1
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
   jmp .Lif_done
 .Lif_else:
@@ -627,55 +627,55 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vmulps ymm14, ymm8, ymm14                              // scale
   vmovdqa ymm15, ymm12                                   // bias
   vfmadd231ps ymm15, ymm0, ymm14                         // out
-  vmaxps ymm0, ymm15, ymm10                              // out
-  vminps ymm0, ymm0, ymm11                               // out_3_0
+  vmaxps ymm0, ymm10, ymm15                              // out
+  vminps ymm0, ymm11, ymm0                               // out_3_0
   vpbroadcastd ymm14, dword ptr [r9 + 12]                // scale_row_3
   vcvtdq2ps ymm1, ymm1                                   // real
   vmulps ymm14, ymm9, ymm14                              // scale
   vmovdqa ymm15, ymm13                                   // bias
   vfmadd231ps ymm15, ymm1, ymm14                         // out
-  vmaxps ymm1, ymm15, ymm10                              // out
-  vminps ymm1, ymm1, ymm11                               // out_3_1
+  vmaxps ymm1, ymm10, ymm15                              // out
+  vminps ymm1, ymm11, ymm1                               // out_3_1
   vpbroadcastd ymm14, dword ptr [r9 + 8]                 // scale_row_2
   vcvtdq2ps ymm7, ymm7                                   // real
   vmulps ymm14, ymm8, ymm14                              // scale
   vmovdqa ymm15, ymm12                                   // bias
   vfmadd231ps ymm15, ymm7, ymm14                         // out
-  vmaxps ymm7, ymm15, ymm10                              // out
-  vminps ymm7, ymm7, ymm11                               // out_2_0
+  vmaxps ymm7, ymm10, ymm15                              // out
+  vminps ymm7, ymm11, ymm7                               // out_2_0
   vpbroadcastd ymm14, dword ptr [r9 + 8]                 // scale_row_2
   vcvtdq2ps ymm6, ymm6                                   // real
   vmulps ymm14, ymm9, ymm14                              // scale
   vmovdqa ymm15, ymm13                                   // bias
   vfmadd231ps ymm15, ymm6, ymm14                         // out
-  vmaxps ymm6, ymm15, ymm10                              // out
-  vminps ymm6, ymm6, ymm11                               // out_2_1
+  vmaxps ymm6, ymm10, ymm15                              // out
+  vminps ymm6, ymm11, ymm6                               // out_2_1
   vpbroadcastd ymm14, dword ptr [r9 + 4]                 // scale_row_1
   vcvtdq2ps ymm5, ymm5                                   // real
   vmulps ymm14, ymm8, ymm14                              // scale
   vmovdqa ymm15, ymm12                                   // bias
   vfmadd231ps ymm15, ymm5, ymm14                         // out
-  vmaxps ymm5, ymm15, ymm10                              // out
-  vminps ymm5, ymm5, ymm11                               // out_1_0
+  vmaxps ymm5, ymm10, ymm15                              // out
+  vminps ymm5, ymm11, ymm5                               // out_1_0
   vpbroadcastd ymm14, dword ptr [r9 + 4]                 // scale_row_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vmulps ymm14, ymm9, ymm14                              // scale
   vmovdqa ymm15, ymm13                                   // bias
   vfmadd231ps ymm15, ymm4, ymm14                         // out
-  vmaxps ymm4, ymm15, ymm10                              // out
-  vminps ymm4, ymm4, ymm11                               // out_1_1
+  vmaxps ymm4, ymm10, ymm15                              // out
+  vminps ymm4, ymm11, ymm4                               // out_1_1
   vpbroadcastd ymm14, dword ptr [r9 + 0]                 // scale_row_0
   vcvtdq2ps ymm3, ymm3                                   // real
   vmulps ymm8, ymm8, ymm14                               // scale
   vfmadd231ps ymm12, ymm3, ymm8                          // out
-  vmaxps ymm3, ymm12, ymm10                              // out
-  vminps ymm3, ymm3, ymm11                               // out_0_0
+  vmaxps ymm3, ymm10, ymm12                              // out
+  vminps ymm3, ymm11, ymm3                               // out_0_0
   vpbroadcastd ymm8, dword ptr [r9 + 0]                  // scale_row_0
   vcvtdq2ps ymm2, ymm2                                   // real
   vmulps ymm8, ymm9, ymm8                                // scale
   vfmadd231ps ymm13, ymm2, ymm8                          // out
-  vmaxps ymm2, ymm13, ymm10                              // out
-  vminps ymm2, ymm2, ymm11                               // out_0_1
+  vmaxps ymm2, ymm10, ymm13                              // out
+  vminps ymm2, ymm11, ymm2                               // out_0_1
   mov rsi, 1
   cmp r8, rsi                                            // unless n_left at_least 
   jb .Lif_2_done
