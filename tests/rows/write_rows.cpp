@@ -69,7 +69,8 @@ class TableWriter {
     for (const RowUse& use : row_uses(isa_, row)) {
       const RowProgram program = row_program(use, true);
       const RowProgram plain = row_program(use, false);
-      const bool selected = is_selected(use, plain);
+      // A kept operand has another use: no row that loads it by itself takes its place.
+      const bool selected = is_selected(use, plain) || is_selected(use, program);
       const bool printed = is_printed_in_c(use, plain);
       // With these numbers another row stands for the operations.
       if (!selected && !(printed && row.assembly.empty())) continue;
