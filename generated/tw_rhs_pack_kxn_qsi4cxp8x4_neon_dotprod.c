@@ -5,7 +5,7 @@
 // into rhs i4 n8 kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (bc979ced82a7c69d)
 //          | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c9ac8ee2abcb2d2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -110,10 +110,12 @@ static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row
 static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
 static size_t sums_offset(size_t padded) { return data_bytes(padded); }
 
-// One value a column from `from` (null: zeros); 0 for columns that do not exist.
-static void write_floats(uint8_t *to, const float *from, size_t row, size_t columns) {
+// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
+// nothing need be aligned.
+static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
   memset(to, 0, PANEL * sizeof(float));
-  if (from != 0) memcpy(to, from + row, columns * sizeof(float));
+  if (from == 0) return;
+  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
 }
 
 // All fields but the codes; sums begin at 0.

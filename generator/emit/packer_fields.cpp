@@ -91,10 +91,13 @@ std::string rhs_fields_text(const Layout& layout) {
                       field_offset_text(layout, FieldKind::sums));
   if (has_bias || field_index(layout, FieldKind::scales) >= 0) {
     text +=
-        "// One value a column from `from` (null: zeros); 0 for columns that do not exist.\n"
-        "static void write_floats(uint8_t *to, const float *from, size_t row, size_t columns) {\n"
+        "// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, "
+        "because\n"
+        "// nothing need be aligned.\n"
+        "static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {\n"
         "  memset(to, 0, PANEL * sizeof(float));\n"
-        "  if (from != 0) memcpy(to, from + row, columns * sizeof(float));\n"
+        "  if (from == 0) return;\n"
+        "  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));\n"
         "}\n\n";
   }
   text +=

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "rows/means.h"
 #include "rows/row_program.h"
 
 namespace tw::test {
@@ -27,6 +28,25 @@ std::vector<int64_t> candidates(const Immediate& field) {
   std::sort(legal.begin(), legal.end());
   legal.erase(std::unique(legal.begin(), legal.end()), legal.end());
   return legal;
+}
+
+/// Is there a row for these very numbers, which then does not mean what this one would?
+bool is_special(const RowUse& use) {
+  const auto says = [&](const Row& other) {
+    bool more = false;
+    for (size_t i = 0; i < use.row->means.size(); ++i) {
+      const MeansNode& node = use.row->means[i];
+      const MeansNode& its = other.means[i];
+      if (its.code != node.code || its.bits != node.bits) return false;
+      if (!its.imm_name.empty() || node.imm_name.empty()) continue;
+      if (its.imm != node.imm + number(use, node.imm_name).fixed) return false;
+      more = true;
+    }
+    return more;
+  };
+  return std::any_of(use.isa->rows.begin(), use.isa->rows.end(), [&](const Row& other) {
+    return other.means.size() == use.row->means.size() && says(other);
+  });
 }
 
 bool is_legal(const RowUse& use) {
@@ -72,7 +92,7 @@ std::vector<RowUse> row_uses(const Isa& isa, const Row& row) {
     }
     all = std::move(next);
   }
-  std::erase_if(all, [](const RowUse& use) { return !is_legal(use); });
+  std::erase_if(all, [](const RowUse& use) { return !is_legal(use) || is_special(use); });
   thin(all);
   if (all.empty()) {
     throw std::runtime_error(fmt::format("{}: no legal immediates", to_string({&isa, &row, {}})));

@@ -72,8 +72,6 @@ class TableWriter {
       // A kept operand has another use: no row that loads it by itself takes its place.
       const bool selected = is_selected(use, plain) || is_selected(use, program);
       const bool printed = is_printed_in_c(use, plain);
-      // With these numbers another row stands for the operations.
-      if (!selected && !(printed && row.assembly.empty())) continue;
       in_c = in_c || printed;
       in_assembly = in_assembly || selected;
       groups_.push_back(make_group(use, program));
