@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c9ac8ee2abcb2d2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -17,15 +17,15 @@ extern "C" {
 
 /* Kernels. Those of another architecture are declared, but not defined. */
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx2_near(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx_vnni_a2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx_vnni_a2_near(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx_vnni_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx_vnni(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
@@ -62,10 +62,10 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args);
-void tw_rhs_pack_nxk_qsi4cxp32x4_avx2(const tw_pack_args *args);
-void tw_rhs_pack_kxn_qsi4cxp32x4_avx2(const tw_pack_args *args);
-void tw_rhs_pack_nxk_qsi4cxp32x4_avx_vnni(const tw_pack_args *args);
-void tw_rhs_pack_kxn_qsi4cxp32x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);

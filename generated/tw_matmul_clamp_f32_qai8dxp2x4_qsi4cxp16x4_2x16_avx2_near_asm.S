@@ -4,55 +4,53 @@
 // matmul_clamp_f32_qai8dxp_qsi4cxp: avx2, dot
 // lhs i8 m2 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (8f25687adfc4f896)
 //     | 16 x k bits of codes | 2 i32 x sums | 2 i32 x zeros | 2 f32 x scales |
-// rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
-//     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
+// rhs i4 n16 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (043cf1d9c0d2cb11)
+//     | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c9ac8ee2abcb2d2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx column_bytes  rdx m_left  rsi dst_tile  rdi args  r8 n_left  r9 k_padded
-//  r10 m_left  r11 k_left  rbx codes  rbp lhs_panel  ymm0 mask  ymm1 ones  ymm2 sum_0_0
-//  ymm3 sum_0_1  ymm4 sum_1_0  ymm5 sum_1_1  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 raw_1 ...
-//  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0  ymm12 a_1 ...  ymm13 product ...  ymm14 a_0 ...
-//  ymm15 product
+//  rax n_left  rcx column_bytes  rdx m_left  rsi n_left  rdi args  r8 dst_tile  r9 k_padded
+//  r10 m_left  r11 k_left  rbx rhs_prefetch  rbp lhs_panel  r12 rhs_panel  r13 ahead  ymm0 mask
+//  ymm1 ones  ymm2 sum_0_0  ymm3 sum_0_1  ymm4 sum_1_0  ymm5 sum_1_1  ymm6 raw_0 ...  ymm7 lo_0 ...
+//  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0  ymm12 a_1 ...  ymm13 product ...
+//  ymm14 a_0 ...  ymm15 product
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm
-  .type tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm, %function
-tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
+  .globl tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
+  .type tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm, %function
+tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   .cfi_startproc
   endbr64
   sub rsp, 72
   .cfi_def_cfa_offset 80
-  mov qword ptr [rsp + 24], rbx
-  .cfi_offset rbx, -56
-  mov qword ptr [rsp + 32], rbp
-  .cfi_offset rbp, -48
-  mov qword ptr [rsp + 40], r12
-  .cfi_offset r12, -40
-  mov qword ptr [rsp + 48], r13
-  .cfi_offset r13, -32
-  mov qword ptr [rsp + 56], r14
-  .cfi_offset r14, -24
-  mov qword ptr [rsp + 64], r15
-  .cfi_offset r15, -16
+  mov qword ptr [rsp + 16], rbx
+  .cfi_offset rbx, -64
+  mov qword ptr [rsp + 24], rbp
+  .cfi_offset rbp, -56
+  mov qword ptr [rsp + 32], r12
+  .cfi_offset r12, -48
+  mov qword ptr [rsp + 40], r13
+  .cfi_offset r13, -40
+  mov qword ptr [rsp + 48], r14
+  .cfi_offset r14, -32
+  mov qword ptr [rsp + 56], r15
+  .cfi_offset r15, -24
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
-  mov rsi, 0
-  mov r8, rax                                            // n_left
+  mov rsi, rax                                           // n_left
   test rax, rax
   jz .Ln_done
 .Ln:
-  mov qword ptr [rsp + 16], rsi                          // , kept in the frame
   mov qword ptr [rsp + 8], rdx                           // rhs_panel, kept in the frame
   mov rdx, qword ptr [rdi + 8*1]                         // m_left
-  mov rsi, qword ptr [rdi + 8*12]                        // dst
-  lea rsi, [rsi + rcx]                                   // dst_tile
+  mov r8, qword ptr [rdi + 8*12]                         // dst
+  lea r8, [r8 + rcx]                                     // dst_tile
   mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r10, rdx                                           // m_left
   test rdx, rdx
@@ -62,6 +60,17 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   mov r9, qword ptr [rdi + 8*3]                          // k
   lea r9, [r9 + 31]
   and r9, -32                                            // k_padded
+  mov r11, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rbx, 1
+  mov rbp, r10                                           // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea r11, [r8 + r11]
+  test rbp, rbp                                          // dst_1
+  cmovz r11, r8
+  prefetchw byte ptr [r8 + 0]                            // dst_tile
+  prefetchw byte ptr [r11 + 0]                           // dst_1
   mov r11, 2
   mov rbx, r9                                            // k_padded
   imul rbx, r11
@@ -73,27 +82,29 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   mov rbx, 65537
   vmovd xmm1, ebx                                        // ones
   vpbroadcastd ymm1, xmm1
-  mov rbx, 4
-  mov rbp, qword ptr [rsp + 16]
-  imul rbp, rbx
-  mov rbx, qword ptr [rsp + 8]                           // rhs_panel
-  lea rbx, [rbx + rbp]                                   // codes
   vpbroadcastd ymm2, dword ptr [r11 + 0]                 // sum_0_0
   vpbroadcastd ymm3, dword ptr [r11 + 0]                 // sum_0_1
   vpbroadcastd ymm4, dword ptr [r11 + 4]                 // sum_1_0
   vpbroadcastd ymm5, dword ptr [r11 + 4]                 // sum_1_1
   mov r11, r9                                            // k_padded
   shr r11, 5                                             // k_steps
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
+  mov r12, qword ptr [rsp + 8]                           // rhs_panel
   test r11, r11
   jz .Lk_done
   .balign 64
 .Lk:
-  vmovdqu ymm6, ymmword ptr [rbx + 0]                    // raw_0
+  lea r13, [r12 + rbx]                                   // ahead
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  prefetcht0 byte ptr [r13 + 64]                         // ahead
+  prefetcht0 byte ptr [r13 + 128]                        // ahead
+  prefetcht0 byte ptr [r13 + 192]                        // ahead
+  vmovdqu ymm6, ymmword ptr [r12 + 0]                    // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [rbx + 32]                   // raw_1
+  vmovdqu ymm8, ymmword ptr [r12 + 32]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -113,11 +124,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_1_0
   vpmaddubsw ymm7, ymm8, ymm12                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [rbx + 128]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 64]                   // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [rbx + 160]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r12 + 96]                  // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -141,11 +152,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_1_0
   vpmaddubsw ymm8, ymm12, ymm10                          // product
   vpaddw ymm7, ymm7, ymm8                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [rbx + 256]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 128]                  // raw_0
   vpand ymm10, ymm8, ymm0                                // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [rbx + 288]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r12 + 160]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -169,11 +180,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_1_0
   vpmaddubsw ymm8, ymm12, ymm10                          // product
   vpaddw ymm7, ymm7, ymm8                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [rbx + 384]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 192]                  // raw_0
   vpand ymm10, ymm8, ymm0                                // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [rbx + 416]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r12 + 224]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -206,19 +217,15 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_1_1
   lea rbp, [rbp + 64]
-  lea rbx, [rbx + 512]
+  lea r12, [r12 + 256]
   sub r11, 1                                             // next k
   ja .Lk
 .Lk_done:
-  mov r11, 16
+  mov r11, 8
   mov rbx, r9                                            // k_padded
   imul rbx, r11
-  mov r11, 4
-  mov rbp, qword ptr [rsp + 16]
-  imul rbp, r11
-  lea r11, [rbx + rbp]
-  mov rbx, qword ptr [rsp + 8]                           // rhs_panel
-  lea r11, [rbx + r11]                                   // field
+  mov r11, qword ptr [rsp + 8]                           // rhs_panel
+  lea r11, [r11 + rbx]                                   // field
   vmovdqu ymm0, ymmword ptr [r11 + 0]                    // colsum_0
   vmovdqu ymm1, ymmword ptr [r11 + 32]                   // colsum_1
   mov r11, 2
@@ -237,14 +244,10 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vpaddd ymm0, ymm4, ymm0                                // sum
   vpmulld ymm1, ymm1, ymm6                               // product
   vpaddd ymm1, ymm5, ymm1                                // sum
-  mov r11, 16
+  mov r11, 8
   mov rbx, r9                                            // k_padded
   imul rbx, r11
-  lea r11, [rbx + 128]
-  mov rbx, 4
-  mov rbp, qword ptr [rsp + 16]
-  imul rbp, rbx
-  lea r11, [r11 + rbp]
+  lea r11, [rbx + 64]
   mov rbx, qword ptr [rsp + 8]                           // rhs_panel
   lea r11, [rbx + r11]                                   // field
   vmovdqu ymm4, ymmword ptr [r11 + 0]                    // scale_0
@@ -265,19 +268,15 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
-  lea rbp, [rsi + rbp]
+  lea rbp, [r8 + rbp]
   test r13, r13                                          // dst_1
-  cmovz rbp, rsi
-  mov r12, 16
+  cmovz rbp, r8
+  mov r12, 8
   imul r9, r12
-  lea r9, [r9 + 256]
-  mov r12, 4
-  mov r13, qword ptr [rsp + 16]
-  imul r13, r12
-  lea r9, [r9 + r13]
+  lea r9, [r9 + 128]
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r9, [r12 + r9]                                     // field
-  cmp r8, rbx                                            // unless n_left at_least 
+  cmp rsi, rbx                                           // unless n_left at_least 
   jb .Lif_else
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbx + rcx]
@@ -307,14 +306,14 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vfmadd231ps ymm8, ymm1, ymm0                           // out
   vmaxps ymm0, ymm6, ymm8                                // out
   vminps ymm0, ymm7, ymm0                                // out_0_0
-  vmovdqu ymmword ptr [rsi + 0], ymm0                    // out_0_0
+  vmovdqu ymmword ptr [r8 + 0], ymm0                     // out_0_0
   vpbroadcastd ymm0, dword ptr [r11 + 0]                 // scale_row_0
   vcvtdq2ps ymm1, ymm3                                   // real
   vmulps ymm0, ymm5, ymm0                                // scale
   vfmadd231ps ymm9, ymm1, ymm0                           // out
   vmaxps ymm0, ymm6, ymm9                                // out
   vminps ymm0, ymm7, ymm0                                // out_0_1
-  vmovdqu ymmword ptr [rsi + 32], ymm0                   // out_0_1
+  vmovdqu ymmword ptr [r8 + 32], ymm0                    // out_0_1
   jmp .Lif_done
 .Lif_else:
   mov rbx, qword ptr [rdi + 8*14]                        // bias
@@ -322,14 +321,14 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   test rbx, rbx                                          // bias
   cmovz r12, r9
   mov r9, 1
-  mov rbx, r8                                            // n_left
+  mov rbx, rsi                                           // n_left
   sub rbx, r9
   mov r9, 0
   mov r13, rbx
   cmp r13, r9
   cmovb r13, r9
   sub r13, r9
-  mov r14, r8                                            // n_left
+  mov r14, rsi                                           // n_left
   cmp r14, r9
   cmovb r14, r9
   sub r14, r9
@@ -396,7 +395,7 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   cmp rbx, r9
   cmovb rbx, r9
   sub rbx, r9
-  mov r13, r8                                            // n_left
+  mov r13, rsi                                           // n_left
   cmp r13, r9
   cmovb r13, r9
   sub r13, r9
@@ -486,150 +485,150 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   vmaxps ymm3, ymm6, ymm9                                // out
   vminps ymm3, ymm7, ymm3                                // out_0_1
   mov r9, 1
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_2_done
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [rbp + 0], xmm4, 0
   vextracti128 xmm4, ymm2, 0
-  vpextrd dword ptr [rsi + 0], xmm4, 0
+  vpextrd dword ptr [r8 + 0], xmm4, 0
 .Lif_2_done:
   mov r9, 2
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_3_done
   lea r9, [rbp + 4]
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm4, 1
-  lea r9, [rsi + 4]
+  lea r9, [r8 + 4]
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm4, 1
 .Lif_3_done:
   mov r9, 3
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_4_done
   lea r9, [rbp + 8]
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm4, 2
-  lea r9, [rsi + 8]
+  lea r9, [r8 + 8]
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm4, 2
 .Lif_4_done:
   mov r9, 4
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_5_done
   lea r9, [rbp + 12]
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm4, 3
-  lea r9, [rsi + 12]
+  lea r9, [r8 + 12]
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm4, 3
 .Lif_5_done:
   mov r9, 5
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_6_done
   lea r9, [rbp + 16]
   vextracti128 xmm4, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm4, 0
-  lea r9, [rsi + 16]
+  lea r9, [r8 + 16]
   vextracti128 xmm4, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm4, 0
 .Lif_6_done:
   mov r9, 6
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_7_done
   lea r9, [rbp + 20]
   vextracti128 xmm4, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm4, 1
-  lea r9, [rsi + 20]
+  lea r9, [r8 + 20]
   vextracti128 xmm4, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm4, 1
 .Lif_7_done:
   mov r9, 7
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_8_done
   lea r9, [rbp + 24]
   vextracti128 xmm4, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm4, 2
-  lea r9, [rsi + 24]
+  lea r9, [r8 + 24]
   vextracti128 xmm4, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm4, 2
 .Lif_8_done:
   mov r9, 8
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_9_done
   lea r9, [rbp + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
-  lea r9, [rsi + 28]
+  lea r9, [r8 + 28]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
 .Lif_9_done:
   mov r9, 9
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_10_done
   lea r9, [rbp + 32]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
-  lea r9, [rsi + 32]
+  lea r9, [r8 + 32]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
 .Lif_10_done:
   mov r9, 10
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_11_done
   lea r9, [rbp + 36]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
-  lea r9, [rsi + 36]
+  lea r9, [r8 + 36]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
 .Lif_11_done:
   mov r9, 11
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_12_done
   lea r9, [rbp + 40]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
-  lea r9, [rsi + 40]
+  lea r9, [r8 + 40]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
 .Lif_12_done:
   mov r9, 12
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_13_done
   lea r9, [rbp + 44]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
-  lea r9, [rsi + 44]
+  lea r9, [r8 + 44]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
 .Lif_13_done:
   mov r9, 13
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_14_done
   lea r9, [rbp + 48]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
-  lea r9, [rsi + 48]
+  lea r9, [r8 + 48]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
 .Lif_14_done:
   mov r9, 14
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_15_done
   lea r9, [rbp + 52]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
-  lea r9, [rsi + 52]
+  lea r9, [r8 + 52]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
 .Lif_15_done:
   mov r9, 15
-  cmp r8, r9                                             // unless n_left at_least 
+  cmp rsi, r9                                            // unless n_left at_least 
   jb .Lif_16_done
   lea r9, [rbp + 56]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
-  lea r9, [rsi + 56]
+  lea r9, [r8 + 56]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
 .Lif_16_done:
@@ -641,7 +640,7 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   cmp r10, r11
   cmovb r10, r11
   sub r10, r11
-  lea rsi, [rsi + r9]
+  lea r8, [r8 + r9]
   mov r9, qword ptr [rdi + 8*6]                          // lhs_stride
   mov r11, qword ptr [rsp + 0]                           // lhs_panel
   lea r9, [r11 + r9]
@@ -649,41 +648,28 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm:
   ja .Lm
 .Lm_done:
   mov rdx, 16
-  cmp r8, rdx
-  cmovb r8, rdx
-  sub r8, rdx
+  cmp rsi, rdx
+  cmovb rsi, rdx
+  sub rsi, rdx
   lea rcx, [rcx + 64]
   mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov rsi, qword ptr [rsp + 16]
-  lea rsi, [rsi + 16]
-  mov r9, 16
-  lea r9, [r9 + 1]
-  cmp r9, rsi
-  cmovb r9, rsi
-  sub r9, rsi
-  mov r10, qword ptr [rsp + 8]                           // rhs_panel
-  lea r10, [r10 + rdx]
-  mov rdx, qword ptr [rsp + 8]                           // rhs_panel
-  test r9, r9
-  cmovz rdx, r10
-  mov r10, 0
-  test r9, r9
-  cmovz rsi, r10
+  mov r8, qword ptr [rsp + 8]                            // rhs_panel
+  lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
   ja .Ln
 .Ln_done:
-  mov rbx, qword ptr [rsp + 24]
-  mov rbp, qword ptr [rsp + 32]
-  mov r12, qword ptr [rsp + 40]
-  mov r13, qword ptr [rsp + 48]
-  mov r14, qword ptr [rsp + 56]
-  mov r15, qword ptr [rsp + 64]
+  mov rbx, qword ptr [rsp + 16]
+  mov rbp, qword ptr [rsp + 24]
+  mov r12, qword ptr [rsp + 32]
+  mov r13, qword ptr [rsp + 40]
+  mov r14, qword ptr [rsp + 48]
+  mov r15, qword ptr [rsp + 56]
   add rsp, 72
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
-  .size tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm, .-tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_asm
+  .size tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm, .-tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
   .att_syntax prefix
   .section .note.gnu.property,"a",%note
   .balign 8

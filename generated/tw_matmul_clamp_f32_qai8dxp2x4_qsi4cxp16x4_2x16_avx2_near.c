@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qai8dxp_qsi4cxp: avx2, dot
 // lhs i8 m2 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (8f25687adfc4f896)
 //     | 16 x k bits of codes | 2 i32 x sums | 2 i32 x zeros | 2 f32 x scales |
-// rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
-//     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
+// rhs i4 n16 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (043cf1d9c0d2cb11)
+//     | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c9ac8ee2abcb2d2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -28,14 +28,13 @@
 extern "C" {
 #endif
 
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near(const tw_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near(const tw_args* args) {
   size_t n_left = args->n;
   size_t column_bytes = 0;
   const uint8_t* rhs_panel = (const uint8_t*)args->rhs;
-  size_t s = 0;
   // n loop: 16 per iteration
   for (size_t i_n = 0; i_n < args->n; i_n += 16) {
     size_t m_left = args->m;
@@ -44,6 +43,9 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
     // m loop: 2 per iteration
     for (size_t i_m = 0; i_m < args->m; i_m += 2) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
+      uint8_t* dst_1 = m_left > 1 ? dst_tile + args->dst_stride : dst_tile;
+      __builtin_prefetch((const void *)dst_tile, 1, 3);
+      __builtin_prefetch((const void *)dst_1, 1, 3);
       const uint8_t* field = lhs_panel + k_padded * 2;
       const __m256i mask = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
       const __m256i ones = _mm256_set1_epi32((int32_t)0x00010001);
@@ -52,15 +54,21 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
       __m256i sum_1_0 = _mm256_set1_epi32(tw_load_i32(field + 4));
       __m256i sum_1_1 = _mm256_set1_epi32(tw_load_i32(field + 4));
       const size_t k_steps = k_padded >> 5;
+      const size_t rhs_prefetch = args->rhs_prefetch;
       const uint8_t* lhs_panel_at = lhs_panel;
-      const uint8_t* codes = rhs_panel + s * 4;
+      const uint8_t* rhs_panel_at = rhs_panel;
       // k loop: 1024 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k_steps; ++i_k) {
-        __m256i raw_0 = _mm256_loadu_si256((const __m256i *)codes);
+        const uint8_t* const ahead = rhs_panel_at + rhs_prefetch;
+        _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+        __m256i raw_0 = _mm256_loadu_si256((const __m256i *)rhs_panel_at);
         __m256i lo_0 = _mm256_and_si256(raw_0, mask);
         __m256i hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        __m256i raw_1 = _mm256_loadu_si256((const __m256i *)(codes + 32));
+        __m256i raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 32));
         __m256i lo_1 = _mm256_and_si256(raw_1, mask);
         __m256i hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -88,11 +96,11 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
         product = _mm256_maddubs_epi16(hi_1, a_1);
         acc_1_1 = _mm256_add_epi16(acc_1_1, product);
         __asm__("" : "+x"(acc_1_1));
-        raw_0 = _mm256_loadu_si256((const __m256i *)(codes + 128));
+        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 64));
         lo_0 = _mm256_and_si256(raw_0, mask);
         hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        raw_1 = _mm256_loadu_si256((const __m256i *)(codes + 160));
+        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 96));
         lo_1 = _mm256_and_si256(raw_1, mask);
         hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -124,11 +132,11 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
         product = _mm256_maddubs_epi16(hi_1, a_1);
         acc_1_1 = _mm256_add_epi16(acc_1_1, product);
         __asm__("" : "+x"(acc_1_1));
-        raw_0 = _mm256_loadu_si256((const __m256i *)(codes + 256));
+        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 128));
         lo_0 = _mm256_and_si256(raw_0, mask);
         hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        raw_1 = _mm256_loadu_si256((const __m256i *)(codes + 288));
+        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 160));
         lo_1 = _mm256_and_si256(raw_1, mask);
         hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -160,11 +168,11 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
         product = _mm256_maddubs_epi16(hi_1, a_1);
         acc_1_1 = _mm256_add_epi16(acc_1_1, product);
         __asm__("" : "+x"(acc_1_1));
-        raw_0 = _mm256_loadu_si256((const __m256i *)(codes + 384));
+        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 192));
         lo_0 = _mm256_and_si256(raw_0, mask);
         hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        raw_1 = _mm256_loadu_si256((const __m256i *)(codes + 416));
+        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 224));
         lo_1 = _mm256_and_si256(raw_1, mask);
         hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -209,9 +217,9 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
         sum_1_1 = _mm256_add_epi32(wide, sum_1_1);
         __asm__("" : "+x"(sum_1_1));
         lhs_panel_at += 64;
-        codes += 512;
+        rhs_panel_at += 256;
       }
-      field = rhs_panel + (k_padded * 16 + s * 4);
+      field = rhs_panel + k_padded * 8;
       const __m256i colsum_0 = _mm256_loadu_si256((const __m256i *)field);
       const __m256i colsum_1 = _mm256_loadu_si256((const __m256i *)(field + 32));
       field = lhs_panel + (k_padded * 2 + 8);
@@ -225,15 +233,15 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
       sum_1_0 = _mm256_add_epi32(sum_1_0, product);
       product = _mm256_mullo_epi32(colsum_1, zero_1);
       sum_1_1 = _mm256_add_epi32(sum_1_1, product);
-      field = rhs_panel + (k_padded * 16 + 128 + s * 4);
+      field = rhs_panel + (k_padded * 8 + 64);
       const __m256 scale_0 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)field));
       const __m256 scale_1 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(field + 32)));
       field = lhs_panel + (k_padded * 2 + 16);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
       const __m256 max = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp + 4)));
-      uint8_t* const dst_1 = m_left > 1 ? dst_tile + args->dst_stride : dst_tile;
-      const uint8_t* const field_2 = rhs_panel + (k_padded * 16 + 256 + s * 4);
+      dst_1 = m_left > 1 ? dst_tile + args->dst_stride : dst_tile;
+      const uint8_t* const field_2 = rhs_panel + (k_padded * 8 + 128);
       if (n_left >= 16) {
         const uint8_t* bias = (const uint8_t*)args->bias;
         bias = bias == NULL ? field_2 : bias + column_bytes;
@@ -270,54 +278,54 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
       } else {
         const uint8_t* bias = (const uint8_t*)args->bias;
         bias = bias == NULL ? field_2 : bias + column_bytes;
-        const size_t s_2 = n_left - 1;
-        const size_t s_3 = s_2 > 0 ? s_2 - 0 : 0;
-        const uint8_t* const s_4 = n_left > 0 ? bias : bias;
-        __m256i bias_2 = _mm256_set1_epi32(tw_load_i32(s_4));
-        const size_t s_5 = s_3 < 1 ? s_3 : 1;
-        __m256i one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_5 << 2)));
+        const size_t s = n_left - 1;
+        const size_t s_2 = s > 0 ? s - 0 : 0;
+        const uint8_t* const s_3 = n_left > 0 ? bias : bias;
+        __m256i bias_2 = _mm256_set1_epi32(tw_load_i32(s_3));
+        const size_t s_4 = s_2 < 1 ? s_2 : 1;
+        __m256i one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_4 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 2);
-        const size_t s_6 = s_3 < 2 ? s_3 : 2;
-        one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_6 << 2)));
+        const size_t s_5 = s_2 < 2 ? s_2 : 2;
+        one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_5 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 4);
-        const size_t s_7 = s_3 < 3 ? s_3 : 3;
-        one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_7 << 2)));
+        const size_t s_6 = s_2 < 3 ? s_2 : 3;
+        one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_6 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 8);
-        const size_t s_8 = s_3 < 4 ? s_3 : 4;
-        one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_8 << 2)));
+        const size_t s_7 = s_2 < 4 ? s_2 : 4;
+        one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_7 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 16);
-        const size_t s_9 = s_3 < 5 ? s_3 : 5;
-        one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_9 << 2)));
+        const size_t s_8 = s_2 < 5 ? s_2 : 5;
+        one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_8 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 32);
-        const size_t s_10 = s_3 < 6 ? s_3 : 6;
-        one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_10 << 2)));
+        const size_t s_9 = s_2 < 6 ? s_2 : 6;
+        one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_9 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 64);
-        const size_t s_11 = s_3 < 7 ? s_3 : 7;
-        one = _mm256_set1_epi32(tw_load_i32(s_4 + (s_11 << 2)));
+        const size_t s_10 = s_2 < 7 ? s_2 : 7;
+        one = _mm256_set1_epi32(tw_load_i32(s_3 + (s_10 << 2)));
         const __m256 bias_3 = _mm256_castsi256_ps(_mm256_blend_epi32(bias_2, one, 128));
-        const size_t s_12 = s_2 > 8 ? s_2 - 8 : 0;
-        const uint8_t* const s_13 = n_left > 8 ? bias + 32 : bias;
-        bias_2 = _mm256_set1_epi32(tw_load_i32(s_13));
-        const size_t s_14 = s_12 < 1 ? s_12 : 1;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_14 << 2)));
+        const size_t s_11 = s > 8 ? s - 8 : 0;
+        const uint8_t* const s_12 = n_left > 8 ? bias + 32 : bias;
+        bias_2 = _mm256_set1_epi32(tw_load_i32(s_12));
+        const size_t s_13 = s_11 < 1 ? s_11 : 1;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_13 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 2);
-        const size_t s_15 = s_12 < 2 ? s_12 : 2;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_15 << 2)));
+        const size_t s_14 = s_11 < 2 ? s_11 : 2;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_14 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 4);
-        const size_t s_16 = s_12 < 3 ? s_12 : 3;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_16 << 2)));
+        const size_t s_15 = s_11 < 3 ? s_11 : 3;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_15 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 8);
-        const size_t s_17 = s_12 < 4 ? s_12 : 4;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_17 << 2)));
+        const size_t s_16 = s_11 < 4 ? s_11 : 4;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_16 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 16);
-        const size_t s_18 = s_12 < 5 ? s_12 : 5;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_18 << 2)));
+        const size_t s_17 = s_11 < 5 ? s_11 : 5;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_17 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 32);
-        const size_t s_19 = s_12 < 6 ? s_12 : 6;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_19 << 2)));
+        const size_t s_18 = s_11 < 6 ? s_11 : 6;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_18 << 2)));
         bias_2 = _mm256_blend_epi32(bias_2, one, 64);
-        const size_t s_20 = s_12 < 7 ? s_12 : 7;
-        one = _mm256_set1_epi32(tw_load_i32(s_13 + (s_20 << 2)));
+        const size_t s_19 = s_11 < 7 ? s_11 : 7;
+        one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_19 << 2)));
         const __m256 bias_4 = _mm256_castsi256_ps(_mm256_blend_epi32(bias_2, one, 128));
         __m256 scale_row_1 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field + 4)));
         __m256 real = _mm256_cvtepi32_ps(sum_1_0);
@@ -439,11 +447,8 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
       lhs_panel += args->lhs_stride;
     }
     n_left = n_left > 16 ? n_left - 16 : 0;
-    const size_t s_2 = s + 16;
-    const size_t s_3 = 16 + 1 > s_2 ? 16 + 1 - s_2 : 0;
-    rhs_panel = s_3 == 0 ? rhs_panel + args->rhs_stride : rhs_panel;
-    s = s_3 == 0 ? 0 : s_2;
     column_bytes += 64;
+    rhs_panel += args->rhs_stride;
   }
 }
 
@@ -453,5 +458,5 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2(const tw_args* args) {
 
 #else
 // Not for this architecture.
-typedef int tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp32x4_2x16_avx2_is_for_x86_64;
+typedef int tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_is_for_x86_64;
 #endif

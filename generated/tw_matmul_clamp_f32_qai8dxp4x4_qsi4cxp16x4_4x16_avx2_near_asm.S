@@ -4,68 +4,96 @@
 // matmul_clamp_f32_qai8dxp_qsi4cxp: avx2, dot
 // lhs i8 m4 kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32] (36b737c0d0601a08)
 //     | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
-//     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
+// rhs i4 n16 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (043cf1d9c0d2cb11)
+//     | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 // tile 4 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (c9ac8ee2abcb2d2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax n_left  rcx m_left  rdx dst_tile  rsi k_padded  rdi args  r8 n_left  r9 k_left  r10 scratch
-//  r11 codes  rbx lhs_panel  ymm0 mask  ymm1 ones  ymm2 raw_0 ...  ymm3 lo_0 ...  ymm4 raw_1 ...
-//  ymm5 lo_1 ...  ymm6 a_0 ...  ymm7 acc_0_0  ymm8 a_1 ...  ymm9 acc_1_0  ymm10 a_2 ...
-//  ymm11 acc_2_0  ymm12 a_3 ...  ymm13 product ...  ymm14 a_0 ...  ymm15 product
+//  rax n_left  rcx m_left  rdx dst_tile  rsi n_left  rdi args  r8 k_padded  r9 k_left  r10 scratch
+//  r11 rhs_prefetch  rbx lhs_panel  rbp rhs_panel  r12 ahead  ymm0 mask  ymm1 ones  ymm2 raw_0 ...
+//  ymm3 lo_0 ...  ymm4 raw_1 ...  ymm5 lo_1 ...  ymm6 a_0 ...  ymm7 acc_0_0  ymm8 a_1 ...
+//  ymm9 acc_1_0  ymm10 a_2 ...  ymm11 acc_2_0  ymm12 a_3 ...  ymm13 product ...  ymm14 a_0 ...
+//  ymm15 product
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm
-  .type tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm, %function
-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
+  .type tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm, %function
+tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   .cfi_startproc
   endbr64
-  sub rsp, 360
-  .cfi_def_cfa_offset 368
-  mov qword ptr [rsp + 304], rbx
+  sub rsp, 344
+  .cfi_def_cfa_offset 352
+  mov qword ptr [rsp + 288], rbx
   .cfi_offset rbx, -64
-  mov qword ptr [rsp + 312], rbp
+  mov qword ptr [rsp + 296], rbp
   .cfi_offset rbp, -56
-  mov qword ptr [rsp + 320], r12
+  mov qword ptr [rsp + 304], r12
   .cfi_offset r12, -48
-  mov qword ptr [rsp + 328], r13
+  mov qword ptr [rsp + 312], r13
   .cfi_offset r13, -40
-  mov qword ptr [rsp + 336], r14
+  mov qword ptr [rsp + 320], r14
   .cfi_offset r14, -32
-  mov qword ptr [rsp + 344], r15
+  mov qword ptr [rsp + 328], r15
   .cfi_offset r15, -24
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
-  mov rsi, 0
-  mov r8, rax                                            // n_left
+  mov rsi, rax                                           // n_left
   test rax, rax
   jz .Ln_done
 .Ln:
-  mov qword ptr [rsp + 32], rcx                          // column_bytes, kept in the frame
-  mov qword ptr [rsp + 16], rsi                          // , kept in the frame
+  mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], rdx                           // rhs_panel, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
   mov rdx, qword ptr [rdi + 8*12]                        // dst
-  mov rsi, qword ptr [rsp + 32]                          // column_bytes
-  lea rdx, [rdx + rsi]                                   // dst_tile
-  mov rsi, qword ptr [rdi + 8*5]                         // lhs_panel
+  mov r8, qword ptr [rsp + 24]                           // column_bytes
+  lea rdx, [rdx + r8]                                    // dst_tile
+  mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
   jz .Lm_done
 .Lm:
-  mov qword ptr [rsp + 24], r9                           // m_left, kept in the frame
-  mov qword ptr [rsp + 0], rsi                           // lhs_panel, kept in the frame
-  mov rsi, qword ptr [rdi + 8*3]                         // k
-  lea rsi, [rsi + 31]
-  and rsi, -32                                           // k_padded
+  mov qword ptr [rsp + 16], r9                           // m_left, kept in the frame
+  mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
+  mov r8, qword ptr [rdi + 8*3]                          // k
+  lea r8, [r8 + 31]
+  and r8, -32                                            // k_padded
+  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r10, 1
+  mov r11, qword ptr [rsp + 16]                          // m_left
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [rdx + r9]
+  test r11, r11                                          // dst_1
+  cmovz r10, rdx
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 16]                          // m_left
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r9]
+  test rbx, rbx                                          // dst_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 16]                          // m_left
+  cmp rbp, rbx
+  cmovb rbp, rbx
+  sub rbp, rbx
+  lea r9, [r11 + r9]
+  test rbp, rbp                                          // dst_3
+  cmovz r9, r11
+  prefetchw byte ptr [rdx + 0]                           // dst_tile
+  prefetchw byte ptr [r10 + 0]                           // dst_1
+  prefetchw byte ptr [r11 + 0]                           // dst_2
+  prefetchw byte ptr [r9 + 0]                            // dst_3
   mov r9, 4
-  mov r10, rsi                                           // k_padded
+  mov r10, r8                                            // k_padded
   imul r10, r9
   mov r9, qword ptr [rsp + 0]                            // lhs_panel
   lea r9, [r9 + r10]                                     // field
@@ -75,12 +103,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   mov r10, 65537
   vmovd xmm1, r10d                                       // ones
   vpbroadcastd ymm1, xmm1
-  lea r10, [rsp + 48]                                    // scratch
-  mov r11, 4
-  mov rbx, qword ptr [rsp + 16]
-  imul rbx, r11
-  mov r11, qword ptr [rsp + 8]                           // rhs_panel
-  lea r11, [r11 + rbx]                                   // codes
+  lea r10, [rsp + 32]                                    // scratch
   vpbroadcastd ymm2, dword ptr [r9 + 0]                  // sum_0_0
   vmovdqu ymmword ptr [r10 + 0], ymm2                    // sum_0_0
   vmovdqu ymmword ptr [r10 + 32], ymm2                   // sum_0_0
@@ -93,18 +116,25 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vpbroadcastd ymm2, dword ptr [r9 + 12]                 // sum_3_0
   vmovdqu ymmword ptr [r10 + 192], ymm2                  // sum_3_0
   vmovdqu ymmword ptr [r10 + 224], ymm2                  // sum_3_0
-  mov r9, rsi                                            // k_padded
+  mov r9, r8                                             // k_padded
   shr r9, 5                                              // k_steps
+  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
+  mov rbp, qword ptr [rsp + 8]                           // rhs_panel
   test r9, r9
   jz .Lk_done
   .balign 64
 .Lk:
-  vmovdqu ymm2, ymmword ptr [r11 + 0]                    // raw_0
+  lea r12, [rbp + r11]                                   // ahead
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  prefetcht0 byte ptr [r12 + 64]                         // ahead
+  prefetcht0 byte ptr [r12 + 128]                        // ahead
+  prefetcht0 byte ptr [r12 + 192]                        // ahead
+  vmovdqu ymm2, ymmword ptr [rbp + 0]                    // raw_0
   vpand ymm3, ymm2, ymm0                                 // lo_0
   vpsrlw ymm2, ymm2, 4                                   // hi_0
   vpand ymm2, ymm2, ymm0                                 // hi_0
-  vmovdqu ymm4, ymmword ptr [r11 + 32]                   // raw_1
+  vmovdqu ymm4, ymmword ptr [rbp + 32]                   // raw_1
   vpand ymm5, ymm4, ymm0                                 // lo_1
   vpsrlw ymm4, ymm4, 4                                   // hi_1
   vpand ymm4, ymm4, ymm0                                 // hi_1
@@ -140,11 +170,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vpaddw ymm2, ymm3, ymm2                                // acc_3_0
   vpmaddubsw ymm3, ymm4, ymm12                           // product
   vpaddw ymm3, ymm5, ymm3                                // acc_3_1
-  vmovdqu ymm4, ymmword ptr [r11 + 128]                  // raw_0
+  vmovdqu ymm4, ymmword ptr [rbp + 64]                   // raw_0
   vpand ymm5, ymm4, ymm0                                 // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r11 + 160]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [rbp + 96]                  // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -188,11 +218,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vpaddw ymm2, ymm2, ymm4                                // acc_3_0
   vpmaddubsw ymm4, ymm12, ymm10                          // product
   vpaddw ymm3, ymm3, ymm4                                // acc_3_1
-  vmovdqu ymm4, ymmword ptr [r11 + 256]                  // raw_0
+  vmovdqu ymm4, ymmword ptr [rbp + 128]                  // raw_0
   vpand ymm10, ymm4, ymm0                                // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r11 + 288]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [rbp + 160]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -236,11 +266,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vpaddw ymm2, ymm2, ymm4                                // acc_3_0
   vpmaddubsw ymm4, ymm12, ymm10                          // product
   vpaddw ymm3, ymm3, ymm4                                // acc_3_1
-  vmovdqu ymm4, ymmword ptr [r11 + 384]                  // raw_0
+  vmovdqu ymm4, ymmword ptr [rbp + 192]                  // raw_0
   vpand ymm10, ymm4, ymm0                                // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r11 + 416]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [rbp + 224]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -309,23 +339,19 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vpaddd ymm2, ymm2, ymmword ptr [r10 + 224]             // sum_3_1
   vmovdqu ymmword ptr [r10 + 224], ymm2                  // sum_3_1
   lea rbx, [rbx + 128]
-  lea r11, [r11 + 512]
+  lea rbp, [rbp + 256]
   sub r9, 1                                              // next k
   ja .Lk
 .Lk_done:
-  mov r9, 16
-  mov r11, rsi                                           // k_padded
+  mov r9, 8
+  mov r11, r8                                            // k_padded
   imul r11, r9
-  mov r9, 4
-  mov rbx, qword ptr [rsp + 16]
-  imul rbx, r9
-  lea r9, [r11 + rbx]
-  mov r11, qword ptr [rsp + 8]                           // rhs_panel
-  lea r9, [r11 + r9]                                     // field
+  mov r9, qword ptr [rsp + 8]                            // rhs_panel
+  lea r9, [r9 + r11]                                     // field
   vmovdqu ymm0, ymmword ptr [r9 + 0]                     // colsum_0
   vmovdqu ymm1, ymmword ptr [r9 + 32]                    // colsum_1
   mov r9, 4
-  mov r11, rsi                                           // k_padded
+  mov r11, r8                                            // k_padded
   imul r11, r9
   lea r9, [r11 + 16]
   mov r11, qword ptr [rsp + 0]                           // lhs_panel
@@ -350,20 +376,16 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vpaddd ymm0, ymm0, ymmword ptr [r10 + 192]             // sum
   vpmulld ymm1, ymm1, ymm8                               // product
   vpaddd ymm1, ymm1, ymmword ptr [r10 + 224]             // sum
-  mov r9, 16
-  mov r10, rsi                                           // k_padded
+  mov r9, 8
+  mov r10, r8                                            // k_padded
   imul r10, r9
-  lea r9, [r10 + 128]
-  mov r10, 4
-  mov r11, qword ptr [rsp + 16]
-  imul r11, r10
-  lea r9, [r9 + r11]
+  lea r9, [r10 + 64]
   mov r10, qword ptr [rsp + 8]                           // rhs_panel
   lea r9, [r10 + r9]                                     // field
   vmovdqu ymm8, ymmword ptr [r9 + 0]                     // scale_0
   vmovdqu ymm9, ymmword ptr [r9 + 32]                    // scale_1
   mov r9, 4
-  mov r10, rsi                                           // k_padded
+  mov r10, r8                                            // k_padded
   imul r10, r9
   lea r9, [r10 + 32]
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
@@ -374,7 +396,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   mov r10, 16
   mov r11, qword ptr [rdi + 8*13]                        // dst_stride
   mov rbx, 1
-  mov rbp, qword ptr [rsp + 24]                          // m_left
+  mov rbp, qword ptr [rsp + 16]                          // m_left
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
@@ -382,7 +404,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   test rbp, rbp                                          // dst_1
   cmovz rbx, rdx
   mov rbp, 2
-  mov r12, qword ptr [rsp + 24]                          // m_left
+  mov r12, qword ptr [rsp + 16]                          // m_left
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
@@ -390,29 +412,25 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   test r12, r12                                          // dst_2
   cmovz rbp, rbx
   mov r12, 3
-  mov r13, qword ptr [rsp + 24]                          // m_left
+  mov r13, qword ptr [rsp + 16]                          // m_left
   cmp r13, r12
   cmovb r13, r12
   sub r13, r12
   lea r11, [rbp + r11]
   test r13, r13                                          // dst_3
   cmovz r11, rbp
-  mov r12, 16
-  imul rsi, r12
-  lea rsi, [rsi + 256]
-  mov r12, 4
-  mov r13, qword ptr [rsp + 16]
-  imul r13, r12
-  lea rsi, [rsi + r13]
+  mov r12, 8
+  imul r8, r12
+  lea r8, [r8 + 128]
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
-  lea rsi, [r12 + rsi]                                   // field
-  cmp r8, r10                                            // unless n_left at_least 
+  lea r8, [r12 + r8]                                     // field
+  cmp rsi, r10                                           // unless n_left at_least 
   jb .Lif_else
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 32]                          // column_bytes
+  mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, rsi
+  cmovz r12, r8
   vmovdqu ymm12, ymmword ptr [r12 + 0]                   // bias
   vmovdqu ymm13, ymmword ptr [r12 + 32]                  // bias
   vpbroadcastd ymm14, dword ptr [r9 + 12]                // scale_row_3
@@ -480,32 +498,32 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   jmp .Lif_done
 .Lif_else:
   mov r10, qword ptr [rdi + 8*14]                        // bias
-  mov r12, qword ptr [rsp + 32]                          // column_bytes
+  mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [r10 + r12]
   test r10, r10                                          // bias
-  cmovz r12, rsi
-  mov rsi, 1
-  mov r10, r8                                            // n_left
-  sub r10, rsi
-  mov rsi, 0
+  cmovz r12, r8
+  mov r8, 1
+  mov r10, rsi                                           // n_left
+  sub r10, r8
+  mov r8, 0
   mov r13, r10
-  cmp r13, rsi
-  cmovb r13, rsi
-  sub r13, rsi
-  mov r14, r8                                            // n_left
-  cmp r14, rsi
-  cmovb r14, rsi
-  sub r14, rsi
-  mov rsi, r12                                           // bias
+  cmp r13, r8
+  cmovb r13, r8
+  sub r13, r8
+  mov r14, rsi                                           // n_left
+  cmp r14, r8
+  cmovb r14, r8
+  sub r14, r8
+  mov r8, r12                                            // bias
   test r14, r14
-  cmovz rsi, r12
-  vpbroadcastd ymm12, dword ptr [rsi + 0]                // bias
+  cmovz r8, r12
+  vpbroadcastd ymm12, dword ptr [r8 + 0]                 // bias
   mov r14, 1
   mov r15, r13
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rsi + r15]
+  lea r14, [r8 + r15]
   vpbroadcastd ymm13, dword ptr [r14 + 0]                // one
   vpblendd ymm12, ymm12, ymm13, 2                        // bias
   mov r14, 2
@@ -513,7 +531,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rsi + r15]
+  lea r14, [r8 + r15]
   vpbroadcastd ymm13, dword ptr [r14 + 0]                // one
   vpblendd ymm12, ymm12, ymm13, 4                        // bias
   mov r14, 3
@@ -521,7 +539,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rsi + r15]
+  lea r14, [r8 + r15]
   vpbroadcastd ymm13, dword ptr [r14 + 0]                // one
   vpblendd ymm12, ymm12, ymm13, 8                        // bias
   mov r14, 4
@@ -529,7 +547,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rsi + r15]
+  lea r14, [r8 + r15]
   vpbroadcastd ymm13, dword ptr [r14 + 0]                // one
   vpblendd ymm12, ymm12, ymm13, 16                       // bias
   mov r14, 5
@@ -537,7 +555,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rsi + r15]
+  lea r14, [r8 + r15]
   vpbroadcastd ymm13, dword ptr [r14 + 0]                // one
   vpblendd ymm12, ymm12, ymm13, 32                       // bias
   mov r14, 6
@@ -545,34 +563,34 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r15, r14
   cmova r15, r14
   shl r15, 2
-  lea r14, [rsi + r15]
+  lea r14, [r8 + r15]
   vpbroadcastd ymm13, dword ptr [r14 + 0]                // one
   vpblendd ymm12, ymm12, ymm13, 64                       // bias
   mov r14, 7
   cmp r13, r14
   cmova r13, r14
   shl r13, 2
-  lea rsi, [rsi + r13]
-  vpbroadcastd ymm13, dword ptr [rsi + 0]                // one
+  lea r8, [r8 + r13]
+  vpbroadcastd ymm13, dword ptr [r8 + 0]                 // one
   vpblendd ymm12, ymm12, ymm13, 128                      // bias
-  mov rsi, 8
-  cmp r10, rsi
-  cmovb r10, rsi
-  sub r10, rsi
-  mov r13, r8                                            // n_left
-  cmp r13, rsi
-  cmovb r13, rsi
-  sub r13, rsi
-  lea rsi, [r12 + 32]
+  mov r8, 8
+  cmp r10, r8
+  cmovb r10, r8
+  sub r10, r8
+  mov r13, rsi                                           // n_left
+  cmp r13, r8
+  cmovb r13, r8
+  sub r13, r8
+  lea r8, [r12 + 32]
   test r13, r13
-  cmovz rsi, r12
-  vpbroadcastd ymm13, dword ptr [rsi + 0]                // bias
+  cmovz r8, r12
+  vpbroadcastd ymm13, dword ptr [r8 + 0]                 // bias
   mov r12, 1
   mov r13, r10
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rsi + r13]
+  lea r12, [r8 + r13]
   vpbroadcastd ymm14, dword ptr [r12 + 0]                // one
   vpblendd ymm13, ymm13, ymm14, 2                        // bias
   mov r12, 2
@@ -580,7 +598,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rsi + r13]
+  lea r12, [r8 + r13]
   vpbroadcastd ymm14, dword ptr [r12 + 0]                // one
   vpblendd ymm13, ymm13, ymm14, 4                        // bias
   mov r12, 3
@@ -588,7 +606,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rsi + r13]
+  lea r12, [r8 + r13]
   vpbroadcastd ymm14, dword ptr [r12 + 0]                // one
   vpblendd ymm13, ymm13, ymm14, 8                        // bias
   mov r12, 4
@@ -596,7 +614,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rsi + r13]
+  lea r12, [r8 + r13]
   vpbroadcastd ymm14, dword ptr [r12 + 0]                // one
   vpblendd ymm13, ymm13, ymm14, 16                       // bias
   mov r12, 5
@@ -604,7 +622,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rsi + r13]
+  lea r12, [r8 + r13]
   vpbroadcastd ymm14, dword ptr [r12 + 0]                // one
   vpblendd ymm13, ymm13, ymm14, 32                       // bias
   mov r12, 6
@@ -612,15 +630,15 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   cmp r13, r12
   cmova r13, r12
   shl r13, 2
-  lea r12, [rsi + r13]
+  lea r12, [r8 + r13]
   vpbroadcastd ymm14, dword ptr [r12 + 0]                // one
   vpblendd ymm13, ymm13, ymm14, 64                       // bias
   mov r12, 7
   cmp r10, r12
   cmova r10, r12
   shl r10, 2
-  lea rsi, [rsi + r10]
-  vpbroadcastd ymm14, dword ptr [rsi + 0]                // one
+  lea r8, [r8 + r10]
+  vpbroadcastd ymm14, dword ptr [r8 + 0]                 // one
   vpblendd ymm13, ymm13, ymm14, 128                      // bias
   vpbroadcastd ymm14, dword ptr [r9 + 12]                // scale_row_3
   vcvtdq2ps ymm0, ymm0                                   // real
@@ -676,8 +694,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vfmadd231ps ymm13, ymm2, ymm8                          // out
   vmaxps ymm2, ymm10, ymm13                              // out
   vminps ymm2, ymm11, ymm2                               // out_0_1
-  mov rsi, 1
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 1
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_2_done
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm8, 0
@@ -688,283 +706,270 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm:
   vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
 .Lif_2_done:
-  mov rsi, 2
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 2
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_3_done
-  lea rsi, [r11 + 4]
+  lea r8, [r11 + 4]
   vextracti128 xmm8, ymm0, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 1
-  lea rsi, [rbp + 4]
+  vpextrd dword ptr [r8 + 0], xmm8, 1
+  lea r8, [rbp + 4]
   vextracti128 xmm8, ymm7, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 1
-  lea rsi, [rbx + 4]
+  vpextrd dword ptr [r8 + 0], xmm8, 1
+  lea r8, [rbx + 4]
   vextracti128 xmm8, ymm5, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 1
-  lea rsi, [rdx + 4]
+  vpextrd dword ptr [r8 + 0], xmm8, 1
+  lea r8, [rdx + 4]
   vextracti128 xmm8, ymm3, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 1
+  vpextrd dword ptr [r8 + 0], xmm8, 1
 .Lif_3_done:
-  mov rsi, 3
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 3
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_4_done
-  lea rsi, [r11 + 8]
+  lea r8, [r11 + 8]
   vextracti128 xmm8, ymm0, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 2
-  lea rsi, [rbp + 8]
+  vpextrd dword ptr [r8 + 0], xmm8, 2
+  lea r8, [rbp + 8]
   vextracti128 xmm8, ymm7, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 2
-  lea rsi, [rbx + 8]
+  vpextrd dword ptr [r8 + 0], xmm8, 2
+  lea r8, [rbx + 8]
   vextracti128 xmm8, ymm5, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 2
-  lea rsi, [rdx + 8]
+  vpextrd dword ptr [r8 + 0], xmm8, 2
+  lea r8, [rdx + 8]
   vextracti128 xmm8, ymm3, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 2
+  vpextrd dword ptr [r8 + 0], xmm8, 2
 .Lif_4_done:
-  mov rsi, 4
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 4
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_5_done
-  lea rsi, [r11 + 12]
+  lea r8, [r11 + 12]
   vextracti128 xmm8, ymm0, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 3
-  lea rsi, [rbp + 12]
+  vpextrd dword ptr [r8 + 0], xmm8, 3
+  lea r8, [rbp + 12]
   vextracti128 xmm8, ymm7, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 3
-  lea rsi, [rbx + 12]
+  vpextrd dword ptr [r8 + 0], xmm8, 3
+  lea r8, [rbx + 12]
   vextracti128 xmm8, ymm5, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 3
-  lea rsi, [rdx + 12]
+  vpextrd dword ptr [r8 + 0], xmm8, 3
+  lea r8, [rdx + 12]
   vextracti128 xmm8, ymm3, 0
-  vpextrd dword ptr [rsi + 0], xmm8, 3
+  vpextrd dword ptr [r8 + 0], xmm8, 3
 .Lif_5_done:
-  mov rsi, 5
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 5
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_6_done
-  lea rsi, [r11 + 16]
+  lea r8, [r11 + 16]
   vextracti128 xmm8, ymm0, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 0
-  lea rsi, [rbp + 16]
+  vpextrd dword ptr [r8 + 0], xmm8, 0
+  lea r8, [rbp + 16]
   vextracti128 xmm8, ymm7, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 0
-  lea rsi, [rbx + 16]
+  vpextrd dword ptr [r8 + 0], xmm8, 0
+  lea r8, [rbx + 16]
   vextracti128 xmm8, ymm5, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 0
-  lea rsi, [rdx + 16]
+  vpextrd dword ptr [r8 + 0], xmm8, 0
+  lea r8, [rdx + 16]
   vextracti128 xmm8, ymm3, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 0
+  vpextrd dword ptr [r8 + 0], xmm8, 0
 .Lif_6_done:
-  mov rsi, 6
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 6
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_7_done
-  lea rsi, [r11 + 20]
+  lea r8, [r11 + 20]
   vextracti128 xmm8, ymm0, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 1
-  lea rsi, [rbp + 20]
+  vpextrd dword ptr [r8 + 0], xmm8, 1
+  lea r8, [rbp + 20]
   vextracti128 xmm8, ymm7, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 1
-  lea rsi, [rbx + 20]
+  vpextrd dword ptr [r8 + 0], xmm8, 1
+  lea r8, [rbx + 20]
   vextracti128 xmm8, ymm5, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 1
-  lea rsi, [rdx + 20]
+  vpextrd dword ptr [r8 + 0], xmm8, 1
+  lea r8, [rdx + 20]
   vextracti128 xmm8, ymm3, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 1
+  vpextrd dword ptr [r8 + 0], xmm8, 1
 .Lif_7_done:
-  mov rsi, 7
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 7
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_8_done
-  lea rsi, [r11 + 24]
+  lea r8, [r11 + 24]
   vextracti128 xmm8, ymm0, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 2
-  lea rsi, [rbp + 24]
+  vpextrd dword ptr [r8 + 0], xmm8, 2
+  lea r8, [rbp + 24]
   vextracti128 xmm8, ymm7, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 2
-  lea rsi, [rbx + 24]
+  vpextrd dword ptr [r8 + 0], xmm8, 2
+  lea r8, [rbx + 24]
   vextracti128 xmm8, ymm5, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 2
-  lea rsi, [rdx + 24]
+  vpextrd dword ptr [r8 + 0], xmm8, 2
+  lea r8, [rdx + 24]
   vextracti128 xmm8, ymm3, 1
-  vpextrd dword ptr [rsi + 0], xmm8, 2
+  vpextrd dword ptr [r8 + 0], xmm8, 2
 .Lif_8_done:
-  mov rsi, 8
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 8
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_9_done
-  lea rsi, [r11 + 28]
+  lea r8, [r11 + 28]
   vextracti128 xmm0, ymm0, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 3
-  lea rsi, [rbp + 28]
+  vpextrd dword ptr [r8 + 0], xmm0, 3
+  lea r8, [rbp + 28]
   vextracti128 xmm0, ymm7, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 3
-  lea rsi, [rbx + 28]
+  vpextrd dword ptr [r8 + 0], xmm0, 3
+  lea r8, [rbx + 28]
   vextracti128 xmm0, ymm5, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 3
-  lea rsi, [rdx + 28]
+  vpextrd dword ptr [r8 + 0], xmm0, 3
+  lea r8, [rdx + 28]
   vextracti128 xmm0, ymm3, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 3
+  vpextrd dword ptr [r8 + 0], xmm0, 3
 .Lif_9_done:
-  mov rsi, 9
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 9
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_10_done
-  lea rsi, [r11 + 32]
+  lea r8, [r11 + 32]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 0
-  lea rsi, [rbp + 32]
+  vpextrd dword ptr [r8 + 0], xmm0, 0
+  lea r8, [rbp + 32]
   vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 0
-  lea rsi, [rbx + 32]
+  vpextrd dword ptr [r8 + 0], xmm0, 0
+  lea r8, [rbx + 32]
   vextracti128 xmm0, ymm4, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 0
-  lea rsi, [rdx + 32]
+  vpextrd dword ptr [r8 + 0], xmm0, 0
+  lea r8, [rdx + 32]
   vextracti128 xmm0, ymm2, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 0
+  vpextrd dword ptr [r8 + 0], xmm0, 0
 .Lif_10_done:
-  mov rsi, 10
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 10
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_11_done
-  lea rsi, [r11 + 36]
+  lea r8, [r11 + 36]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 1
-  lea rsi, [rbp + 36]
+  vpextrd dword ptr [r8 + 0], xmm0, 1
+  lea r8, [rbp + 36]
   vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 1
-  lea rsi, [rbx + 36]
+  vpextrd dword ptr [r8 + 0], xmm0, 1
+  lea r8, [rbx + 36]
   vextracti128 xmm0, ymm4, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 1
-  lea rsi, [rdx + 36]
+  vpextrd dword ptr [r8 + 0], xmm0, 1
+  lea r8, [rdx + 36]
   vextracti128 xmm0, ymm2, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 1
+  vpextrd dword ptr [r8 + 0], xmm0, 1
 .Lif_11_done:
-  mov rsi, 11
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 11
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_12_done
-  lea rsi, [r11 + 40]
+  lea r8, [r11 + 40]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 2
-  lea rsi, [rbp + 40]
+  vpextrd dword ptr [r8 + 0], xmm0, 2
+  lea r8, [rbp + 40]
   vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 2
-  lea rsi, [rbx + 40]
+  vpextrd dword ptr [r8 + 0], xmm0, 2
+  lea r8, [rbx + 40]
   vextracti128 xmm0, ymm4, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 2
-  lea rsi, [rdx + 40]
+  vpextrd dword ptr [r8 + 0], xmm0, 2
+  lea r8, [rdx + 40]
   vextracti128 xmm0, ymm2, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 2
+  vpextrd dword ptr [r8 + 0], xmm0, 2
 .Lif_12_done:
-  mov rsi, 12
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 12
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_13_done
-  lea rsi, [r11 + 44]
+  lea r8, [r11 + 44]
   vextracti128 xmm0, ymm1, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 3
-  lea rsi, [rbp + 44]
+  vpextrd dword ptr [r8 + 0], xmm0, 3
+  lea r8, [rbp + 44]
   vextracti128 xmm0, ymm6, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 3
-  lea rsi, [rbx + 44]
+  vpextrd dword ptr [r8 + 0], xmm0, 3
+  lea r8, [rbx + 44]
   vextracti128 xmm0, ymm4, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 3
-  lea rsi, [rdx + 44]
+  vpextrd dword ptr [r8 + 0], xmm0, 3
+  lea r8, [rdx + 44]
   vextracti128 xmm0, ymm2, 0
-  vpextrd dword ptr [rsi + 0], xmm0, 3
+  vpextrd dword ptr [r8 + 0], xmm0, 3
 .Lif_13_done:
-  mov rsi, 13
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 13
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_14_done
-  lea rsi, [r11 + 48]
+  lea r8, [r11 + 48]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 0
-  lea rsi, [rbp + 48]
+  vpextrd dword ptr [r8 + 0], xmm0, 0
+  lea r8, [rbp + 48]
   vextracti128 xmm0, ymm6, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 0
-  lea rsi, [rbx + 48]
+  vpextrd dword ptr [r8 + 0], xmm0, 0
+  lea r8, [rbx + 48]
   vextracti128 xmm0, ymm4, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 0
-  lea rsi, [rdx + 48]
+  vpextrd dword ptr [r8 + 0], xmm0, 0
+  lea r8, [rdx + 48]
   vextracti128 xmm0, ymm2, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 0
+  vpextrd dword ptr [r8 + 0], xmm0, 0
 .Lif_14_done:
-  mov rsi, 14
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 14
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_15_done
-  lea rsi, [r11 + 52]
+  lea r8, [r11 + 52]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 1
-  lea rsi, [rbp + 52]
+  vpextrd dword ptr [r8 + 0], xmm0, 1
+  lea r8, [rbp + 52]
   vextracti128 xmm0, ymm6, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 1
-  lea rsi, [rbx + 52]
+  vpextrd dword ptr [r8 + 0], xmm0, 1
+  lea r8, [rbx + 52]
   vextracti128 xmm0, ymm4, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 1
-  lea rsi, [rdx + 52]
+  vpextrd dword ptr [r8 + 0], xmm0, 1
+  lea r8, [rdx + 52]
   vextracti128 xmm0, ymm2, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 1
+  vpextrd dword ptr [r8 + 0], xmm0, 1
 .Lif_15_done:
-  mov rsi, 15
-  cmp r8, rsi                                            // unless n_left at_least 
+  mov r8, 15
+  cmp rsi, r8                                            // unless n_left at_least 
   jb .Lif_16_done
-  lea rsi, [r11 + 56]
+  lea r8, [r11 + 56]
   vextracti128 xmm0, ymm1, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 2
-  lea rsi, [rbp + 56]
+  vpextrd dword ptr [r8 + 0], xmm0, 2
+  lea r8, [rbp + 56]
   vextracti128 xmm0, ymm6, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 2
-  lea rsi, [rbx + 56]
+  vpextrd dword ptr [r8 + 0], xmm0, 2
+  lea r8, [rbx + 56]
   vextracti128 xmm0, ymm4, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 2
-  lea rsi, [rdx + 56]
+  vpextrd dword ptr [r8 + 0], xmm0, 2
+  lea r8, [rdx + 56]
   vextracti128 xmm0, ymm2, 1
-  vpextrd dword ptr [rsi + 0], xmm0, 2
+  vpextrd dword ptr [r8 + 0], xmm0, 2
 .Lif_16_done:
 .Lif_done:
-  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r9, 4
-  imul rsi, r9
+  imul r8, r9
   mov r10, 4
-  mov r9, qword ptr [rsp + 24]                           // m_left
+  mov r9, qword ptr [rsp + 16]                           // m_left
   cmp r9, r10
   cmovb r9, r10
   sub r9, r10
-  lea rdx, [rdx + rsi]
-  mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea rdx, [rdx + r8]
+  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
-  lea rsi, [r10 + rsi]
+  lea r8, [r10 + r8]
   sub rcx, 4                                             // next m
   ja .Lm
 .Lm_done:
   mov rcx, 16
-  cmp r8, rcx
-  cmovb r8, rcx
-  sub r8, rcx
-  mov rcx, qword ptr [rsp + 32]                          // column_bytes
+  cmp rsi, rcx
+  cmovb rsi, rcx
+  sub rsi, rcx
+  mov rcx, qword ptr [rsp + 24]                          // column_bytes
   lea rcx, [rcx + 64]
   mov rdx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov rsi, qword ptr [rsp + 16]
-  lea rsi, [rsi + 16]
-  mov r9, 16
-  lea r9, [r9 + 1]
-  cmp r9, rsi
-  cmovb r9, rsi
-  sub r9, rsi
-  mov r10, qword ptr [rsp + 8]                           // rhs_panel
-  lea r10, [r10 + rdx]
-  mov rdx, qword ptr [rsp + 8]                           // rhs_panel
-  test r9, r9
-  cmovz rdx, r10
-  mov r10, 0
-  test r9, r9
-  cmovz rsi, r10
+  mov r8, qword ptr [rsp + 8]                            // rhs_panel
+  lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
   ja .Ln
 .Ln_done:
-  mov rbx, qword ptr [rsp + 304]
-  mov rbp, qword ptr [rsp + 312]
-  mov r12, qword ptr [rsp + 320]
-  mov r13, qword ptr [rsp + 328]
-  mov r14, qword ptr [rsp + 336]
-  mov r15, qword ptr [rsp + 344]
-  add rsp, 360
+  mov rbx, qword ptr [rsp + 288]
+  mov rbp, qword ptr [rsp + 296]
+  mov r12, qword ptr [rsp + 304]
+  mov r13, qword ptr [rsp + 312]
+  mov r14, qword ptr [rsp + 320]
+  mov r15, qword ptr [rsp + 328]
+  add rsp, 344
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
-  .size tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x16_avx2_asm
+  .size tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
   .att_syntax prefix
   .section .note.gnu.property,"a",%note
   .balign 8
