@@ -208,8 +208,12 @@ class AssemblyPrinter {
     const bool has_else = !branch->else_body.nodes.empty();
     const std::string otherwise = local(name + (has_else ? "_else" : "_done"));
     const std::string inverse(tw::name(opposite(branch->compare)));
-    rule(isa_.rules.branch.at(inverse), {{"a", branch->a}, {"b", branch->b}},
-         {{"label", otherwise}},
+    const auto jumps = isa_.rules.branch.find(inverse);
+    if (jumps == isa_.rules.branch.end()) {
+      throw std::runtime_error(
+          fmt::format("{} has no assembly rule to branch when {}", isa_.name, inverse));
+    }
+    rule(jumps->second, {{"a", branch->a}, {"b", branch->b}}, {{"label", otherwise}},
          fmt::format("unless {} {} {}", names({branch->a}), tw::name(branch->compare),
                      names({branch->b})));
     region(branch->then_body);

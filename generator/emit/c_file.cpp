@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "spec/yaml_reader.h"
 
 namespace tw {
@@ -22,8 +20,8 @@ CFileRules read_c_file_rules(const std::filesystem::path& templates_dir) {
 const std::string& c_guard(const CFileRules& rules, const Isa& isa) {
   const auto guard = rules.guards.find(isa.architecture);
   if (guard != rules.guards.end()) return guard->second;
-  throw std::runtime_error(fmt::format("{}: file/c.yaml has no guard for architecture '{}'",
-                                       to_string(isa.where), isa.architecture));
+  throw SpecError(isa.where,
+                  fmt::format("file/c.yaml has no guard for architecture '{}'", isa.architecture));
 }
 
 std::string c_file(const CFileRules& rules, const Isa& isa, const std::string& functions,

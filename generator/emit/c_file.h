@@ -19,7 +19,7 @@ struct CFileRules {
 /// Throws SpecError.
 CFileRules read_c_file_rules(const std::filesystem::path& templates_dir);
 
-/// The condition under which code for `isa` is compiled; empty: always. Throws std::runtime_error
+/// The condition under which code for `isa` is compiled; empty: always. Throws SpecError
 /// when the rules do not know its architecture.
 const std::string& c_guard(const CFileRules& rules, const Isa& isa);
 

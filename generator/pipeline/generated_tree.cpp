@@ -75,7 +75,13 @@ class TreeMaker {
     spec_files_.push_back(origin);
     for (Variant& variant : read_spec(spec.file, isas_)) {
       variants_.push_back(std::move(variant));
-      add_kernels(variants_.back(), origin);
+      try {
+        add_kernels(variants_.back(), origin);
+      } catch (const SpecError&) {
+        throw;
+      } catch (const std::runtime_error& error) {  // the table lacks something
+        throw SpecError(variants_.back().isa->where, error.what());
+      }
     }
   }
 
@@ -130,8 +136,8 @@ class TreeMaker {
   void add_assembly(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
     entry.printer = "assembly";
     entry.symbol = "tw_" + entry.variant->name() + "_asm";
-    entry.guard = dialect_.guards.at(entry.variant->isa->architecture);
     entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, dialect_, ""));
+    entry.guard = dialect_.guards.at(entry.variant->isa->architecture);  // which it was printed for
     tree_.files.push_back({entry.symbol + ".S",
                            print_assembly(*compiled.allocated, entry.symbol, dialect_, head_text)});
     registry_.kernels.push_back(std::move(entry));

@@ -71,6 +71,34 @@ TEST(Command, OwnSpecGivesAFolderThatStandsAlone) {
   EXPECT_NE(again.output.find(" 0 files written"), std::string::npos) << again.output;
 }
 
+std::string read(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What only printing or scheduling can find out stands at the table all the same.
+TEST(Command, TablesThatLackSomethingAreNamed) {
+  const Folder folder;
+  folder.write("mine.yaml", kSpec);
+  fs::copy(TILEWRIGHT_SOURCE_DIR "/templates", folder.path() / "t", fs::copy_options::recursive);
+  const auto error = [&](const char* file, const char* from, const char* to) {
+    const fs::path table = folder.path() / "t/isa" / file;
+    const std::string good = read(table);
+    EXPECT_NE(good.find(from), std::string::npos) << from;
+    std::ofstream(table) << replaced(good, from, to);
+    const Ran ran = run(folder, "generate --templates t --spec mine.yaml --out out");
+    std::ofstream(table) << good;
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_FALSE(fs::exists(folder.path() / "out"));
+    return ran.output;
+  };
+  EXPECT_EQ(error("avx512_vnni.yaml", "architecture: x86_64", "architecture: x86"),
+            "t/isa/avx512_vnni.yaml:2:6: the assembly dialect has no guard for x86\n");
+  EXPECT_EQ(error("x86_64.yaml", "      below: ", "      # "),
+            "t/isa/avx512_vnni.yaml:2:6: avx512_vnni has no assembly rule to branch when "
+            "below\n");
+}
+
 TEST(Command, CheckComparesAndWritesNothing) {
   const Folder folder;
   folder.write("mine.yaml", kSpec);
