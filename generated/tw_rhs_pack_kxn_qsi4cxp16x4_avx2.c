@@ -5,7 +5,7 @@
 // into rhs i4 n16 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (043cf1d9c0d2cb11)
 //          | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (469c9e74125a3b26)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -43,13 +43,16 @@ static void pack_steps(const tw_args* args) {
   __m256i sum_6 = _mm256_setzero_si256();
   __m256i sum_7 = _mm256_setzero_si256();
   __m256i sum_8 = _mm256_setzero_si256();
-  const size_t lhs_stride = args->lhs_stride;
   size_t rhs_stride = args->rhs_stride;
+  const size_t lhs_stride = args->lhs_stride;
   const size_t rhs_prefetch = args->rhs_prefetch;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
   // k loop
   for (size_t i_k = 0; i_k < args->k; ++i_k) {
+    uint8_t* const panel = dst + rhs_stride;
+    uint8_t* const panel_2 = panel + rhs_stride;
+    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const uint8_t* const row = lhs + lhs_stride;
     const uint8_t* const row_2 = row + lhs_stride;
     const uint8_t* const row_3 = row_2 + lhs_stride;
@@ -73,9 +76,6 @@ static void pack_steps(const tw_args* args) {
     const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_6);
     _mm_prefetch((const char *)(row_7 + rhs_prefetch), _MM_HINT_T1);
     const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_7);
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const __m256i v_9 = _mm256_and_si256(v_5, high_nibbles);
     const __m256i v_10 = _mm256_and_si256(v, high_nibbles);
     const __m256i v_11 = _mm256_srli_epi32(v_10, 4);
@@ -283,13 +283,16 @@ static void pack_steps_stream(const tw_args* args) {
   __m256i sum_6 = _mm256_setzero_si256();
   __m256i sum_7 = _mm256_setzero_si256();
   __m256i sum_8 = _mm256_setzero_si256();
-  const size_t lhs_stride = args->lhs_stride;
   size_t rhs_stride = args->rhs_stride;
+  const size_t lhs_stride = args->lhs_stride;
   const size_t rhs_prefetch = args->rhs_prefetch;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
   // k loop
   for (size_t i_k = 0; i_k < args->k; ++i_k) {
+    uint8_t* const panel = dst + rhs_stride;
+    uint8_t* const panel_2 = panel + rhs_stride;
+    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const uint8_t* const row = lhs + lhs_stride;
     const uint8_t* const row_2 = row + lhs_stride;
     const uint8_t* const row_3 = row_2 + lhs_stride;
@@ -313,9 +316,6 @@ static void pack_steps_stream(const tw_args* args) {
     const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_6);
     _mm_prefetch((const char *)(row_7 + rhs_prefetch), _MM_HINT_T1);
     const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_7);
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const __m256i v_9 = _mm256_and_si256(v_5, high_nibbles);
     const __m256i v_10 = _mm256_and_si256(v, high_nibbles);
     const __m256i v_11 = _mm256_srli_epi32(v_10, 4);

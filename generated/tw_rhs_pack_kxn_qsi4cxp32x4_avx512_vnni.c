@@ -5,7 +5,7 @@
 // into rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32] (2c82e77fa734cc7b)
 //          | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (469c9e74125a3b26)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -42,13 +42,16 @@ static void pack_steps(const tw_args* args) {
   __m512i sum_6 = _mm512_setzero_si512();
   __m512i sum_7 = _mm512_setzero_si512();
   __m512i sum_8 = _mm512_setzero_si512();
-  const size_t lhs_stride = args->lhs_stride;
   size_t rhs_stride = args->rhs_stride;
+  const size_t lhs_stride = args->lhs_stride;
   const size_t rhs_prefetch = args->rhs_prefetch;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
   // k loop
   for (size_t i_k = 0; i_k < args->k; ++i_k) {
+    uint8_t* const panel = dst + rhs_stride;
+    uint8_t* const panel_2 = panel + rhs_stride;
+    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const uint8_t* const row = lhs + lhs_stride;
     const uint8_t* const row_2 = row + lhs_stride;
     const uint8_t* const row_3 = row_2 + lhs_stride;
@@ -72,9 +75,6 @@ static void pack_steps(const tw_args* args) {
     const __m512i v_7 = _mm512_loadu_si512((const void *)row_6);
     _mm_prefetch((const char *)(row_7 + rhs_prefetch), _MM_HINT_T1);
     const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const __m512i v_9 = _mm512_and_si512(v_5, high_nibbles);
     const __m512i v_10 = _mm512_and_si512(v, high_nibbles);
     const __m512i v_11 = _mm512_srli_epi32(v_10, 4);
@@ -257,13 +257,16 @@ static void pack_steps_stream(const tw_args* args) {
   __m512i sum_6 = _mm512_setzero_si512();
   __m512i sum_7 = _mm512_setzero_si512();
   __m512i sum_8 = _mm512_setzero_si512();
-  const size_t lhs_stride = args->lhs_stride;
   size_t rhs_stride = args->rhs_stride;
+  const size_t lhs_stride = args->lhs_stride;
   const size_t rhs_prefetch = args->rhs_prefetch;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
   // k loop
   for (size_t i_k = 0; i_k < args->k; ++i_k) {
+    uint8_t* const panel = dst + rhs_stride;
+    uint8_t* const panel_2 = panel + rhs_stride;
+    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const uint8_t* const row = lhs + lhs_stride;
     const uint8_t* const row_2 = row + lhs_stride;
     const uint8_t* const row_3 = row_2 + lhs_stride;
@@ -287,9 +290,6 @@ static void pack_steps_stream(const tw_args* args) {
     const __m512i v_7 = _mm512_loadu_si512((const void *)row_6);
     _mm_prefetch((const char *)(row_7 + rhs_prefetch), _MM_HINT_T1);
     const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const __m512i v_9 = _mm512_and_si512(v_5, high_nibbles);
     const __m512i v_10 = _mm512_and_si512(v, high_nibbles);
     const __m512i v_11 = _mm512_srli_epi32(v_10, 4);

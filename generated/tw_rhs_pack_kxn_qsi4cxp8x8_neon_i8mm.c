@@ -5,7 +5,7 @@
 // into rhs i4 n8 kr8 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32] (efbd63e3607cca19)
 //          | 32 x k bits of codes | 8 i32 x sums | 8 f32 x scales | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (469c9e74125a3b26)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -48,13 +48,16 @@ static void pack_steps(const tw_args* args) {
   int32x4_t sum_14 = vdupq_n_s32(0);
   int32x4_t sum_15 = vdupq_n_s32(0);
   int32x4_t sum_16 = vdupq_n_s32(0);
-  const size_t lhs_stride = args->lhs_stride;
   size_t rhs_stride = args->rhs_stride;
+  const size_t lhs_stride = args->lhs_stride;
   const size_t rhs_prefetch = args->rhs_prefetch;
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
   // k loop
   for (size_t i_k = 0; i_k < args->k; ++i_k) {
+    uint8_t* const panel = dst + rhs_stride;
+    uint8_t* const panel_2 = panel + rhs_stride;
+    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const uint8_t* const row = lhs + lhs_stride;
     const uint8_t* const row_2 = row + lhs_stride;
     const uint8_t* const row_3 = row_2 + lhs_stride;
@@ -78,9 +81,6 @@ static void pack_steps(const tw_args* args) {
     const uint8x16_t v_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
     __builtin_prefetch((const void *)(row_7 + rhs_prefetch), 0, 2);
     const uint8x16_t v_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_7));
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
     const uint8x16_t v_9 = vuzp1q_u8(v, v_3);
     const uint8x16_t v_10 = vuzp2q_u8(v, v_3);
     const uint8x16_t v_11 = vsliq_n_u8(v_10, v_9, 4);

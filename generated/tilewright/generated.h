@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (cb91c49a21ff9a6b)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (469c9e74125a3b26)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -44,6 +44,26 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm(const tw_args *
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x16_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x16_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args *args);
@@ -60,6 +80,10 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args *args);
@@ -72,6 +96,18 @@ void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,7 @@ struct Request {
   const Layout& layout;
   const Isa& isa;
   const Format& format;
+  LayoutStyle style;
   std::string source;
   std::filesystem::path files;  ///< templates/file
 };
@@ -41,12 +42,35 @@ void set_common_values(const Layout& layout, Values& values) {
   values["DATA_OFFSET"] = field_offset_text(layout, FieldKind::data);
 }
 
+/// What the skeletons do where rows (of the rhs: columns) or an lhs row's values end: how many rows
+/// of a panel they fill, and from which row of the source.
+void set_edge_values(const Layout& layout, Values& values) {
+  const bool repeats = layout.edge == Edge::last;
+  const bool lhs = layout.side == Side::lhs;
+  const std::string rows = lhs ? "rows" : "columns";
+  const std::string row = lhs ? "r" : "c";
+  values["FILLED"] = repeats ? "PANEL" : rows;
+  values["FROM"] = repeats ? fmt::format("smaller({}, {} - 1)", row, rows) : row;
+  values["PADDING"] = repeats ? "chunk->codes[count - 1]" : "0";
+  values["PADDING_TEXT"] = repeats ? "like the last one" : "0";
+  values["EDGE_TEXT"] = repeats ? "do not exist become the last one, values beyond k code 0."
+                                : "do not exist and values beyond k become code 0.";
+}
+
+/// The plain C loops know one rounding, nibbles side by side, and sums as they are.
+void expect_vectorized(const Request& request, bool vectorized) {
+  if (vectorized) return;
+  throw std::runtime_error(fmt::format("no packer for layout '{}' on {}: it lacks operations",
+                                       canonical(request.layout), request.isa.name));
+}
+
 // ---- lhs ----
 
 bool fill_lhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
-  const int64_t floats = lhs_step(request.isa);
+  const int64_t floats = lhs_step(request.isa, layout.rounding);
   const bool vectorized = floats != 0;
+  if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
   values["STEP"] = number(vectorized ? floats : plain_floats);
   values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
   values["CHUNK"] = number(std::max<int64_t>(256, layout.k_multiple));
@@ -54,7 +78,8 @@ bool fill_lhs(const Request& request, Values& values) {
   if (vectorized) {
     values["INNER_LOOPS"] =
         print_c_function(lower_row_range(request.isa, "row_range"), "row_range", true) + "\n" +
-        print_c_function(lower_quantize_row(request.isa, "quantize_row"), "quantize_row", true);
+        print_c_function(lower_quantize_row(request.isa, "quantize_row", layout.rounding),
+                         "quantize_row", true);
   } else {
     values["INNER_LOOPS"] = fill_template(request.files / "packer_lhs_plain.c", values);
   }
@@ -149,6 +174,12 @@ bool fill_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   const bool nxk = request.source == "nxk";
   const auto step = nxk ? nxk_step(layout, request.isa) : kxn_step(layout, request.isa);
+  const DataOrder& order = layout.order;
+  const bool apart = order.pair == NibblePair::depth && order.distance != order.kr;
+  const int sums = field_index(layout, FieldKind::sums);
+  if (apart || layout.fields[static_cast<size_t>(sums)].factor != 1) {
+    expect_vectorized(request, step.has_value());
+  }
   const int64_t plain_bytes = nxk ? plain_step_bytes : plain_run_bytes(layout);
   values["STEP_BYTES"] = number(step ? step->source_bytes : plain_bytes);
   values["STEP_K"] = number(step && !nxk ? step->rows : plain_step_k);
@@ -158,6 +189,10 @@ bool fill_rhs(const Request& request, Values& values) {
   const Loops loops = step ? rhs_loops(request, *step)
                            : Loops{plain_rhs_loop(request, values), call_text("pack_steps", 2), ""};
   set_loop_values(request.isa, loops, values);
+  const std::string repeat = layout.edge == Edge::last ? "packer_rhs_repeat.c" : "";
+  values["REPEAT"] = repeat.empty() ? "" : fill_template(request.files / repeat, values);
+  values["REPEAT_COLUMNS"] =
+      repeat.empty() ? "" : "    repeat_last_code(in + i * RUN_BYTES, columns);\n";
   values["COMMON"] = fill_template(request.files / "packer_rhs_common.c", values);
   return step.has_value();
 }
@@ -176,6 +211,7 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   packer.isa = &request.isa;
   Values values{{"SYMBOL", packer.symbol}};
   set_common_values(request.layout, values);
+  set_edge_values(request.layout, values);
   packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
   const std::string skeleton = fmt::format("packer_{}_{}.c", packer.operand, packer.source);
@@ -186,9 +222,11 @@ PackerSource make_packer(const Request& request, const std::string& name) {
 
 std::string packer_name(const Request& request) {
   const Layout& layout = request.layout;
-  return fmt::format("{}_pack_{}_{}p{}x{}_{}", layout.side == Side::lhs ? "lhs" : "rhs",
+  const std::string suffix =
+      request.style == LayoutStyle::own ? "" : fmt::format("_{}", name(request.style));
+  return fmt::format("{}_pack_{}_{}p{}x{}_{}{}", layout.side == Side::lhs ? "lhs" : "rhs",
                      request.source, request.format.name, to_string(layout.panel), layout.order.kr,
-                     request.isa.name);
+                     request.isa.name, suffix);
 }
 
 void check_source(const Request& request) {
@@ -221,10 +259,10 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
   const std::filesystem::path files = std::filesystem::path(templates) / "file";
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
-      add({v.lhs, *v.isa, *v.family.lhs, from, files});
+      add({v.lhs, *v.isa, *v.family.lhs, v.style, from, files});
     }
     for (const std::string& from : v.family.rhs_from) {
-      add({v.rhs, *v.isa, *v.family.rhs, from, files});
+      add({v.rhs, *v.isa, *v.family.rhs, v.style, from, files});
     }
   }
   lhs_packers.insert(lhs_packers.end(), rhs_packers.begin(), rhs_packers.end());

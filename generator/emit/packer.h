@@ -24,7 +24,8 @@ struct PackerSource {
 
 /// The packers that `variants` need: one per distinct (layout, source, ISA), in the order of first
 /// need, lhs first. `templates` is the templates folder. Throws std::runtime_error for a layout or
-/// a source that no packer handles (fields per block, lhs sources other than f32).
+/// a source that no packer handles (fields per block, lhs sources other than f32, what plain C does
+/// not know where the ISA has no instructions for it).
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates);
 

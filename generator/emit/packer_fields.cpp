@@ -30,6 +30,33 @@ std::string lhs_value(const Field& field) {
   }
 }
 
+/// One value a column; where no column is, as the layout's edge wants it.
+std::string write_floats_text(const Layout& layout) {
+  if (layout.edge == Edge::zeros) {
+    return "// One float a column from `from` (null: zeros); 0 for columns that do not exist. "
+           "Bytes, "
+           "because\n"
+           "// nothing need be aligned.\n"
+           "static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {\n"
+           "  memset(to, 0, PANEL * sizeof(float));\n"
+           "  if (from == 0) return;\n"
+           "  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));\n"
+           "}\n\n";
+  }
+  return "// One float a column from `from` (null: zeros), times `part`; the last one again for\n"
+         "// columns that do not exist. Bytes, because nothing need be aligned.\n"
+         "static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns,\n"
+         "                         float part) {\n"
+         "  for (size_t c = 0; c < PANEL; ++c) {\n"
+         "    const size_t at = (row + smaller(c, columns - 1)) * sizeof(float);\n"
+         "    float value = 0;\n"
+         "    if (from != 0) memcpy(&value, (const uint8_t *)from + at, sizeof value);\n"
+         "    value *= part;\n"
+         "    memcpy(to + c * sizeof(float), &value, sizeof value);\n"
+         "  }\n"
+         "}\n\n";
+}
+
 }  // namespace
 
 void check_packable(const Layout& layout) {
@@ -47,10 +74,14 @@ void check_packable(const Layout& layout) {
     const ElementType wanted = is_float ? ElementType::f32 : ElementType::i32;
     expect(layout, each.kind == FieldKind::data || each.type == wanted,
            "sums and zero points are i32, scales and bias f32");
-    expect(layout,
-           !rhs || (each.repeat == 1 && each.factor == 1 && each.kind != FieldKind::zero_points),
-           "rhs fields stand once, with factor 1 and without zero points");
+    expect(layout, !rhs || (each.repeat == 1 && each.kind != FieldKind::zero_points),
+           "rhs fields stand once, without zero points");
     expect(layout, rhs || each.kind != FieldKind::bias, "an lhs has no bias");
+    expect(layout,
+           each.kind != FieldKind::scales || each.factor == 1 || (rhs && layout.edge == Edge::last),
+           "only the rhs, and one that ends in its last column again, keeps a part of its scales");
+    expect(layout, rhs || each.kind != FieldKind::sums || layout.edge == Edge::zeros,
+           "an lhs with sums ends in zeros, which add nothing");
   }
 }
 
@@ -71,8 +102,9 @@ std::string lhs_fields_text(const Layout& layout) {
       "static size_t panel_bytes(size_t padded) {{ return data_bytes(padded) + {}; }}\n\n", rest);
   text +=
       "static void write_fields(uint8_t *panel, size_t padded, size_t rows,\n"
-      "                         const row_quantization *how, const int32_t *sums) {\n"
-      "  for (size_t r = 0; r < rows; ++r) {\n";
+      "                         const row_quantization *how, const int32_t *sums) {\n";
+  if (field_index(layout, FieldKind::sums) < 0) text += "  (void)sums;\n";
+  text += "  for (size_t r = 0; r < rows; ++r) {\n";
   for (const Field& each : layout.fields) {
     if (each.kind == FieldKind::data) continue;
     for (int i = 0; i < each.repeat; ++i) {
@@ -89,17 +121,7 @@ std::string rhs_fields_text(const Layout& layout) {
   std::string text = data_bytes_text(layout);
   text += fmt::format("static size_t sums_offset(size_t padded) {{ return {}; }}\n\n",
                       field_offset_text(layout, FieldKind::sums));
-  if (has_bias || field_index(layout, FieldKind::scales) >= 0) {
-    text +=
-        "// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, "
-        "because\n"
-        "// nothing need be aligned.\n"
-        "static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {\n"
-        "  memset(to, 0, PANEL * sizeof(float));\n"
-        "  if (from == 0) return;\n"
-        "  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));\n"
-        "}\n\n";
-  }
+  if (has_bias || field_index(layout, FieldKind::scales) >= 0) text += write_floats_text(layout);
   text +=
       "// All fields but the codes; sums begin at 0.\n"
       "static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,\n"
@@ -107,9 +129,11 @@ std::string rhs_fields_text(const Layout& layout) {
       "  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));\n";
   for (const Field& each : layout.fields) {
     if (each.kind != FieldKind::scales && each.kind != FieldKind::bias) continue;
-    text += fmt::format("  write_floats(panel + {}, args->{}, row, columns);\n",
+    const std::string part = each.factor == 1 ? "1.0f" : fmt::format("1.0f / {}", each.factor);
+    text += fmt::format("  write_floats(panel + {}, args->{}, row, columns{});\n",
                         field_offset_text(layout, each.kind),
-                        each.kind == FieldKind::scales ? "scales" : "bias");
+                        each.kind == FieldKind::scales ? "scales" : "bias",
+                        layout.edge == Edge::last ? ", " + part : "");
   }
   text +=
       "}\n\n"

@@ -44,6 +44,7 @@ Rule rule(OpCode code) {
     case OpCode::fmax:
     case OpCode::cvt_i32_f32:
     case OpCode::cvt_f32_i32:
+    case OpCode::cvt_f32_i32_away:
     case OpCode::dot4_u8s8:
     case OpCode::dot4_s8s8:
     case OpCode::outer_s8s8:

@@ -74,10 +74,11 @@ void float_lanes(const VectorOperation& in, uint8_t* to, F&& f) {
   }
 }
 
-int32_t to_integer(float x) {
+int32_t to_integer(OpCode code, float x) {
   if (!(x >= -2147483648.0F && x < 2147483648.0F)) {
-    throw Fault(fmt::format("cvt_f32_i32 of {}: out of range", x));
+    throw Fault(fmt::format("{} of {}: out of range", info(code).name, x));
   }
+  if (code == OpCode::cvt_f32_i32_away) return static_cast<int32_t>(std::lround(x));
   return static_cast<int32_t>(std::lrint(x));  // the default rounding: to nearest even
 }
 
@@ -270,7 +271,8 @@ void convert(const VectorOperation& in, uint8_t* to) {
         put(to, i, static_cast<float>(get<int32_t>(in.arg[0], i)));
         break;
       case OpCode::cvt_f32_i32:
-        put(to, i, to_integer(get<float>(in.arg[0], i)));
+      case OpCode::cvt_f32_i32_away:
+        put(to, i, to_integer(in.code, get<float>(in.arg[0], i)));
         break;
       case OpCode::cvt_f16_f32:
         put(to, i, half_to_float(get<uint16_t>(in.arg[0], i)));
@@ -372,6 +374,7 @@ void vector_operation(const VectorOperation& in, uint8_t* to) {
       return floats(in, to);
     case OpCode::cvt_i32_f32:
     case OpCode::cvt_f32_i32:
+    case OpCode::cvt_f32_i32_away:
     case OpCode::cvt_f16_f32:
     case OpCode::narrow_32_8:
       return convert(in, to);

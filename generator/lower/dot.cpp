@@ -8,17 +8,57 @@
 namespace tw {
 namespace {
 
-/// Codes stored as code + 8 in the unsigned operand, low nibble k, high nibble k + 4.
+/// kr codes of a row, repeated over a vector, or one 32-bit lane of a vector.
+struct Activation {
+  Value vector = no_value;
+  int64_t lane = -1;
+};
+
+/// Loads activations as the ISA's dot products take them.
+class Activations {
+ public:
+  Activation operator()(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k) {
+    const Layout& layout = *t.lhs.layout;
+    const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
+    const Length offset = code_offset(layout, row % t.lhs.rows, k);
+    const std::string name = fmt::format("a_{}", row);
+    if (layout.order.kr != 4 || !t.b.isa().has(OpCode::dot4_s8s8_lane)) {
+      return {load_activation(t, lhs, row, k, layout.order.kr * 8), -1};
+    }
+    // Neighbouring 32-bit groups, of other rows or later k, come with the same load.
+    const int64_t at = offset.fixed;
+    Value& vector = loaded_.emplace(std::pair{cursor, at / 16}, no_value).first->second;
+    if (vector == no_value) {
+      vector = load_segment(t, {cursor, at / 16 * 16}, name, Role::operand);
+    }
+    return {vector, at % 16 / 4};
+  }
+
+ private:
+  std::map<std::pair<Value, int64_t>, Value> loaded_;  ///< by cursor and vector behind it
+};
+
+Value signed_dot(const Tile1& t, Value sum, Value codes, const Activation& a,
+                 const std::string& name) {
+  const OpCode code = a.lane < 0 ? OpCode::dot4_s8s8 : OpCode::dot4_s8s8_lane;
+  return t.b.op(code, {sum, codes, a.vector}, {.imm = a.lane < 0 ? 0 : a.lane}, name,
+                Role::accumulator);
+}
+
+/// Low nibble k, high nibble some values of k later: two operands for one accumulator.
 class DepthDot : public Multiplier {
  public:
   explicit DepthDot(const Variant& v)
       : rows_(v.tile.m),
-        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
-        sets_(v.knobs.accumulators) {}
+        kr_(v.rhs.order.kr),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(v.rhs.order.kr))),
+        sets_(v.knobs.accumulators),
+        signed_(!v.rhs.order.low_unsigned),
+        decoder_(v.rhs) {}
 
-  [[nodiscard]] int64_t group() const override { return 8; }
+  [[nodiscard]] int64_t group() const override { return 2 * kr_; }
 
-  void prepare(const Tile1& t) override { mask_ = splat_byte(t.b, 15); }
+  void prepare(const Tile1& t) override { decoder_.prepare(t); }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
     std::vector<Value> all;
@@ -27,8 +67,9 @@ class DepthDot : public Multiplier {
         for (int64_t j = 0; j < vectors_; ++j) {
           const std::string name =
               sets_ > 1 ? fmt::format("acc{}_{}_{}", set, r, j) : fmt::format("acc_{}_{}", r, j);
-          all.push_back(set == 0 ? load_start(t, sums[static_cast<size_t>(r)], name)
-                                 : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+          all.push_back(set == 0 && !sums.empty()
+                            ? load_start(t, sums[static_cast<size_t>(r)], name)
+                            : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
         }
       }
     }
@@ -37,44 +78,57 @@ class DepthDot : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    const int64_t k = g * group();
+    const int64_t k = first_k(t.rhs.layout->order, g);
     std::vector<Value> low;
     std::vector<Value> high;
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Nibbles codes = load_depth_pair(t, rhs, j, k, mask_);
+      const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
+      const Nibbles codes = decoder_(t, raw, j);
       low.push_back(codes.low);
       high.push_back(codes.high);
     }
     // All rows' low nibbles before the high ones: an accumulator's next turn is far off.
-    for (int64_t r = 0; r < rows_; ++r) {
-      multiply(t, load_activation(t, lhs, r, k, 32), low, r, 2 * g, acc);
-    }
-    for (int64_t r = 0; r < rows_; ++r) {
-      multiply(t, load_activation(t, lhs, r, k + 4, 32), high, r, 2 * g + 1, acc);
-    }
+    multiply(t, lhs, k, low, 2 * g, acc);
+    multiply(t, lhs, k + t.rhs.layout->order.distance, high, 2 * g + 1, acc);
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
     const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
     Rows rows(static_cast<size_t>(rows_));
     for (size_t i = 0; i < sum.size(); ++i) {
-      rows[i / static_cast<size_t>(vectors_)].push_back(sum[i]);
+      std::vector<Value>& row = rows[i / static_cast<size_t>(vectors_)];
+      if (kr_ == 4) {
+        row.push_back(sum[i]);
+      } else if (i % 2 == 1) {  // two lanes a column
+        row.push_back(
+            t.b.op(OpCode::pair_add, {sum[i - 1], sum[i]}, {.bits = 32}, "out", Role::accumulator));
+      }
     }
     return rows;
   }
 
  private:
-  void multiply(const Tile1& t, Value a, const std::vector<Value>& codes, int64_t r, int64_t turn,
-                std::vector<Value>& acc) {
-    for (int64_t j = 0; j < vectors_; ++j) {
-      Value& sum = acc[static_cast<size_t>((turn % sets_ * rows_ + r) * vectors_ + j)];
-      sum = t.b.op(OpCode::dot4_u8s8, {sum, codes[static_cast<size_t>(j)], a}, {},
-                   fmt::format("acc_{}_{}", r, j), Role::accumulator);
+  void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k,
+                const std::vector<Value>& codes, int64_t turn, std::vector<Value>& acc) {
+    for (int64_t r = 0; r < rows_; ++r) {
+      const Activation a = activations_(t, lhs, r, k);
+      for (int64_t j = 0; j < vectors_; ++j) {
+        Value& sum = acc[static_cast<size_t>((turn % sets_ * rows_ + r) * vectors_ + j)];
+        const Value operand = codes[static_cast<size_t>(j)];
+        const std::string name = fmt::format("acc_{}_{}", r, j);
+        sum = signed_ ? signed_dot(t, sum, operand, a, name)
+                      : t.b.op(OpCode::dot4_u8s8, {sum, operand, a.vector}, {}, name,
+                               Role::accumulator);
+      }
     }
   }
 
-  int64_t rows_, vectors_, sets_;
-  Value mask_ = no_value;
+  int64_t rows_, kr_;
+  int64_t vectors_;  ///< of packed codes, for all columns of the tile
+  int64_t sets_;
+  bool signed_;
+  DepthDecoder decoder_;
+  Activations activations_;
 };
 
 /// The raw byte as a signed operand: 16 * high + (low + 8), and the low nibble alone.
@@ -108,15 +162,17 @@ class ColumnDot : public Multiplier {
             std::vector<Value>& acc) override {
     const int64_t k = g * kr_;
     std::vector<Activation> a;
-    for (int64_t r = 0; r < rows_; ++r) a.push_back(activation(t, lhs, r, k));
+    for (int64_t r = 0; r < rows_; ++r) a.push_back(activations_(t, lhs, r, k));
     for (int64_t j = 0; j < vectors_; ++j) {
       const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
       const Value low =
           t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
       for (int64_t r = 0; r < rows_; ++r) {
         const int64_t at = ((g % sets_ * rows_ + r) * vectors_ + j) * 2;
-        dot(t, acc[static_cast<size_t>(at)], raw, a[static_cast<size_t>(r)]);
-        dot(t, acc[static_cast<size_t>(at + 1)], low, a[static_cast<size_t>(r)]);
+        for (const auto& [half, codes] : {std::pair{0, raw}, {1, low}}) {
+          Value& sum = acc[static_cast<size_t>(at + half)];
+          sum = signed_dot(t, sum, codes, a[static_cast<size_t>(r)], "acc");
+        }
       }
     }
   }
@@ -139,35 +195,9 @@ class ColumnDot : public Multiplier {
   }
 
  private:
-  /// kr codes of a row, repeated over a vector, or one 32-bit lane of a vector.
-  struct Activation {
-    Value vector = no_value;
-    int64_t lane = -1;
-  };
-
-  Activation activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k) {
-    if (kr_ != 4 || !t.b.isa().has(OpCode::dot4_s8s8_lane)) {
-      return {load_activation(t, lhs, row, k, static_cast<int>(kr_) * 8), -1};
-    }
-    // Neighbouring 32-bit groups, of other rows or later k, come with the same load.
-    const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
-    const int64_t at = code_offset(*t.lhs.layout, row % t.lhs.rows, k).fixed;
-    Value& vector = loaded_.emplace(std::pair{cursor, at / 16}, no_value).first->second;
-    if (vector == no_value) {
-      vector = load_segment(t, {cursor, at / 16 * 16}, fmt::format("a_{}", row), Role::operand);
-    }
-    return {vector, at % 16 / 4};
-  }
-
-  static void dot(const Tile1& t, Value& sum, Value codes, const Activation& a) {
-    const OpCode code = a.lane < 0 ? OpCode::dot4_s8s8 : OpCode::dot4_s8s8_lane;
-    sum = t.b.op(code, {sum, codes, a.vector}, {.imm = a.lane < 0 ? 0 : a.lane}, "acc",
-                 Role::accumulator);
-  }
-
   int64_t rows_, kr_, vectors_, sets_;
   Value mask_ = no_value;
-  std::map<std::pair<Value, int64_t>, Value> loaded_;  ///< by cursor and vector behind it
+  Activations activations_;
 };
 
 }  // namespace

@@ -16,12 +16,13 @@ class NarrowDot : public Multiplier {
   explicit NarrowDot(const Variant& v)
       : rows_(v.tile.m),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
-        in_memory_(!fit_registers(v)) {}
+        in_memory_(!fit_registers(v)),
+        decoder_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return group_k; }
 
   void prepare(const Tile1& t) override {
-    mask_ = splat_byte(t.b, 15);
+    decoder_.prepare(t);
     const Value pair = t.b.constant(0x00010001);
     ones_ = t.b.op(OpCode::dup, {pair}, {.bits = 32}, "ones", Role::mask);
     if (in_memory_) scratch_ = t.b.scratch(rows_ * vectors_ * vector_bytes(t));
@@ -52,7 +53,7 @@ class NarrowDot : public Multiplier {
       std::vector<Value> low;
       std::vector<Value> high;
       for (int64_t j = 0; j < vectors_; ++j) {
-        const Nibbles codes = load_depth_pair(t, rhs, j, k, mask_);
+        const Nibbles codes = decoder_(t, load_codes(t, rhs, j, k, t.rhs.rows), j);
         low.push_back(codes.low);
         high.push_back(codes.high);
       }
@@ -127,7 +128,7 @@ class NarrowDot : public Multiplier {
 
   int64_t rows_, vectors_;
   bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
-  Value mask_ = no_value;
+  DepthDecoder decoder_;
   Value ones_ = no_value;
   Value scratch_ = no_value;
 };

@@ -35,10 +35,12 @@ Value multiply_add(const Tile1& t, Value sum, Value a, Value b) {
 
 /// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to.
 std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
-  const std::vector<Value> sum_fields = field_pointers(t, t.lhs, FieldKind::sums);
   std::vector<Place> sums;
-  for (int64_t r = 0; r < t.v.tile.m; ++r) {
-    sums.push_back(lhs_row(t, sum_fields, r, FieldKind::sums));
+  if (field_index(t.v.lhs, FieldKind::sums) >= 0) {
+    const std::vector<Value> sum_fields = field_pointers(t, t.lhs, FieldKind::sums);
+    for (int64_t r = 0; r < t.v.tile.m; ++r) {
+      sums.push_back(lhs_row(t, sum_fields, r, FieldKind::sums));
+    }
   }
   multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, sums)};

@@ -69,10 +69,11 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
 }
 
 Length code_offset(const Layout& layout, int64_t row, int64_t k) {
-  const int64_t group = layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
+  const int64_t in_byte = layout.order.pair == NibblePair::depth ? 2 : 1;
   const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
   return field_offset(layout, data, 0) +
-         (layout.panel * (bits(layout.element) * group)).divided(8) * (k / group) +
+         (layout.panel * (bits(layout.element) * layout.order.kr * in_byte)).divided(8) *
+             group_of(layout.order, k) +
          Length{row * code_pitch(layout)};
 }
 

@@ -93,7 +93,8 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
 std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
   if (v.technique == Technique::mmla) return make_mmla(v);
   if (v.rhs.order.pair == NibblePair::column) return make_column_dot(v);
-  return v.isa->has(OpCode::dot4_u8s8) ? make_depth_dot(v) : make_narrow_dot(v);
+  const bool narrow = v.rhs.order.low_unsigned && !v.isa->has(OpCode::dot4_u8s8);
+  return narrow ? make_narrow_dot(v) : make_depth_dot(v);
 }
 
 class KernelWriter {

@@ -1,5 +1,6 @@
 // Technique `mmla`: a 128-bit segment holds 2 rows x 2 columns of outputs and takes 8 values of k.
-// Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one decoding step for 32 codes.
+// Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one decoding step for 32 codes;
+// or, where both nibbles belong to the same column, each by itself.
 #include <fmt/format.h>
 
 #include "lower/tile.h"
@@ -11,22 +12,31 @@ class Mmla : public Multiplier {
  public:
   explicit Mmla(const Variant& v)
       : pairs_(v.tile.m / 2),
-        vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(8))),
-        sets_(v.knobs.accumulators) {}
+        halves_(ratio(v.tile.n, v.isa->vector_bytes.divided(8))),
+        sets_(v.knobs.accumulators),
+        by_depth_(v.rhs.order.pair == NibblePair::depth),
+        decoder_(v.rhs) {}
 
-  [[nodiscard]] int64_t group() const override { return 8; }
+  [[nodiscard]] int64_t group() const override { return by_depth_ ? 16 : 8; }
 
-  void prepare(const Tile1& t) override { mask_ = splat_byte(t.b, 15); }
+  void prepare(const Tile1& t) override {
+    if (by_depth_) {
+      decoder_.prepare(t);
+    } else {
+      mask_ = splat_byte(t.b, 15);
+    }
+  }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
     std::vector<Value> all;
-    for (int64_t i = 0; i < sets_ * pairs_ * vectors_ * 2; ++i) {
-      const int64_t pair = i / (vectors_ * 2) % pairs_;
-      const std::string name =
-          fmt::format("acc_{}_{}{}", pair, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
+    for (int64_t i = 0; i < sets_ * pairs_ * halves_; ++i) {
+      const int64_t pair = i / halves_ % pairs_;
+      const std::string name = by_depth_ ? fmt::format("acc_{}_{}", pair, i % halves_)
+                                         : fmt::format("acc_{}_{}{}", pair, i / 2 % (halves_ / 2),
+                                                       i % 2 == 0 ? "h" : "l");
       // Packed as [r0 r0 r1 r1]: high and low start alike, the start cancels in high - low.
       all.push_back(
-          i < pairs_ * vectors_ * 2
+          i < pairs_ * halves_ && !sums.empty()
               ? load_segment(t, sums[static_cast<size_t>(2 * pair)], name, Role::accumulator)
               : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
     }
@@ -35,15 +45,36 @@ class Mmla : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    const int64_t k = g * group();
-    std::vector<Value> a;
-    for (int64_t p = 0; p < pairs_; ++p) {
-      const Place place{lhs[static_cast<size_t>(2 * p / t.lhs.rows)],
-                        code_offset(*t.lhs.layout, 2 * p % t.lhs.rows, k)};
-      a.push_back(load_segment(t, place, fmt::format("a_{}", p), Role::operand));
+    if (by_depth_) {
+      step_by_depth(t, lhs, rhs, g, acc);
+    } else {
+      step_by_column(t, lhs, rhs, g, acc);
     }
-    const int64_t in_panel = vectors_ / static_cast<int64_t>(rhs.size());
-    for (int64_t j = 0; j < vectors_; ++j) {
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
+    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
+    Rows rows(static_cast<size_t>(2 * pairs_));
+    for (size_t i = 0; i < sum.size(); i += 2) {
+      const size_t pair = i / static_cast<size_t>(halves_);
+      const Value first = by_depth_ ? sum[i] : high_sum(t, sum[i], sum[i + 1]);
+      for (const size_t row : {2 * pair, 2 * pair + 1}) {
+        const OpCode pick = row % 2 == 0 ? OpCode::uzp_even : OpCode::uzp_odd;
+        rows[row].push_back(t.b.op(pick, {first, sum[i + 1]}, {.bits = 64},
+                                   fmt::format("row_{}", row), Role::accumulator));
+      }
+    }
+    return rows;
+  }
+
+ private:
+  void step_by_column(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                      int64_t g, std::vector<Value>& acc) const {
+    const int64_t k = g * group();
+    const std::vector<Value> a = activations(t, lhs, k);
+    const int64_t vectors = halves_ / 2;
+    const int64_t in_panel = vectors / static_cast<int64_t>(rhs.size());
+    for (int64_t j = 0; j < vectors; ++j) {
       const Value raw = load_codes(t, rhs, j, k, in_panel);
       const Value low =
           t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", j), Role::operand);
@@ -52,32 +83,47 @@ class Mmla : public Multiplier {
     }
   }
 
-  Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
-    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
-    Rows rows(static_cast<size_t>(2 * pairs_));
-    for (size_t i = 0; i < sum.size(); i += 2) {
-      const size_t pair = i / static_cast<size_t>(vectors_ * 2);
-      const Value high = high_sum(t, sum[i], sum[i + 1]);
-      for (const size_t row : {2 * pair, 2 * pair + 1}) {
-        const OpCode pick = row % 2 == 0 ? OpCode::uzp_even : OpCode::uzp_odd;
-        rows[row].push_back(t.b.op(pick, {high, sum[i + 1]}, {.bits = 64},
-                                   fmt::format("row_{}", row), Role::accumulator));
-      }
+  void step_by_depth(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                     int64_t g, std::vector<Value>& acc) const {
+    const DataOrder& order = t.rhs.layout->order;
+    const int64_t k = first_k(order, g);
+    const std::vector<Value> near = activations(t, lhs, k);
+    const std::vector<Value> far = activations(t, lhs, k + order.distance);
+    const int64_t in_panel = halves_ / static_cast<int64_t>(rhs.size());
+    for (int64_t j = 0; j < halves_; ++j) {
+      const Value raw = load_codes(t, rhs, j, k, in_panel);
+      const Nibbles codes = decoder_(t, raw, j);
+      multiply(t, near, codes.low, 2 * g, j, acc);
+      multiply(t, far, codes.high, 2 * g + 1, j, acc);
     }
-    return rows;
   }
 
- private:
-  void multiply(const Tile1& t, const std::vector<Value>& a, Value codes, int64_t g, int64_t half,
-                std::vector<Value>& acc) const {
+  /// 8 values of k of every pair of rows.
+  [[nodiscard]] std::vector<Value> activations(const Tile1& t, const std::vector<Value>& lhs,
+                                               int64_t k) const {
+    std::vector<Value> a;
     for (int64_t p = 0; p < pairs_; ++p) {
-      Value& sum = acc[static_cast<size_t>((g % sets_ * pairs_ + p) * vectors_ * 2 + half)];
+      const Place place{lhs[static_cast<size_t>(2 * p / t.lhs.rows)],
+                        code_offset(*t.lhs.layout, 2 * p % t.lhs.rows, k)};
+      a.push_back(load_segment(t, place, fmt::format("a_{}", p), Role::operand));
+    }
+    return a;
+  }
+
+  void multiply(const Tile1& t, const std::vector<Value>& a, Value codes, int64_t turn,
+                int64_t half, std::vector<Value>& acc) const {
+    for (int64_t p = 0; p < pairs_; ++p) {
+      Value& sum = acc[static_cast<size_t>((turn % sets_ * pairs_ + p) * halves_ + half)];
       sum = t.b.op(OpCode::mmla_s8s8, {sum, a[static_cast<size_t>(p)], codes}, {},
                    fmt::format("acc_{}_{}", p, half), Role::accumulator);
     }
   }
 
-  int64_t pairs_, vectors_, sets_;
+  int64_t pairs_;
+  int64_t halves_;  ///< pairs of columns, an accumulator each: half a vector of outputs
+  int64_t sets_;
+  bool by_depth_;
+  DepthDecoder decoder_;
   Value mask_ = no_value;
 };
 

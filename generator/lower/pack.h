@@ -41,19 +41,19 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
                        int64_t call);
 
 /// Floats that one step of the LHS Programs takes; 0 when the ISA lacks an operation.
-int64_t lhs_step(const Isa& isa);
+int64_t lhs_step(const Isa& isa, Rounding rounding);
 
 /// Lowest and highest of n steps of floats at lhs, and 0: two vectors of f32 at dst. A third one:
 /// zeros, and a NaN in a lane that met an infinity or a NaN (which may be missing from the others).
 Program lower_row_range(const Isa& isa, const std::string& name);
 
-/// What lower_quantize_row() finds at tw_args::lookup: code = rne(clamp(x * factor)) + zero_point,
-/// which never leaves int8 and equals clamping afterwards.
+/// What lower_quantize_row() finds at tw_args::lookup: code = round(clamp(x * factor)) +
+/// zero_point, which never leaves int8 and equals clamping afterwards.
 enum class QuantizeParameter { factor, lowest, highest, zero_point, count };  // f32 f32 f32 i32
 
 /// Quantizes n steps of floats at lhs to bytes at dst; stores a vector of i32, whose lanes add up
 /// to the sum of the codes, at dst + dst_stride.
-Program lower_quantize_row(const Isa& isa, const std::string& name);
+Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding);
 
 /// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);

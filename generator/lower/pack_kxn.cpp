@@ -1,5 +1,6 @@
 // RHS from rows of n values (k x n): every source row holds the nibbles of all columns for one k.
-// A vector of 8 rows holds whole panels of columns; it is turned by zips of bytes.
+// Vectors of so many rows as a group of k takes hold whole panels; they are turned by zips of
+// bytes.
 #include <algorithm>
 #include <numeric>
 
@@ -8,9 +9,13 @@
 namespace tw {
 namespace {
 
-constexpr int64_t step_k = 8;
+/// Source rows, near and far ones: those of low nibbles, then those of high nibbles.
+using SourceRows = std::vector<Value>;
 
-using Eight = std::array<Value, 8>;
+/// Values of k that one step takes: what lies between nibbles must be at hand.
+int64_t step_k(const Layout& layout) {
+  return is_apart(layout) ? 2 * layout.order.distance : 8;
+}
 
 /// The packed vectors of one panel that a call makes: the panel may go on in the next call.
 struct Part {
@@ -31,7 +36,7 @@ struct Touched {
     const int64_t begin = call * 2 * bytes;
     const int64_t end = begin + 2 * bytes;
     first_panel = begin / panel;
-    const SumWeights weights(b);
+    const SumWeights weights(b, layout);
     size_t first_sum = 0;
     for (int64_t p = first_panel; p * panel < end; ++p) {
       const int64_t from = std::max(begin - p * panel, int64_t{0});
@@ -49,7 +54,8 @@ struct PanelStore {
   Builder& b;
   const Layout& layout;
   const Touched& touched;
-  std::vector<Value> panels;  ///< where each panel's group of k goes
+  std::vector<Value> panels;  ///< where each panel's step of k goes
+  int64_t group;              ///< of k in the step
   Value flip;
   bool stream;
   std::vector<Value>& carried;  ///< accumulators of all parts, one after the other
@@ -60,33 +66,50 @@ struct PanelStore {
     const int64_t vector = column % layout.panel.fixed / vector_columns(layout, b.isa());
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
     std::vector<Value> own(begin, begin + static_cast<int64_t>(part.sums.accumulators()));
-    PackedStore{b, part.sums, flip, stream}(panels[index], vector * b.isa().vector_bytes.fixed,
-                                            static_cast<size_t>(vector - part.first_vector), codes,
-                                            own);
+    const int64_t at = group * group_bytes(layout) + vector * b.isa().vector_bytes.fixed;
+    PackedStore{b, part.sums, flip, stream}(
+        panels[index], at, static_cast<size_t>(vector - part.first_vector), codes, own);
     std::copy(own.begin(), own.end(), begin);
   }
 };
 
-/// Packed byte x of a column: k = x low, k = 4 + x high.
-void pack_depth(const Eight& rows, const NibbleZip& nibbles, int64_t first_column,
+/// From vectors of the bytes 0, 1, 2, 3 of 16 columns: the columns in fours.
+Four join_bytes(Builder& b, const Four& bytes) {
+  const Pair x01 = zip(b, 8, bytes[0], bytes[1]);
+  const Pair x23 = zip(b, 8, bytes[2], bytes[3]);
+  const Pair first = zip(b, 16, x01.low, x23.low);
+  const Pair second = zip(b, 16, x01.high, x23.high);
+  return {first.low, first.high, second.low, second.high};
+}
+
+/// Packed byte x of a column: near row x low, far row x high.
+void pack_depth(const SourceRows& rows, const NibbleZip& nibbles, int64_t first_column,
                 const PanelStore& store) {
   Builder& b = store.b;
-  Four low_half{};  // byte x of columns in order: of each segment the first 16, then the others
-  Four high_half{};
-  for (size_t x = 0; x < 4; ++x) {
-    const Value high = nibbles.high(b, rows[x], rows[x + 4]);
-    const Value low = nibbles.low(b, rows[x], rows[x + 4]);
+  const size_t kr = rows.size() / 2;
+  // Byte x of columns in order: of each segment the first 16, then the others.
+  std::vector<Four> low_half(kr / 4);
+  std::vector<Four> high_half(kr / 4);
+  for (size_t x = 0; x < kr; ++x) {
+    const Value high = nibbles.high(b, rows[x], rows[x + kr]);
+    const Value low = nibbles.low(b, rows[x], rows[x + kr]);
     const Pair columns = zip(b, 8, low, high);
-    low_half[x] = columns.low;
-    high_half[x] = columns.high;
+    low_half[x / 4][x % 4] = columns.low;
+    high_half[x / 4][x % 4] = columns.high;
   }
   int64_t column = first_column;
-  for (const Four& half : {low_half, high_half}) {
-    const Pair x01 = zip(b, 8, half[0], half[1]);
-    const Pair x23 = zip(b, 8, half[2], half[3]);
-    const Pair first = zip(b, 16, x01.low, x23.low);
-    const Pair second = zip(b, 16, x01.high, x23.high);
-    const Four fours = {first.low, first.high, second.low, second.high};  // columns 0-3, 4-7 ...
+  for (const std::vector<Four>& half : {low_half, high_half}) {
+    const Four fours = join_bytes(b, half[0]);  // columns 0-3, 4-7 ...
+    if (kr == 8) {
+      const Four behind = join_bytes(b, half[1]);
+      for (size_t i = 0; i < 4; ++i) {
+        const Pair twos = zip(b, 32, fours[i], behind[i]);
+        store(column + static_cast<int64_t>(i) * 4, twos.low);
+        store(column + static_cast<int64_t>(i) * 4 + 2, twos.high);
+      }
+      column += 16;
+      continue;
+    }
     // Every segment had 32 columns of its own; now vectors hold neighbours.
     const int64_t count = segments(b.isa());
     for (int64_t i = 0; i < 4; i += count) {
@@ -102,7 +125,7 @@ void pack_depth(const Eight& rows, const NibbleZip& nibbles, int64_t first_colum
 
 /// Bytes 2 t and 2 t + 1 of a row hold columns 4 t .. 4 t + 3: columns 0 and 2 of the four make
 /// one packed byte, 1 and 3 the other. Turns 8 rows of them into [t][column][k].
-void pack_column(const Eight& rows, const NibbleZip& nibbles, int64_t first_column,
+void pack_column(const SourceRows& rows, const NibbleZip& nibbles, int64_t first_column,
                  const PanelStore& store) {
   Builder& b = store.b;
   std::array<Four, 2> bytes{};  // [column 0, 1 of four][rows 0|2, 1|3, 4|6, 5|7], 8 t each
@@ -149,8 +172,15 @@ std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, 
 
 std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
   if (!is_plain_int4_panel(layout) || !CodeSums::possible(layout, isa) ||
-      !NibbleZip::possible(isa) || group_k(layout) != step_k ||
+      !NibbleZip::possible(isa) ||
       !has_all(isa, {"xor", "zip_lo.8", "zip_hi.8", "zip_lo.16", "zip_hi.16"})) {
+    return std::nullopt;
+  }
+  if (is_apart(layout)) {
+    const bool zips =
+        layout.order.kr == 4 || (layout.order.kr == 8 && has_all(isa, {"zip_lo.32", "zip_hi.32"}));
+    if (segments(isa) != 1 || !zips) return std::nullopt;
+  } else if (group_k(layout) != 8) {
     return std::nullopt;
   }
   if (layout.order.pair == NibblePair::column) {
@@ -161,7 +191,7 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
   const int64_t panel = layout.panel.fixed;
   if (panel % vector_columns(layout, isa) != 0) return std::nullopt;
   const int64_t calls = panel / std::gcd(panel, 2 * isa.vector_bytes.fixed);
-  return RhsPackStep{isa.vector_bytes.fixed, step_k, calls};
+  return RhsPackStep{isa.vector_bytes.fixed, step_k(layout), calls};
 }
 
 namespace {
@@ -169,7 +199,7 @@ namespace {
 /// Adds every part's sums to its panel's.
 void finish_sums(Builder& b, const Layout& layout, const Touched& touched,
                  const std::vector<Value>& carried) {
-  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(step_k)});
+  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(step_k(layout))});
   const Value first = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
   const std::vector<Value> sums =
       strided(b, first, b.arg(ArgField::rhs_stride), touched.first_panel,
@@ -181,6 +211,40 @@ void finish_sums(Builder& b, const Layout& layout, const Touched& touched,
     part.sums.finish({begin, begin + static_cast<int64_t>(part.sums.accumulators())}, k,
                      b.add(sums[p], skip));
   }
+}
+
+/// Rows of the source, with a prefetch ahead of each.
+struct RowReader {
+  Builder& b;
+  Value stride, ahead;
+
+  /// Adds `count` rows from `first` on to `rows`; returns the one behind them.
+  Value read(Value first, int64_t count, SourceRows& rows) const {
+    const std::vector<Value> pointers = strided(b, first, stride, 0, count, "row");
+    for (const Value pointer : pointers) {
+      if (b.isa().has(OpCode::prefetch)) {
+        b.op(OpCode::prefetch, {b.op(OpCode::iadd, {pointer, ahead})});
+      }
+      rows.push_back(b.op(OpCode::load, {pointer}));
+    }
+    return b.op(OpCode::iadd, {pointers.back(), stride}, {}, "source");
+  }
+};
+
+/// A step whose near and far rows have others between them. Returns the row behind all of them.
+Value pack_apart(const Layout& layout, const RowReader& reader, Value first,
+                 const NibbleZip& nibbles, int64_t first_column, PanelStore& store) {
+  Builder& b = store.b;
+  const Value distance = b.op(OpCode::imul, {reader.stride, b.constant(layout.order.distance)});
+  Value near = first;
+  Value far = b.op(OpCode::iadd, {first, distance}, {}, "far");
+  for (store.group = 0; store.group < layout.order.distance / layout.order.kr; ++store.group) {
+    SourceRows rows;
+    near = reader.read(near, layout.order.kr, rows);
+    far = reader.read(far, layout.order.kr, rows);
+    pack_depth(rows, nibbles, first_column, store);
+  }
+  return far;
 }
 
 }  // namespace
@@ -196,35 +260,34 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
   for (const Part& part : touched.parts) {
     for (const Value zero : part.sums.start()) inits.push_back(zero);
   }
-  const Value row_stride = b.arg(ArgField::lhs_stride);
   const Value panel_stride = b.arg(ArgField::rhs_stride);
-  const Value ahead = b.arg(ArgField::rhs_prefetch);
+  const int64_t first_column = call * 2 * isa.vector_bytes.fixed;
+  const RowReader reader{b, b.arg(ArgField::lhs_stride), b.arg(ArgField::rhs_prefetch)};
   const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
-    const std::vector<Value> pointers = strided(b, now[0], row_stride, 0, step_k, "row");
-    Eight rows{};
-    for (size_t r = 0; r < rows.size(); ++r) {
-      if (isa.has(OpCode::prefetch)) {
-        b.op(OpCode::prefetch, {b.op(OpCode::iadd, {pointers[r], ahead})});
-      }
-      rows[r] = b.op(OpCode::load, {pointers[r]});
-    }
     std::vector<Value> carried(now.begin() + 2, now.end());
-    const PanelStore store{b,
-                           layout,
-                           touched,
-                           strided(b, now[1], panel_stride, touched.first_panel,
-                                   static_cast<int64_t>(touched.parts.size()), "panel"),
-                           flip,
-                           options.stream,
-                           carried};
-    const int64_t first_column = call * 2 * isa.vector_bytes.fixed;
-    if (layout.order.pair == NibblePair::depth) {
-      pack_depth(rows, nibbles, first_column, store);
+    PanelStore store{b,
+                     layout,
+                     touched,
+                     strided(b, now[1], panel_stride, touched.first_panel,
+                             static_cast<int64_t>(touched.parts.size()), "panel"),
+                     0,
+                     flip,
+                     options.stream,
+                     carried};
+    Value behind = no_value;
+    if (is_apart(layout)) {
+      behind = pack_apart(layout, reader, now[0], nibbles, first_column, store);
     } else {
-      pack_column(rows, nibbles, first_column, store);
+      SourceRows rows;
+      behind = reader.read(now[0], step_k(layout), rows);
+      if (layout.order.pair == NibblePair::depth) {
+        pack_depth(rows, nibbles, first_column, store);
+      } else {
+        pack_column(rows, nibbles, first_column, store);
+      }
     }
-    std::vector<Value> next = {b.op(OpCode::iadd, {pointers.back(), row_stride}, {}, "source"),
-                               b.add(now[1], group_bytes(layout), "packed")};
+    std::vector<Value> next = {
+        behind, b.add(now[1], step_k(layout) / group_k(layout) * group_bytes(layout), "packed")};
     next.insert(next.end(), carried.begin(), carried.end());
     return next;
   });

@@ -54,6 +54,10 @@ struct Narrow {
   }
 };
 
+OpCode conversion(Rounding rounding) {
+  return rounding == Rounding::even ? OpCode::cvt_f32_i32 : OpCode::cvt_f32_i32_away;
+}
+
 std::vector<Value> load_floats(Builder& b, Value pointer) {
   std::vector<Value> x;
   for (int64_t i = 0; i < vectors; ++i) {
@@ -64,10 +68,11 @@ std::vector<Value> load_floats(Builder& b, Value pointer) {
 
 }  // namespace
 
-int64_t lhs_step(const Isa& isa) {
+int64_t lhs_step(const Isa& isa, Rounding rounding) {
   const bool can = isa.vector_bytes.is_fixed() && Narrow::possible(isa) &&
                    has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "fadd", "fma",
-                                 "cvt_f32_i32", "add.32", "load_dup.32"});
+                                 "add.32", "load_dup.32"}) &&
+                   isa.has(conversion(rounding));
   return can ? vectors * isa.vector_bytes.fixed / 4 : 0;
 }
 
@@ -100,7 +105,7 @@ Program lower_row_range(const Isa& isa, const std::string& name) {
   return b.finish();
 }
 
-Program lower_quantize_row(const Isa& isa, const std::string& name) {
+Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding) {
   Builder b(name, isa);
   const Value parameters = b.arg(ArgField::lookup);
   auto parameter = [&](QuantizeParameter which, const std::string& hint) {
@@ -119,7 +124,7 @@ Program lower_quantize_row(const Isa& isa, const std::string& name) {
       const Value scaled = b.op(OpCode::fmul, {x, factor});
       const Value raised = b.op(OpCode::fmax, {scaled, lowest});
       const Value clamped = b.op(OpCode::fmin, {raised, highest});
-      const Value rounded = b.op(OpCode::cvt_f32_i32, {clamped});
+      const Value rounded = b.op(conversion(rounding), {clamped});
       codes.push_back(b.op(OpCode::add, {rounded, zero_point}, {.bits = 32}));
     }
     std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x"),

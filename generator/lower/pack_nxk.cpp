@@ -100,6 +100,40 @@ void pack_column(const Source& source, const Layout& layout, Value dst, const Pa
   }
 }
 
+/// A column's 32 values of k are 16 bytes of source: low nibbles k 0 .. 15, high ones k 16 .. 31.
+void pack_apart(const Source& source, const Layout& layout, Value dst, const PackedStore& store,
+                const NibbleZip& nibbles, std::vector<Value>& carried) {
+  Builder& b = source.b;
+  const auto columns = static_cast<size_t>(vector_columns(layout, b.isa()));
+  for (size_t first = 0; first < source.rows.size(); first += columns) {
+    std::vector<Value> packed;  // bytes of k of one column each
+    for (size_t c = first; c < first + columns; c += 2) {
+      const Value x = b.op(OpCode::load, {source.rows[c]});
+      const Value y = b.op(OpCode::load, {source.rows[c + 1]});
+      const Value near = b.op(OpCode::uzp_even, {x, y}, {.bits = 64});
+      const Value far = b.op(OpCode::uzp_odd, {x, y}, {.bits = 64});
+      const Value even = nibbles.low(b, near, far);  // k 0 2 .. 14 of x, then of y
+      const Value odd = nibbles.high(b, near, far);
+      const Pair both = zip(b, 8, even, odd);
+      packed.push_back(both.low);
+      packed.push_back(both.high);
+    }
+    if (columns == 4) {
+      const Four groups = transpose_dwords(b, {packed[0], packed[1], packed[2], packed[3]});
+      packed.assign(groups.begin(), groups.end());
+    } else {
+      const Pair groups = zip(b, 64, packed[0], packed[1]);
+      packed = {groups.low, groups.high};
+    }
+    const size_t vector = first / columns;
+    for (size_t group = 0; group < packed.size(); ++group) {
+      store(dst,
+            static_cast<int64_t>(group) * group_bytes(layout) + static_cast<int64_t>(vector) * 16,
+            vector, packed[group], carried);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
@@ -112,6 +146,12 @@ std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
   if (layout.order.pair == NibblePair::column) {
     const bool fits = has_all(isa, {"zip_lo.8", "zip_hi.8"}) && NibbleZip::possible(isa) &&
                       panel % (32 / layout.order.kr) == 0;
+    return fits ? std::optional(RhsPackStep{16, panel, 1}) : std::nullopt;
+  }
+  if (is_apart(layout)) {
+    const bool fits = has_all(isa, {"zip_lo.8", "zip_hi.8", "uzp_even.64", "uzp_odd.64"}) &&
+                      NibbleZip::possible(isa) && count == 1 && layout.order.distance == 16 &&
+                      panel % 4 == 0;
     return fits ? std::optional(RhsPackStep{16, panel, 1}) : std::nullopt;
   }
   const bool fits = has_all(isa, {"shl.32", "shr.32"}) && layout.order.kr == 4 &&
@@ -166,7 +206,7 @@ struct Walk {
 /// taken from memory and back: one load and store in so many.
 void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
-  const CodeSums sums(b, layout, SumWeights(b), 1);
+  const CodeSums sums(b, layout, SumWeights(b, layout), 1);
   const DepthRegroup regroup(b);
   const PackedStore store{b, sums, flip, stream};
   const int64_t bytes = b.isa().vector_bytes.fixed;
@@ -189,9 +229,10 @@ void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
   });
 }
 
-void lower_column(Builder& b, const Layout& layout, Value flip, bool stream) {
+/// All rows of the panel in one step, whose sums are carried through the loop.
+void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
-  const CodeSums sums(b, layout, SumWeights(b),
+  const CodeSums sums(b, layout, SumWeights(b, layout),
                       layout.panel.fixed / vector_columns(layout, b.isa()));
   const NibbleZip nibbles(b);
   const PackedStore store{b, sums, flip, stream};
@@ -201,7 +242,12 @@ void lower_column(Builder& b, const Layout& layout, Value flip, bool stream) {
   const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
     walk.prefetch(now[2]);
     std::vector<Value> carried(now.begin() + static_cast<int64_t>(cursors), now.end());
-    pack_column(walk.rows(now[0], layout.panel.fixed), layout, now[1], store, nibbles, carried);
+    const Source source = walk.rows(now[0], layout.panel.fixed);
+    if (is_apart(layout)) {
+      pack_apart(source, layout, now[1], store, nibbles, carried);
+    } else {
+      pack_column(source, layout, now[1], store, nibbles, carried);
+    }
     std::vector<Value> next = walk.next(now);
     next.insert(next.end(), carried.begin(), carried.end());
     return next;
@@ -215,10 +261,10 @@ void lower_column(Builder& b, const Layout& layout, Value flip, bool stream) {
 Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options) {
   Builder b(options.name, isa);
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
-  if (layout.order.pair == NibblePair::depth) {
+  if (layout.order.pair == NibblePair::depth && !is_apart(layout)) {
     lower_depth(b, layout, flip, options.stream);
   } else {
-    lower_column(b, layout, flip, options.stream);
+    lower_panel(b, layout, flip, options.stream);
   }
   return b.finish();
 }

@@ -12,7 +12,8 @@ bool is_plain_int4_panel(const Layout& layout) {
     return false;
   }
   const Field& field = layout.fields[static_cast<size_t>(sums)];
-  return field.type == ElementType::i32 && field.factor == 1 && field.repeat == 1;
+  return field.type == ElementType::i32 && field.factor == CodeSums::factor(layout) &&
+         field.repeat == 1;
 }
 
 bool has_all(const Isa& isa, std::initializer_list<const char*> operations) {

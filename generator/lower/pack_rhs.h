@@ -10,8 +10,8 @@
 
 namespace tw {
 
-/// Layouts that the vectorized packers know: int4 in pairs, no blocks, i32 sums (once, factor 1)
-/// behind the data, panels of fixed size.
+/// Layouts that the vectorized packers know: int4 in pairs, no blocks, i32 sums (once, with the
+/// factor that CodeSums gives them) behind the data, panels of fixed size.
 bool is_plain_int4_panel(const Layout& layout);
 
 /// True when the ISA has every operation, written as in `means:`, "zip_lo.32".
@@ -31,6 +31,10 @@ struct PackedStore {
 /// Values of k in one group: what the bytes of one column, kr of them, hold.
 inline int64_t group_k(const Layout& layout) {
   return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
+}
+/// Nibbles of a byte are further apart in k than the bytes that stay together.
+inline bool is_apart(const Layout& layout) {
+  return layout.order.pair == NibblePair::depth && layout.order.distance != layout.order.kr;
 }
 /// Columns whose packed bytes of one group a vector holds.
 inline int64_t vector_columns(const Layout& layout, const Isa& isa) {

@@ -8,6 +8,14 @@ namespace {
 bool is_depth(const Layout& layout) {
   return layout.order.pair == NibblePair::depth;
 }
+bool is_signed(const Layout& layout) {
+  return !layout.order.low_unsigned && !layout.order.high_unsigned;
+}
+
+/// Two lanes a column can be added up.
+bool folds(const Layout& layout, const Isa& isa) {
+  return layout.order.kr == 4 || (layout.order.kr == 8 && isa.has(OpCode::pair_add, 32));
+}
 
 }  // namespace
 
@@ -25,16 +33,24 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup}) {
     if (!isa.has(code, 32)) return false;
   }
+  if (is_depth(layout) && is_signed(layout)) {
+    return folds(layout, isa) && isa.has(OpCode::shl, 8) && isa.has(OpCode::dot4_s8s8);
+  }
   if (!order.low_unsigned) return false;
   if (is_depth(layout)) return order.high_unsigned && multiplies_unsigned(isa);
-  const bool folds = order.kr == 4 || (order.kr == 8 && isa.has(OpCode::pair_add, 32) &&
-                                       isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
-  return folds && !order.high_unsigned && segments(isa) == 1 &&
+  const bool zips = order.kr == 4 || (isa.has(OpCode::zip_lo, 64) && isa.has(OpCode::zip_hi, 64));
+  return folds(layout, isa) && zips && !order.high_unsigned && segments(isa) == 1 &&
          (isa.has(OpCode::dot4_s8s8) || isa.has(OpCode::dot4_u8s8));
 }
 
-SumWeights::SumWeights(Builder& b)
-    : ones(splat32(b, 0x01010101U, "ones")), low_nibbles(splat32(b, 0x0f0f0f0fU, "low_nibbles")) {
+int CodeSums::factor(const Layout& layout) {
+  return is_depth(layout) && is_signed(layout) ? 16 : 1;
+}
+
+SumWeights::SumWeights(Builder& b, const Layout& layout)
+    : ones(splat32(b, 0x01010101U, "ones")),
+      nibbles(is_signed(layout) ? splat32(b, 0xf0f0f0f0U, "high_nibbles")
+                                : splat32(b, 0x0f0f0f0fU, "low_nibbles")) {
   if (!b.isa().has(OpCode::dot4_u8s8) && b.isa().has(OpCode::dot2_s16)) {
     ones16 = splat32(b, 0x00010001U, "ones_16");
   }
@@ -69,11 +85,19 @@ Value CodeSums::dot_unsigned(Value sum, Value codes, Value weights) const {
 }
 
 void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) const {
-  const Value low = b_.op(OpCode::and_, {codes, weights_.low_nibbles});
+  if (is_signed(layout_)) {
+    // Both nibbles as high ones.
+    const Value shifted = b_.op(OpCode::shl, {codes}, {.bits = 8, .imm = 4});
+    const Value half = dot(carried[vector], shifted, weights_.ones);
+    const Value high = b_.op(OpCode::and_, {codes, weights_.nibbles});
+    carried[vector] = dot(half, high, weights_.ones);
+    return;
+  }
+  const Value low = b_.op(OpCode::and_, {codes, weights_.nibbles});
   if (is_depth(layout_)) {
     // (16 high + low) + 15 low: both nibbles 16 times, in one accumulator. The mask is 15s.
     const Value whole = dot_unsigned(carried[vector], codes, weights_.ones);
-    carried[vector] = dot_unsigned(whole, low, weights_.low_nibbles);
+    carried[vector] = dot_unsigned(whole, low, weights_.nibbles);
     return;
   }
   carried[2 * vector] = dot(carried[2 * vector], codes, weights_.ones);
@@ -85,7 +109,21 @@ void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
   b_.op(OpCode::store, {sums, b_.op(OpCode::add, {old, value}, {.bits = 32})}, {.offset = offset});
 }
 
+void CodeSums::finish_signed(const std::vector<Value>& carried, Value sums) const {
+  const int64_t bytes = b_.isa().vector_bytes.fixed;
+  const size_t lanes = layout_.order.kr == 4 ? 1 : 2;  // of a column
+  for (size_t v = 0; v < vectors_; v += lanes) {
+    Value total = carried[v];
+    if (lanes == 2) total = b_.op(OpCode::pair_add, {total, carried[v + 1]}, {.bits = 32});
+    add_to(sums, static_cast<int64_t>(v / lanes) * bytes, total);
+  }
+}
+
 void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) const {
+  if (is_signed(layout_)) {
+    finish_signed(carried, sums);
+    return;
+  }
   // Unsigned nibbles are 8 too high, k times.
   const Value correction =
       b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = 3})}, {.bits = 32}, "offset");

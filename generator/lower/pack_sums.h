@@ -10,20 +10,24 @@ namespace tw {
 
 /// Constants that all sums of a Program share.
 struct SumWeights {
-  Value ones, low_nibbles;
+  Value ones;
+  Value nibbles;  ///< the nibbles that stand as they are multiplied: low ones if they are unsigned
   Value ones16 = no_value;  ///< where products add up in 16 bits first
-  explicit SumWeights(Builder& b);
+  SumWeights(Builder& b, const Layout& layout);
 };
 
 /// Sums of the columns of `vectors` neighbouring packed vectors, numbered as they lie in a group
 /// of k.
-///   depth   one accumulator a vector: every dword lane is a column, holds 16 * sum of nibbles
+///   depth   one accumulator a vector, of 16 * sum of nibbles: every dword lane is a column, or
+///           two are when kr is 8
 ///   column  two a vector, of whole bytes (16 * high + low nibble) and of low nibbles
 class CodeSums {
  public:
   CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, int64_t vectors);
 
   [[nodiscard]] static bool possible(const Layout& layout, const Isa& isa);
+  /// What sums of such a layout are multiplied by, if this is to write them.
+  [[nodiscard]] static int factor(const Layout& layout);
 
   [[nodiscard]] size_t accumulators() const;
   /// Accumulators to carry through the loop, all zero.
@@ -36,6 +40,7 @@ class CodeSums {
  private:
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
   [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
+  void finish_signed(const std::vector<Value>& carried, Value sums) const;
   void finish_columns(const std::vector<Value>& carried, Value correction, Value sums) const;
   void add_to(Value sums, int64_t offset, Value value) const;
 

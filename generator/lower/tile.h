@@ -70,13 +70,25 @@ Value splat_byte(Builder& b, int64_t byte);
 /// One vector of packed codes of the tile, from value k on after the cursors.
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
                  int64_t vectors_in_panel);
-/// The same, decoded for layouts that pair nibbles in depth: codes + 8 of k ..., and of the second
-/// half of the group. `mask` has 15 in every byte.
 struct Nibbles {
   Value low = no_value, high = no_value;
 };
-Nibbles load_depth_pair(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
-                        Value mask);
+/// Decodes vectors whose bytes hold two values of k of one column each (NibblePair::depth).
+class DepthDecoder {
+ public:
+  explicit DepthDecoder(const Layout& rhs) : signed_(!rhs.order.low_unsigned) {}
+  /// Makes what every vector needs, before any loop over k.
+  void prepare(const Tile1& t);
+  /// Operands of a multiplication: unsigned code + 8, or signed 16 * code, as the layout has them.
+  [[nodiscard]] Nibbles operator()(const Tile1& t, Value raw, int64_t vector) const;
+
+ private:
+  [[nodiscard]] Nibbles high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
+  [[nodiscard]] Nibbles low_nibbles(const Tile1& t, Value raw, int64_t vector) const;
+
+  bool signed_;
+  Value mask_ = no_value;
+};
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
                       int bits);
@@ -96,7 +108,8 @@ class Multiplier {
   [[nodiscard]] virtual int64_t group() const = 0;
   /// Makes what every step needs, before any loop over k.
   virtual void prepare(const Tile1& t) = 0;
-  /// Accumulators before the first step; `sums` is where each lhs row's starting sum lies.
+  /// Accumulators before the first step; `sums` is where each lhs row's starting sum lies, empty
+  /// when sums start at 0.
   virtual std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) = 0;
   /// Multiplies group number `g` after the cursors (one per panel).
   virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,

@@ -1,4 +1,5 @@
-// Layouts follow from what the ISA multiplies: signed or unsigned operands, and how deep.
+// Layouts follow from what the ISA multiplies: signed or unsigned operands, and how deep; or from
+// what KleidiAI's packers write.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -17,6 +18,27 @@ struct Appetite {
   NibblePair pair;
   bool high_unsigned;
 };
+
+/// KleidiAI's int4: both nibbles signed, 16 values of k apart. As high nibbles, the low ones after
+/// a shift, they multiply 16 times too much, which its sums and scales allow for.
+constexpr int kleidiai_distance = 16;
+constexpr int kleidiai_factor = 16;
+
+Appetite kleidiai_appetite(Technique technique, const Isa& isa) {
+  const Length columns = isa.vector_bytes.divided(4);
+  if (isa.has(OpCode::shl, 8)) {
+    if (technique == Technique::dot && isa.has(OpCode::dot4_s8s8)) {
+      return {OpCode::dot4_s8s8, {4, 8}, 1, columns, NibblePair::depth, false};
+    }
+    if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
+      return {OpCode::mmla_s8s8, {8}, 2, columns, NibblePair::depth, false};
+    }
+  }
+  throw std::invalid_argument(
+      fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
+                  "signed bytes, and shifts of bytes",
+                  name(technique), isa.name));
+}
 
 Appetite appetite(Technique technique, const Isa& isa, int kr) {
   const Length vector = isa.vector_bytes;
@@ -95,7 +117,7 @@ Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& pan
   layout.side = Side::rhs;
   layout.element = format.element;
   layout.panel = panels.rhs;
-  layout.order = {panels.kr, wants.pair, true, wants.high_unsigned};
+  layout.order = {panels.kr, wants.pair, true, wants.high_unsigned, panels.kr};
   layout.block = format.block;
   const Field data{FieldKind::data, format.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
@@ -110,6 +132,36 @@ Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& pan
   return layout;
 }
 
+/// The same panels and formats, as KleidiAI packs them.
+LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels) {
+  if (lhs.name != "qai8dx" || rhs.name != "qsi4cx") {
+    throw std::invalid_argument(
+        fmt::format("layout kleidiai is not known for {} with {}: only for qai8dx with qsi4cx",
+                    lhs.name, rhs.name));
+  }
+  Layout left;
+  left.side = Side::lhs;
+  left.element = lhs.element;
+  left.panel = panels.lhs;
+  left.order.kr = panels.kr;
+  left.edge = Edge::last;
+  left.rounding = Rounding::away;
+  left.fields = {{FieldKind::data, ElementType::i8, 1, 1, true},
+                 {FieldKind::zero_points, ElementType::i32, 1, 1, false},
+                 {FieldKind::scales, ElementType::f32, 1, 1, false}};
+  Layout right;
+  right.side = Side::rhs;
+  right.element = rhs.element;
+  right.panel = panels.rhs;
+  right.order = {panels.kr, NibblePair::depth, false, false, kleidiai_distance};
+  right.edge = Edge::last;
+  right.fields = {{FieldKind::data, rhs.element, 1, 1, true},
+                  {FieldKind::sums, ElementType::i32, kleidiai_factor, 1, false},
+                  {FieldKind::scales, ElementType::f32, kleidiai_factor, 1, false},
+                  {FieldKind::bias, ElementType::f32, 1, 1, false}};
+  return {left, right};
+}
+
 }  // namespace
 
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
@@ -120,13 +172,16 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     "and qsi8d32 with qsi4c32",
                     lhs.name, rhs.name));
   }
-  const Appetite wants = appetite(technique, isa, wanted.kr);
+  const bool own = wanted.style == LayoutStyle::own;
+  const Appetite wants =
+      own ? appetite(technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = wants.kr.front();
   if (panels.lhs == Length{}) panels.lhs = wants.lhs_rows;
   if (panels.rhs == Length{}) panels.rhs = wants.rhs_columns;
   check_kr(wants, isa, panels.kr);
   check_panels(wants, isa, panels);
+  if (!own) return kleidiai_layouts(lhs, rhs, panels);
   return {lhs_layout(lhs, wants, panels), rhs_layout(rhs, wants, panels)};
 }
 

@@ -61,23 +61,42 @@ std::string canonical(const Layout& layout) {
     fields += name(field.kind);
     if (field.kind != FieldKind::data) fields += fmt::format(":{}", name(field.type));
     if (field.kind == FieldKind::sums) fields += fmt::format("*{}", field.factor);
+    if (field.kind == FieldKind::scales && field.factor != 1) {
+      fields += fmt::format("/{}", field.factor);
+    }
     if (field.repeat != 1) fields += fmt::format("x{}", field.repeat);
     if (layout.block != 0 && in_block(layout, field)) fields += "/b";
   }
   const DataOrder& order = layout.order;
   std::string pairing;
   if (order.pair != NibblePair::none) {
-    pairing = fmt::format(" pair={} {}{}", name(order.pair), order.low_unsigned ? 'u' : 's',
-                          order.high_unsigned ? 'u' : 's');
+    const bool apart = order.pair == NibblePair::depth && order.distance != order.kr;
+    pairing = fmt::format(" pair={}{} {}{}", name(order.pair),
+                          apart ? std::to_string(order.distance) : "",
+                          order.low_unsigned ? 'u' : 's', order.high_unsigned ? 'u' : 's');
   }
-  const std::string block = layout.block != 0 ? fmt::format(" b{}", layout.block) : "";
+  std::string rules = layout.block != 0 ? fmt::format(" b{}", layout.block) : "";
+  if (layout.edge == Edge::last) rules += " edge=last";
+  if (layout.rounding == Rounding::away) rules += " round=away";
   return fmt::format("{} {} {}{} kr{}{} k%{}{} [{}]", layout.side == Side::lhs ? "lhs" : "rhs",
                      name(layout.element), layout.side == Side::lhs ? 'm' : 'n',
-                     to_string(layout.panel), order.kr, pairing, layout.k_multiple, block, fields);
+                     to_string(layout.panel), order.kr, pairing, layout.k_multiple, rules, fields);
 }
 
 uint64_t id(const Layout& layout) {
   return fnv1a(canonical(layout));
+}
+
+int64_t group_of(const DataOrder& order, int64_t k) {
+  if (order.pair != NibblePair::depth) return k / order.kr;
+  const int64_t distance = order.distance;
+  return k / (2 * distance) * (distance / order.kr) + k % distance / order.kr;
+}
+
+int64_t first_k(const DataOrder& order, int64_t group) {
+  if (order.pair != NibblePair::depth) return group * order.kr;
+  const int64_t groups = order.distance / order.kr;
+  return group / groups * 2 * order.distance + group % groups * order.kr;
 }
 
 int64_t padded_k(const Layout& layout, int64_t k) {
@@ -152,12 +171,10 @@ CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t
     case NibblePair::none:
       place.byte += (in_span / kr * panel + row) * kr + in_span % kr;
       return place;
-    case NibblePair::depth: {
-      const int64_t in_group = in_span % (2 * kr);
-      place.byte += (in_span / (2 * kr) * panel + row) * kr + in_group % kr;
-      place.shift = in_group < kr ? 0 : 4;
+    case NibblePair::depth:
+      place.byte += (group_of(order, in_span) * panel + row) * kr + in_span % kr;
+      place.shift = in_span % (2 * order.distance) < order.distance ? 0 : 4;
       break;
-    }
     case NibblePair::column: {
       const int64_t segments = layout.panel.vl != 0 ? vl.vl : 1;
       const int64_t columns = 16 / kr;          // of a segment

@@ -28,7 +28,7 @@ std::string_view name(FieldKind kind);
 struct Field {
   FieldKind kind = FieldKind::data;
   ElementType type = ElementType::i8;
-  int factor = 1;          ///< sums only
+  int factor = 1;          ///< stored are factor * sum, scale / factor
   int repeat = 1;          ///< each value stands this many times in a row (ready-made vectors)
   bool per_block = false;  ///< once per block of k instead of once per panel
 };
@@ -36,13 +36,13 @@ struct Field {
 /// Which two 4-bit codes share a byte.
 enum class NibblePair {
   none,    ///< 8-bit codes
-  depth,   ///< low: k, high: k + kr, of the same row
+  depth,   ///< low: k, high: k + distance, of the same row
   column,  ///< high: column c, low: column c + (columns of one vector), same k
 };
 
 /// Order of the codes, all panels alike, k in groups:
 ///   none    [k / kr][row][kr bytes]
-///   depth   [k / (2 kr)][row][kr bytes]
+///   depth   [k / (2 distance)][k % distance / kr][row][kr bytes]
 ///   column  [k / kr][vector][segment s of vl][16 / kr columns][kr bytes]; a vector's high nibbles
 ///           are columns ((2 v + 0) * vl + s) * (16 / kr) + j, its low nibbles
 ///           ((2 v + 1) * vl + s) * (16 / kr) + j, where vl = panel's vector length / 16 bytes.
@@ -51,15 +51,28 @@ struct DataOrder {
   NibblePair pair = NibblePair::none;
   bool low_unsigned = false;   ///< low nibble holds code + 8
   bool high_unsigned = false;  ///< high nibble holds code + 8
+  int distance = 4;            ///< depth: values of k from low to high nibble, a multiple of kr
 };
+
+/// What stands where an operand ends before its last panel does.
+enum class Edge {
+  zeros,  ///< code 0, values 0
+  last    ///< the last row again; on the lhs, behind a row's last value of k, that value again.
+          ///< On the rhs codes behind k are 0, so that it does not matter what the lhs has there.
+};
+
+/// How an lhs packer rounds to codes.
+enum class Rounding { even, away };  ///< ties to even, ties away from zero
 
 struct Layout {
   Side side = Side::rhs;
   ElementType element = ElementType::i8;
   Length panel = 1;  ///< rows (lhs) or columns (rhs) of one panel
   DataOrder order;
-  int k_multiple = 32;  ///< k is padded with code 0 up to a multiple of this
-  int block = 0;        ///< values of k that share block fields; 0: no blocks
+  int k_multiple = 32;  ///< k is padded up to a multiple of this
+  Edge edge = Edge::zeros;
+  Rounding rounding = Rounding::even;
+  int block = 0;  ///< values of k that share block fields; 0: no blocks
   /// In memory order. Fields with per_block (data always moves with them when block != 0) are
   /// repeated for every block; the others stand once, before or after the blocks.
   std::vector<Field> fields;
@@ -67,10 +80,15 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&);
 };
 
-/// Canonical text, "rhs i4 n32 k4 pair=depth u.u k%32 [data|sums:i32*1|scales:f32|bias:f32]".
+/// Canonical text, "rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32]".
 std::string canonical(const Layout& layout);
 /// 64-bit FNV-1a of canonical(). Complete only together with the vector length it was packed at.
 uint64_t id(const Layout& layout);
+
+/// The kr bytes of a row that hold value k are its group_of()th; first_k() is the value of their
+/// first low nibble, or byte.
+int64_t group_of(const DataOrder& order, int64_t k);
+int64_t first_k(const DataOrder& order, int64_t group);
 
 /// k rounded up to k_multiple (and to whole blocks).
 int64_t padded_k(const Layout& layout, int64_t k);

@@ -81,11 +81,12 @@ std::string_view name(Kind kind);
   X(fmin, "vv", "v", "") /* a < b ? a : b: b where one is a NaN, or both are zeros */              \
   X(fmax, "vv", "v", "") /* a > b ? a : b, likewise */                                             \
   X(cvt_i32_f32, "v", "v", "")                                                                     \
-  X(cvt_f32_i32, "v", "v", "")   /* to nearest even, in range */                                   \
-  X(cvt_f16_f32, "v", "v", "")   /* result is twice as long */                                     \
-  X(narrow_32_8, "v", "v", "")   /* i32 -> i8, saturating; result is a quarter as long */          \
-  X(narrow_pair, "vv", "v", "b") /* per segment: lanes of a, then of b, to lanes half as wide,     \
-                                    saturating (x86 packss) */                                     \
+  X(cvt_f32_i32, "v", "v", "")      /* to nearest even, in range */                                \
+  X(cvt_f32_i32_away, "v", "v", "") /* to nearest, ties away from zero, in range */                \
+  X(cvt_f16_f32, "v", "v", "")      /* result is twice as long */                                  \
+  X(narrow_32_8, "v", "v", "")      /* i32 -> i8, saturating; result is a quarter as long */       \
+  X(narrow_pair, "vv", "v", "b")    /* per segment: lanes of a, then of b, to lanes half as wide,  \
+                                       saturating (x86 packss) */                                  \
   /* multiply-accumulate, exact in 32 bits, wrap around */                                         \
   X(dot4_u8s8, "vvv", "v", "") /* a + sum of 4 neighbours u8 b * s8 c, per 32-bit lane */          \
   X(dot4_s8s8, "vvv", "v", "")                                                                     \

@@ -32,6 +32,16 @@ std::string_view name(Prefetch prefetch) {
   return "?";
 }
 
+std::string_view name(LayoutStyle style) {
+  switch (style) {
+    case LayoutStyle::own:
+      return "own";
+    case LayoutStyle::kleidiai:
+      return "kleidiai";
+  }
+  return "?";
+}
+
 std::string Variant::name() const {
   std::string text =
       fmt::format("matmul_clamp_{}_{}p{}x{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
@@ -40,6 +50,7 @@ std::string Variant::name() const {
   // An ISA that multiplies matrices does so unless the name says otherwise.
   const Technique usual = isa->has(OpCode::mmla_s8s8) ? Technique::mmla : Technique::dot;
   if (technique != usual) text += fmt::format("_{}", tw::name(technique));
+  if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));
   const Knobs defaults;
   if (knobs.unroll_k != defaults.unroll_k) text += fmt::format("_u{}", knobs.unroll_k);
   if (knobs.accumulators != defaults.accumulators) text += fmt::format("_a{}", knobs.accumulators);

@@ -24,6 +24,11 @@ struct Tile {
 enum class Prefetch { none, near, far };
 std::string_view name(Prefetch prefetch);
 
+/// Whose packed operands a kernel reads: ours, made for its instructions, or those that KleidiAI's
+/// packers of the same formats write, for programs that have them already.
+enum class LayoutStyle { own, kleidiai };
+std::string_view name(LayoutStyle style);
+
 /// Choices inside a kernel that change speed only.
 struct Knobs {
   int unroll_k = 32;     ///< k values per iteration of the main loop
@@ -44,6 +49,7 @@ struct Family {
 
 struct Variant {
   Family family;
+  LayoutStyle style = LayoutStyle::own;
   Layout lhs;
   Layout rhs;
   Tile tile;
@@ -68,6 +74,7 @@ struct Panels {
   Length lhs = 0;
   Length rhs = 0;
   int kr = 0;
+  LayoutStyle style = LayoutStyle::own;
 };
 
 /// The layouts of both operands, from formats, technique and ISA alone (so that kernels agree on

@@ -56,7 +56,17 @@ struct Shape {
   const YamlNode* lhs = nullptr;
   const YamlNode* rhs = nullptr;
   const YamlNode* kr = nullptr;
+  const YamlNode* layout = nullptr;
 };
+
+LayoutStyle read_layout(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const LayoutStyle known : {LayoutStyle::own, LayoutStyle::kleidiai}) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("layout", node.text(), names));
+}
 
 int read_kr(const YamlNode& node) {
   return static_cast<int>(count_up_to(node, most_k));
@@ -84,7 +94,7 @@ std::vector<Shape> read_short_form(const YamlNode& entry, const YamlNode& tile) 
   return shapes;
 }
 
-std::vector<Shape> read_shapes(const YamlNode& entry) {
+std::vector<Shape> read_sizes(const YamlNode& entry) {
   const YamlNode& tile = entry.at("tile");
   if (tile.find("mr") != nullptr || tile.find("nr") != nullptr || tile.find("kr") != nullptr) {
     return read_short_form(entry, tile);
@@ -109,6 +119,18 @@ std::vector<Shape> read_shapes(const YamlNode& entry) {
       shapes.push_back(shape);
       if (shapes.size() > most_variants) fail_with_too_many(tile);
     }
+  }
+  return shapes;
+}
+
+std::vector<Shape> read_shapes(const YamlNode& entry) {
+  std::vector<Shape> shapes = read_sizes(entry);
+  const YamlNode* layout = entry.find("layout");
+  if (layout == nullptr) return shapes;
+  const LayoutStyle style = read_layout(*layout);
+  for (Shape& shape : shapes) {
+    shape.panels.style = style;
+    shape.layout = layout;
   }
   return shapes;
 }
@@ -200,6 +222,10 @@ LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode&
   };
   Panels panels;
   LayoutPair layouts = choose(panels, technique_node);
+  if (shape.layout != nullptr) {
+    panels.style = shape.panels.style;
+    layouts = choose(panels, *shape.layout);
+  }
   if (shape.kr != nullptr) {
     panels.kr = shape.panels.kr;
     layouts = choose(panels, *shape.kr);
@@ -289,7 +315,7 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "technique", "panels", "tile", "knobs", "print", "spills"});
+  entry.expect_keys({"isa", "technique", "layout", "panels", "tile", "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);
@@ -304,6 +330,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         check_unroll(choice, layouts);
         Variant variant;
         variant.family = family;
+        variant.style = shape.panels.style;
         variant.lhs = layouts.lhs;
         variant.rhs = layouts.rhs;
         variant.tile = shape.tile;

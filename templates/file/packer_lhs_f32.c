@@ -94,7 +94,7 @@ static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, 
   return sum;
 }
 
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
+// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are @PADDING_TEXT@. Returns their sum.
 static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
                               const row_quantization *how, code_chunk *chunk) {
   const size_t rest = count % STEP;
@@ -107,7 +107,7 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
     sum += quantize_steps(inner, tail, 1, chunk, whole);
     sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
   }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
+  memset(chunk->codes + count, @PADDING@, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
   return sum;
 }
 
@@ -133,9 +133,9 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   row_quantization how[PANEL];
   int32_t sums[PANEL] = {0};
-  for (size_t r = 0; r < rows; ++r) {
+  for (size_t r = 0; r < @FILLED@; ++r) {
     float lowest, highest;
-    const uint8_t *const values = source + r * args->source_stride;
+    const uint8_t *const values = source + @FROM@ * args->source_stride;
     const int finite = find_range(inner, values, args->k, &lowest, &highest);
     how[r] = finite ? choose_quantization(lowest, highest) : no_quantization();
   }
@@ -144,14 +144,14 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   for (size_t k = 0; k < padded; k += CHUNK) {
     const size_t values = smaller(args->k - k, CHUNK);
     const size_t groups = (values + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE / KR;
-    for (size_t r = 0; r < rows; ++r) {
+    for (size_t r = 0; r < @FILLED@; ++r) {
       code_chunk chunk;
-      const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
+      const uint8_t *const floats = source + @FROM@ * args->source_stride + k * sizeof(float);
       sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
       put_groups(codes + k * PANEL + r * KR, chunk.codes, groups);
     }
   }
-  write_fields(panel, padded, rows, how, sums);
+  write_fields(panel, padded, @FILLED@, how, sums);
 }
 
 void @SYMBOL@(const tw_pack_args *args) {

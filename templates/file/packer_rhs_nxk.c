@@ -9,7 +9,7 @@ enum {
 };
 
 @COMMON@
-// A step at an edge: rows that do not exist and values beyond k become code 0.
+// A step at an edge: rows that @EDGE_TEXT@
 static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
                              size_t columns, size_t k, size_t padded, uint8_t *panel) {
   struct {
@@ -19,8 +19,8 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uin
   uint8_t in[PANEL * STEP_BYTES];
   const size_t values = smaller(args->k - k, STEP_K);
   memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
+  for (size_t c = 0; c < @FILLED@; ++c) {
+    copy_codes(args, in + c * STEP_BYTES, source + @FROM@ * args->source_stride, k, values);
   }
   memset(out.sums, 0, sizeof out.sums);
   inner->lhs = in;

@@ -94,8 +94,9 @@ void PrintTo(const Table& table, std::ostream* out) {
 std::vector<Ground> grounds(const Isa& isa) {
   std::vector<Ground> all;
   for (Technique technique : {Technique::dot, Technique::mmla}) {
-    for (bool blocks : {false, true}) {
-      const Ground ground{&isa, technique, blocks};
+    for (const Ground& ground : {Ground{&isa, technique, false, LayoutStyle::own},
+                                 Ground{&isa, technique, true, LayoutStyle::own},
+                                 Ground{&isa, technique, false, LayoutStyle::kleidiai}}) {
       if (possible(ground)) all.push_back(ground);
     }
   }

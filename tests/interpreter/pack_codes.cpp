@@ -1,5 +1,6 @@
 #include "interpreter/pack_codes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -59,18 +60,28 @@ int32_t code_sum(const Operand& in, size_t row, size_t block) {
   return sum;
 }
 
-double value(const Operand& in, const Field& field, size_t row, size_t block) {
-  if (row >= in.rows) return 0;
+double value(const Operand& in, Edge edge, const Field& field, size_t row, size_t block) {
+  if (row >= in.rows && edge == Edge::zeros) return 0;
+  if (row >= in.rows) row = in.rows - 1;
   switch (field.kind) {
     case FieldKind::sums:
       return field.factor * code_sum(in, row, block);
     case FieldKind::zero_points:
       return -(*in.zero_points)[row];
     case FieldKind::scales:
-      return (*in.scales)[row * in.blocks + block];
+      return (*in.scales)[row * in.blocks + block] / static_cast<float>(field.factor);
     default:
       return (*in.bias)[row];
   }
+}
+
+/// The code at (row, k) of the padded operand.
+int code_of(const Layout& layout, const Operand& in, size_t row, size_t k) {
+  if (layout.edge == Edge::last) {
+    row = std::min(row, in.rows - 1);
+    if (layout.side == Side::lhs) k = std::min(k, in.k - 1);
+  }
+  return row < in.rows && k < in.k ? (*in.codes)[row * in.k + k] : 0;
 }
 
 void put_codes(const Layout& layout, const Operand& in, VectorLength vl, int64_t panel,
@@ -81,8 +92,7 @@ void put_codes(const Layout& layout, const Operand& in, VectorLength vl, int64_t
   for (int64_t row = 0; row < rows; ++row) {
     const auto global = static_cast<size_t>(panel * rows + row);
     for (int64_t i = 0; i < padded_k(layout, k); ++i) {
-      const bool exists = global < in.rows && i < k;
-      int code = exists ? (*in.codes)[global * in.k + static_cast<size_t>(i)] : 0;
+      int code = code_of(layout, in, global, static_cast<size_t>(i));
       const CodePlace place = code_place(layout, k, row, i, vl);
       uint8_t& byte = bytes[static_cast<size_t>(base + place.byte)];
       if (place.is_unsigned) code += 8;
@@ -104,7 +114,7 @@ void put_field(const Layout& layout, const Operand& in, VectorLength vl, int64_t
     for (int64_t row = 0; row < rows; ++row) {
       for (int copy = 0; copy < field.repeat; ++copy, at += bits(field.type) / 8) {
         put_value(bytes, at, field.type,
-                  value(in, field, static_cast<size_t>(panel * rows + row), block));
+                  value(in, layout.edge, field, static_cast<size_t>(panel * rows + row), block));
       }
     }
   }

@@ -49,11 +49,14 @@ int64_t near(int64_t tile, Random& random) {
 }  // namespace
 
 bool possible(const Ground& ground) {
-  return layouts(ground, {}).has_value();
+  Panels panels;
+  panels.style = ground.style;
+  return layouts(ground, panels).has_value();
 }
 
 std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   Panels panels;
+  panels.style = ground.style;
   panels.kr = random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;
@@ -69,6 +72,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
       std::string("matmul_clamp_f32_") + (ground.blocks ? "qsi8d32p_qsi4c32p" : "qai8dxp_qsi4cxp");
   variant.family.lhs = &lhs_format(ground);
   variant.family.rhs = &rhs_format(ground);
+  variant.style = ground.style;
   variant.lhs = chosen->lhs;
   variant.rhs = chosen->rhs;
   variant.technique = ground.technique;

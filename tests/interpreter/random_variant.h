@@ -32,6 +32,7 @@ struct Ground {
   const Isa* isa = nullptr;
   Technique technique = Technique::dot;
   bool blocks = false;  ///< qsi8d32 x qsi4c32 instead of qai8dx x qsi4cx
+  LayoutStyle style = LayoutStyle::own;
 };
 
 /// False when the ISA has no instruction for it.

@@ -368,6 +368,15 @@ TEST(Vectors, Conversions) {
   std::vector<int32_t> even = {0, 2, 2, 0, -2, -2, 2147483520, std::numeric_limits<int>::min()};
   EXPECT_EQ(as<int32_t>(run_vector(isa_of(32), OpCode::cvt_f32_i32, {}, 1, bytes_of(halves), 32)),
             even);
+  std::vector<int32_t> away = {1, 2, 3, -1, -2, -3, 2147483520, std::numeric_limits<int>::min()};
+  EXPECT_EQ(
+      as<int32_t>(run_vector(isa_of(32), OpCode::cvt_f32_i32_away, {}, 1, bytes_of(halves), 32)),
+      away);
+  // The largest float below a half, which adding a half would make 1.
+  const std::vector<float> below(4, 0.49999997F);
+  EXPECT_EQ(
+      as<int32_t>(run_vector(fixed16(), OpCode::cvt_f32_i32_away, {}, 1, bytes_of(below), 16)),
+      std::vector<int32_t>(4, 0));
   std::vector<int32_t> whole = {1, -1, 16777217, 16777219};
   std::vector<float> rounded = {1.0F, -1.0F, 16777216.0F, 16777220.0F};
   EXPECT_EQ(as<float>(run_vector(fixed16(), OpCode::cvt_i32_f32, {}, 1, bytes_of(whole), 16)),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 
+#include "reference/pack_reference.h"
 #include "support/call_checked.h"
 
 namespace tw::test {
@@ -194,7 +195,11 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (kernel.lhs->panel_scalable != 0 || kernel.rhs->panel_scalable != 0) {
     return "its panels depend on a vector length, which this harness does not know";
   }
-  const Matmul problem = make_operands(test);
+  const LayoutText lhs_layout = read_layout(kernel.lhs->text);
+  const LayoutText rhs_layout = read_layout(kernel.rhs->text);
+  Matmul problem = make_operands(test);
+  problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
+  problem.factor = scale_factor(rhs_layout);
   Packed lhs;
   Packed rhs;
   std::string wrong = pack_lhs(*packers.lhs, test, problem, lhs);

@@ -13,7 +13,7 @@ Layout layout() {
   layout.side = Side::rhs;
   layout.element = ElementType::i4;
   layout.panel = 8;
-  layout.order = {4, NibblePair::depth, true, true};
+  layout.order = {4, NibblePair::depth, true, true, 4};
   layout.fields = {{FieldKind::data, ElementType::i4},
                    {FieldKind::sums, ElementType::i32},
                    {FieldKind::scales, ElementType::f32}};
@@ -28,17 +28,21 @@ TEST(Layout, EveryChoiceIsInTheId) {
       {"element", [](Layout& l) { l.element = ElementType::i8; }},
       {"panel", [](Layout& l) { l.panel = 16; }},
       {"scalable panel", [](Layout& l) { l.panel = Length(0, 8); }},
-      {"kr", [](Layout& l) { l.order.kr = 8; }},
+      {"kr", [](Layout& l) { l.order.kr = l.order.distance = 8; }},
+      {"distance of nibbles", [](Layout& l) { l.order.distance = 16; }},
       {"pairs", [](Layout& l) { l.order.pair = NibblePair::column; }},
       {"low nibble", [](Layout& l) { l.order.low_unsigned = false; }},
       {"high nibble", [](Layout& l) { l.order.high_unsigned = false; }},
       {"k_multiple", [](Layout& l) { l.k_multiple = 64; }},
+      {"edge", [](Layout& l) { l.edge = Edge::last; }},
+      {"rounding", [](Layout& l) { l.rounding = Rounding::away; }},
       {"block", [](Layout& l) { l.block = 32; }},
       {"per block", [](Layout& l) { l.block = 32, l.fields[2].per_block = true; }},
       {"order of fields", [](Layout& l) { std::swap(l.fields[1], l.fields[2]); }},
       {"type of a field", [](Layout& l) { l.fields[2].type = ElementType::f16; }},
       {"kind of a field", [](Layout& l) { l.fields[2].kind = FieldKind::bias; }},
       {"factor", [](Layout& l) { l.fields[1].factor = 16; }},
+      {"factor of scales", [](Layout& l) { l.fields[2].factor = 16; }},
       {"repeat", [](Layout& l) { l.fields[1].repeat = 2; }},
       {"one field less", [](Layout& l) { l.fields.pop_back(); }},
   };

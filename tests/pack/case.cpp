@@ -42,9 +42,9 @@ float unusual_float(std::mt19937& random) {
   return list[random() % std::size(list)];
 }
 
-/// Rows of floats, some of them all positive, all negative, all zero, tiny, or with a few values
-/// that are infinite, huge or no numbers.
-OperandCodes make_floats(const PackCase& c, std::mt19937& random, Source& source) {
+/// Rows of floats, some of them all positive, all negative, all zero, tiny, with many ties (values
+/// half as far apart as the codes), or with a few values that are infinite, huge or no numbers.
+OperandCodes make_floats(const PackCase& c, Ties ties, std::mt19937& random, Source& source) {
   source.stride = c.k * sizeof(float) + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + c.k * sizeof(float));
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
@@ -59,12 +59,17 @@ OperandCodes make_floats(const PackCase& c, std::mt19937& random, Source& source
       if (kind == 2) x = 0;
       if (kind == 3) x = std::ldexp(x / size, -149 + static_cast<int>(random() % 24));
       if (kind == 4) x = random_float(random) * 1.1e38F;
+      if (kind == 5) x = (static_cast<float>(random() % 511) / 2 - 100) * size;
+    }
+    if (kind == 5) {
+      row.front() = -100 * size;
+      row.back() = 155 * size;
     }
     for (auto few = kind >= 8 ? random() % 3 : 0; few > 0; --few) {
       row[random() % c.k] = unusual_float(random);
     }
     std::memcpy(source.bytes.data() + r * source.stride, row.data(), c.k * sizeof(float));
-    const QuantizedRow quantized = quantize_row_qai8dx(row.data(), c.k);
+    const QuantizedRow quantized = quantize_row_qai8dx(row.data(), c.k, ties);
     codes.codes.insert(codes.codes.end(), quantized.codes.begin(), quantized.codes.end());
     codes.zero_points.push_back(quantized.zero_point);
     codes.scales.push_back(quantized.scale);
@@ -164,7 +169,8 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
   const LayoutText layout = read_layout(packer.layout->text);
   Source source;
-  const OperandCodes codes = is_lhs(packer) ? make_floats(c, random, source)
+  const Ties ties = layout.ties_away ? Ties::away : Ties::even;
+  const OperandCodes codes = is_lhs(packer) ? make_floats(c, ties, random, source)
                                             : make_nibbles(c, is_kxn(packer), random, source);
   const std::vector<uint8_t> wanted = pack(layout, codes);
   const size_t panels = (c.rows + layout.panel - 1) / layout.panel;

@@ -29,20 +29,32 @@ struct Shape {
   const char* isa;
   Technique technique;
   int rhs_panel, kr;
+  LayoutStyle style = LayoutStyle::own;
 };
-const std::vector<Shape> shapes = {
-    {"avx512_vnni", Technique::dot, 16, 4}, {"avx512_vnni", Technique::dot, 32, 4},
-    {"avx512_vnni", Technique::dot, 48, 4}, {"avx512_vnni", Technique::dot, 64, 4},
-    {"avx512_vnni", Technique::dot, 80, 4}, {"avx2", Technique::dot, 8, 4},
-    {"avx2", Technique::dot, 32, 4},        {"avx2", Technique::dot, 48, 4},
-    {"avx_vnni", Technique::dot, 16, 4},    {"neon_i8mm", Technique::mmla, 4, 8},
-    {"neon_i8mm", Technique::mmla, 8, 8},   {"neon_i8mm", Technique::mmla, 12, 8},
-    {"neon_i8mm", Technique::mmla, 16, 8},  {"neon_i8mm", Technique::dot, 8, 4},
-    {"neon_i8mm", Technique::dot, 24, 4}};
+const std::vector<Shape> shapes = {{"avx512_vnni", Technique::dot, 16, 4},
+                                   {"avx512_vnni", Technique::dot, 32, 4},
+                                   {"avx512_vnni", Technique::dot, 48, 4},
+                                   {"avx512_vnni", Technique::dot, 64, 4},
+                                   {"avx512_vnni", Technique::dot, 80, 4},
+                                   {"avx2", Technique::dot, 8, 4},
+                                   {"avx2", Technique::dot, 32, 4},
+                                   {"avx2", Technique::dot, 48, 4},
+                                   {"avx_vnni", Technique::dot, 16, 4},
+                                   {"neon_i8mm", Technique::mmla, 4, 8},
+                                   {"neon_i8mm", Technique::mmla, 8, 8},
+                                   {"neon_i8mm", Technique::mmla, 12, 8},
+                                   {"neon_i8mm", Technique::mmla, 16, 8},
+                                   {"neon_i8mm", Technique::dot, 8, 4},
+                                   {"neon_i8mm", Technique::dot, 24, 4},
+                                   {"neon_dotprod", Technique::dot, 4, 4, LayoutStyle::kleidiai},
+                                   {"neon_dotprod", Technique::dot, 8, 4, LayoutStyle::kleidiai},
+                                   {"neon_dotprod", Technique::dot, 4, 8, LayoutStyle::kleidiai},
+                                   {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::kleidiai},
+                                   {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::kleidiai}};
 
 Layout rhs_layout(const Shape& shape) {
   return choose_layouts(*find_format("qai8dx"), *find_format("qsi4cx"), shape.technique,
-                        isa(shape.isa), {0, shape.rhs_panel, shape.kr})
+                        isa(shape.isa), {0, shape.rhs_panel, shape.kr, shape.style})
       .rhs;
 }
 
@@ -173,12 +185,18 @@ std::vector<T> lanes(const Memory& memory, uint64_t address, size_t offset, size
   return out;
 }
 
-void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
+void check_lhs(const Isa& on, Ties ties, size_t steps, uint32_t seed) {
+  const Rounding rounding = ties == Ties::even ? Rounding::even : Rounding::away;
   SCOPED_TRACE(on.name + " steps " + std::to_string(steps));
   std::mt19937 random(seed);
-  std::vector<float> row(steps * static_cast<size_t>(lhs_step(on)));
+  std::vector<float> row(steps * static_cast<size_t>(lhs_step(on, rounding)));
   for (float& x : row) x = std::uniform_real_distribution<float>(-2, 5)(random);
-  const QuantizedRow wanted = quantize_row_qai8dx(row.data(), row.size());
+  if (seed % 2 == 0) {  // ties: codes are twice as far apart as these values
+    for (float& x : row) x = static_cast<float>(static_cast<int>(random() % 511) - 200) / 2;
+    row[0] = -100;
+    row[1] = 155;
+  }
+  const QuantizedRow wanted = quantize_row_qai8dx(row.data(), row.size(), ties);
   const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
 
   Memory memory;
@@ -208,7 +226,7 @@ void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
   const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
   field(arguments, ArgField::dst) = codes;
   field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_row(on, "quantize"), arguments, memory);
+  run(lower_quantize_row(on, "quantize", rounding), arguments, memory);
   EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
             bytes_of(wanted.codes.data(), row.size()));
   int32_t sum = 0;
@@ -222,7 +240,7 @@ void check_lhs(const Isa& on, size_t steps, uint32_t seed) {
 /// One value that is not finite, anywhere: seen in its lane, and made code 0.
 void check_not_finite(const Isa& on, size_t at, float value) {
   SCOPED_TRACE(on.name + " value " + std::to_string(at));
-  std::vector<float> row(2 * static_cast<size_t>(lhs_step(on)), 1.5F);
+  std::vector<float> row(2 * static_cast<size_t>(lhs_step(on, Rounding::even)), 1.5F);
   row[at] = value;
   const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
   Memory memory;
@@ -242,14 +260,15 @@ void check_not_finite(const Isa& on, size_t at, float value) {
   const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
   field(arguments, ArgField::dst) = codes;
   field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_row(on, "quantize"), arguments, memory);
+  run(lower_quantize_row(on, "quantize", Rounding::even), arguments, memory);
   EXPECT_EQ(memory.bytes(codes), std::vector<uint8_t>(row.size() + vector_bytes, 0));
 }
 
 TEST(PackPrograms, LhsSeesWhatIsNotFinite) {
   for (const char* name : {"avx512_vnni", "neon_i8mm"}) {
     for (const float value : {NAN, -NAN, INFINITY, -INFINITY}) {
-      for (size_t at = 0; at < 2 * static_cast<size_t>(lhs_step(isa(name))); at += 7) {
+      for (size_t at = 0; at < 2 * static_cast<size_t>(lhs_step(isa(name), Rounding::even));
+           at += 7) {
         check_not_finite(isa(name), at, value);
       }
     }
@@ -258,9 +277,16 @@ TEST(PackPrograms, LhsSeesWhatIsNotFinite) {
 
 TEST(PackPrograms, LhsAgreesWithTheFormulas) {
   for (const char* name : {"avx512_vnni", "avx2", "neon_i8mm"}) {
-    ASSERT_NE(lhs_step(isa(name)), 0);
-    for (uint32_t steps = 1; steps < 5; ++steps) check_lhs(isa(name), steps, steps);
+    for (const auto& [rounding, ties] :
+         {std::pair{Rounding::even, Ties::even}, {Rounding::away, Ties::away}}) {
+      if (lhs_step(isa(name), rounding) == 0) {
+        EXPECT_EQ(rounding, Rounding::away) << name;
+        continue;
+      }
+      for (uint32_t steps = 1; steps < 5; ++steps) check_lhs(isa(name), ties, steps, steps);
+    }
   }
+  EXPECT_NE(lhs_step(isa("neon_i8mm"), Rounding::away), 0);
 }
 
 }  // namespace

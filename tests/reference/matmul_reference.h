@@ -24,6 +24,7 @@ struct Codes {
   std::vector<float> bias;           ///< [n]
   float min = -INFINITY;
   float max = INFINITY;
+  int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
 
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
 };
@@ -47,7 +48,8 @@ inline int32_t dot(const Codes& in, size_t row, size_t column, size_t begin, siz
   return products - in.zero_points[row] * codes;
 }
 
-/// [m][n]: fma(sum, scale of the column * scale of the row, bias), clamped. With blocks: from 0 on,
+/// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), clamped; the
+/// factor is a power of two, so that it shows in denormal numbers only. With blocks: from 0 on,
 /// total = fma(sum * scale of the column, scale of the row, total), then total + bias, clamped.
 inline std::vector<float> multiply(const Codes& in) {
   std::vector<float> out;
@@ -56,8 +58,9 @@ inline std::vector<float> multiply(const Codes& in) {
     for (size_t column = 0; column < in.n; ++column) {
       float total = 0;
       if (in.block == 0) {
-        const auto sum = static_cast<float>(dot(in, row, column, 0, in.k));
-        total = std::fma(sum, in.rhs_scales[column] * in.lhs_scales[row], in.bias[column]);
+        const auto sum = static_cast<float>(in.factor * dot(in, row, column, 0, in.k));
+        const float scale = in.rhs_scales[column] / static_cast<float>(in.factor);
+        total = std::fma(sum, scale * in.lhs_scales[row], in.bias[column]);
       } else {
         for (size_t b = 0; b < in.blocks(); ++b) {
           const auto sum =
@@ -82,6 +85,8 @@ struct Matmul {
   std::vector<float> bias;    ///< [n]
   float min = -INFINITY;
   float max = INFINITY;
+  Ties ties = Ties::even;  ///< how the lhs is rounded
+  int factor = 1;          ///< as in Codes
 };
 
 /// [m][n]
@@ -91,7 +96,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.n = in.n;
   codes.k = in.k;
   for (size_t row = 0; row < in.m; ++row) {
-    const QuantizedRow lhs = quantize_row_qai8dx(in.lhs.data() + row * in.k, in.k);
+    const QuantizedRow lhs = quantize_row_qai8dx(in.lhs.data() + row * in.k, in.k, in.ties);
     codes.lhs.insert(codes.lhs.end(), lhs.codes.begin(), lhs.codes.end());
     codes.zero_points.push_back(lhs.zero_point);
     codes.lhs_scales.push_back(lhs.scale);
@@ -101,6 +106,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.bias = in.bias;
   codes.min = in.min;
   codes.max = in.max;
+  codes.factor = in.factor;
   return multiply(codes);
 }
 

@@ -2,6 +2,7 @@
 // with the generator. Layouts without blocks, panels of a fixed size.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,15 +16,18 @@ namespace tw::test {
 
 struct FieldText {
   std::string kind;  ///< "data", "sums", "zeros", "scales", "bias"
-  int factor = 1;
+  int factor = 1;    ///< stored are sums times it, scales divided by it
   size_t repeat = 1;
 };
 
-/// "rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32]"
+/// "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]"
 struct LayoutText {
   bool lhs = false;
   size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
   std::string pair;
+  size_t distance = 0;     ///< pair=depth: in k, from low to high nibble
+  bool edge_last = false;  ///< what does not exist is like the last one that does, not zero
+  bool ties_away = false;  ///< how an lhs is rounded
   bool low_unsigned = false, high_unsigned = false;
   std::vector<FieldText> fields;
 };
@@ -37,6 +41,8 @@ inline FieldText read_field(const std::string& text) {
   if (type != "i32" && type != "f32") throw std::invalid_argument("field type " + type);
   const size_t star = text.find('*', colon);
   const size_t times = text.find('x', colon);
+  const size_t part = text.find('/', colon);
+  if (part != std::string::npos) field.factor = std::atoi(text.c_str() + part + 1);
   if (star != std::string::npos) field.factor = std::atoi(text.c_str() + star + 1);
   if (times != std::string::npos) {
     field.repeat = static_cast<size_t>(std::atoi(text.c_str() + times + 1));
@@ -60,6 +66,14 @@ inline LayoutText read_layout(const std::string& text) {
       layout.k_multiple = number(2);
     } else if (word.rfind("pair=", 0) == 0) {
       layout.pair = word.substr(5);
+      if (layout.pair.rfind("depth", 0) == 0) {
+        layout.distance = layout.pair == "depth" ? layout.kr : number(10);
+        layout.pair = "depth";
+      }
+    } else if (word == "edge=last") {
+      layout.edge_last = true;
+    } else if (word == "round=away") {
+      layout.ties_away = true;
     } else if (word.front() == '[') {
       std::istringstream fields(word.substr(1, word.size() - 2));
       for (std::string field; std::getline(fields, field, '|');) {
@@ -75,6 +89,14 @@ inline LayoutText read_layout(const std::string& text) {
     }
   }
   return layout;
+}
+
+/// By what a layout divides its scales.
+inline int scale_factor(const LayoutText& layout) {
+  for (const FieldText& field : layout.fields) {
+    if (field.kind == "scales") return field.factor;
+  }
+  return 1;
 }
 
 /// An operand as a matrix of codes, row by row (columns of the output for a rhs).
@@ -95,7 +117,9 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
   const size_t kr = layout.kr;
   if (layout.pair.empty()) return {(k / kr * layout.panel + row) * kr + k % kr, false};
   if (layout.pair == "depth") {
-    return {(k / (2 * kr) * layout.panel + row) * kr + k % kr, k / kr % 2 == 1};
+    const size_t distance = layout.distance;
+    const size_t run = k / (2 * distance) * (distance / kr) + k % distance / kr;
+    return {(run * layout.panel + row) * kr + k % kr, k / distance % 2 == 1};
   }
   const size_t half = 16 / kr;  // a 16-byte vector: `half` columns high, the next `half` low
   const size_t vector = row / (2 * half);
@@ -121,7 +145,7 @@ inline uint32_t field_value(const FieldText& field, const OperandCodes& from, si
     return out;
   };
   if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
-  if (field.kind == "scales") return bits(from.scales[row]);
+  if (field.kind == "scales") return bits(from.scales[row] / static_cast<float>(field.factor));
   if (field.kind == "bias") return bits(from.bias[row]);
   if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
   int32_t sum = 0;
@@ -129,7 +153,17 @@ inline uint32_t field_value(const FieldText& field, const OperandCodes& from, si
   return static_cast<uint32_t>(field.factor * sum);
 }
 
-/// All panels, one after the other. What does not exist is code 0, value 0.
+/// The code at (row, k) of the padded operand.
+inline int code_of(const LayoutText& layout, const OperandCodes& from, size_t row, size_t k) {
+  if (layout.edge_last) {
+    row = std::min(row, from.rows - 1);
+    if (layout.lhs) k = std::min(k, from.k - 1);
+  }
+  return row < from.rows && k < from.k ? from.codes[row * from.k + k] : 0;
+}
+
+/// All panels, one after the other. What does not exist is code 0, value 0, unless the layout says
+/// otherwise: then it is like the last one; but code 0 behind the k of a rhs.
 inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& from) {
   const size_t padded = (from.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
   std::vector<uint8_t> out;
@@ -140,16 +174,15 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
         out.resize(begin + layout.panel * padded * layout.bits / 8);
         for (size_t r = 0; r < layout.panel; ++r) {
           for (size_t k = 0; k < padded; ++k) {
-            const bool exists = first + r < from.rows && k < from.k;
-            put_code(layout, out.data() + begin, r, k,
-                     exists ? from.codes[(first + r) * from.k + k] : 0);
+            put_code(layout, out.data() + begin, r, k, code_of(layout, from, first + r, k));
           }
         }
         continue;
       }
       out.resize(begin + layout.panel * field.repeat * 4);
-      for (size_t r = 0; r < layout.panel && first + r < from.rows; ++r) {
-        const uint32_t value = field_value(field, from, first + r);
+      for (size_t r = 0; r < layout.panel; ++r) {
+        if (first + r >= from.rows && !layout.edge_last) break;
+        const uint32_t value = field_value(field, from, std::min(first + r, from.rows - 1));
         for (size_t i = 0; i < field.repeat; ++i) {
           std::memcpy(out.data() + begin + (r * field.repeat + i) * 4, &value, 4);
         }

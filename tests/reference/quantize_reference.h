@@ -22,8 +22,11 @@ inline QuantizedRow not_a_row(size_t k) {
   return {std::vector<int8_t>(k, 0), 0, std::numeric_limits<float>::quiet_NaN()};
 }
 
+/// How values go to codes; everything else is rounded to nearest even.
+enum class Ties { even, away };
+
 /// Every operation below is one f32 rounding (to nearest even), in this order; no fma.
-inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k) {
+inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k, Ties ties = Ties::even) {
   if (std::any_of(row, row + k, [](float x) { return !std::isfinite(x); })) return not_a_row(k);
   float lowest = 0;
   float highest = 0;
@@ -45,7 +48,9 @@ inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k) {
   result.zero_point = static_cast<int32_t>(std::nearbyint(std::clamp(zero, -128.0F, 127.0F)));
   result.scale = 1.0F / inverse;
   for (size_t i = 0; i < k; ++i) {
-    const float code = std::nearbyint(row[i] * inverse) + static_cast<float>(result.zero_point);
+    const float scaled = row[i] * inverse;
+    const float rounded = ties == Ties::even ? std::nearbyint(scaled) : std::round(scaled);
+    const float code = rounded + static_cast<float>(result.zero_point);
     result.codes.push_back(static_cast<int8_t>(std::clamp(code, -128.0F, 127.0F)));
   }
   return result;

@@ -20,7 +20,8 @@ const std::string wide =
 const std::string matrix =
     "isa: matrix\nvector_bytes: 16\n"
     "rows:\n"
-    "  - {means: \"d = mmla_s8s8(c, a, b)\", tied: {d: c}, c: \"mmla({c}, {a}, {b})\"}\n";
+    "  - {means: \"d = mmla_s8s8(c, a, b)\", tied: {d: c}, c: \"mmla({c}, {a}, {b})\"}\n"
+    "  - {means: \"d = shl.8(a, #i)\", c: \"shl({a}, {i})\"}\n";
 
 /// The first five lines of a spec; its kernels follow from line 6.
 const std::string head =
@@ -89,6 +90,19 @@ TEST_F(SpecReader, PanelsAreAsAskedFor) {
   EXPECT_FALSE(variants[0].print_assembly);
 }
 
+TEST_F(SpecReader, LayoutSaysWhosePanels) {
+  const auto variants = read(head +
+                             "  - {isa: matrix, technique: mmla, layout: kleidiai, panels: {lhs: "
+                             "4, rhs: 8}, tile: {m: 8, n: 8}}\n");
+  ASSERT_EQ(variants.size(), 1U);
+  EXPECT_EQ(canonical(variants[0].lhs),
+            "lhs i8 m4 kr8 k%32 edge=last round=away [data|zeros:i32|scales:f32]");
+  EXPECT_EQ(canonical(variants[0].rhs),
+            "rhs i4 n8 kr8 pair=depth16 ss k%32 edge=last "
+            "[data|sums:i32*16|scales:f32/16|bias:f32]");
+  EXPECT_EQ(variants[0].name(), "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_matrix_kleidiai");
+}
+
 TEST_F(SpecReader, ShortFormSetsTileAndPanels) {
   const auto variants =
       read(head + "  - {isa: matrix, technique: mmla, tile: {mr: [4, 8], nr: 8, kr: 8}}\n");
@@ -143,7 +157,7 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
             "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, panels, tile, knobs, print, spills");
+            "technique, layout, panels, tile, knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");
@@ -169,6 +183,9 @@ TEST_F(SpecReader, RefusesUnknownNames) {
   EXPECT_EQ(kernel_error("isa: wide, technique: dots, tile: {m: 1, n: 16}"),
             "s.yaml:6:28: unknown technique 'dots'; did you mean 'dot'? known techniques: dot, "
             "mmla, fma, outer");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, layout: kleidia, tile: {m: 1, n: 16}"),
+            "s.yaml:6:41: unknown layout 'kleidia'; did you mean 'kleidiai'? known layouts: own, "
+            "kleidiai");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {core: bug}"),
             "s.yaml:6:68: unknown core 'bug'; did you mean 'big'? known cores: big");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, print: [asembly]"),
@@ -188,6 +205,9 @@ TEST_F(SpecReader, RefusesWhatTheInstructionCannotDo) {
             "s.yaml:6:28: technique mmla is not possible on wide: it has no instruction for it");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, panels: {lhs: 1, kr: 3}, tile: {m: 1, n: 16}"),
             "s.yaml:6:54: kr 3 does not fit dot4_u8s8 on wide, which eats kr 4");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, layout: kleidiai, tile: {m: 1, n: 16}"),
+            "s.yaml:6:41: layout kleidiai is not possible with technique dot on wide: that needs "
+            "products of signed bytes, and shifts of bytes");
   EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, tile: {mr: 8, nr: 8, kr: 4}"),
             "s.yaml:6:61: kr 4 does not fit mmla_s8s8 on matrix, which eats kr 8");
   EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, panels: {lhs: 3}, tile: {m: 3, n: 4}"),
