@@ -106,6 +106,7 @@ Element element_of(const MeansNode& node, size_t argument) {
     case OpCode::fmax:
       return Element::f32;
     case OpCode::cvt_f32_i32:
+    case OpCode::cvt_f32_i32_away:
       return Element::f32_in_i32;
     case OpCode::cvt_f16_f32:
       return Element::f16;
