@@ -10,6 +10,7 @@
 #include "ir/text.h"
 #include "model/row_text.h"
 #include "schedule/rows.h"
+#include "schedule/simulate.h"
 
 namespace tw {
 namespace {

@@ -35,8 +35,8 @@ const MeansNode* multiply_of(const Row& row) {
 double peak_cycles(const Isa& isa, const CoreModel& core, const Row& row, int count) {
   const MeansNode& node = *multiply_of(row);
   const Row* alone = isa.row_for(node.code, node.bits, row.bytes);
-  const IssueClass its = cost(isa, core, alone != nullptr ? *alone : row);
-  return count * std::max(port_cycles({its}), 1.0 / core.width);
+  const std::vector<IssueClass> its = costs(isa, core, alone != nullptr ? *alone : row);
+  return count * std::max(port_cycles(its), 1.0 / core.width);
 }
 
 std::string mnemonic(const Row& row) {

@@ -6,28 +6,6 @@
 #include "schedule/liveness.h"
 
 namespace tw {
-namespace {
-
-void find_hot(const Region& region, const Loop*& best) {
-  for (const Node& node : region.nodes) {
-    if (const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
-      if ((*loop)->hot && (best == nullptr || (*loop)->macs > best->macs)) best = loop->get();
-      find_hot((*loop)->body, best);
-    } else if (const auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      find_hot((*branch)->then_body, best);
-      find_hot((*branch)->else_body, best);
-    }
-  }
-}
-
-}  // namespace
-
-const Loop* hottest_loop(const Program& program) {
-  const Loop* best = nullptr;
-  find_hot(program.body, best);
-  return best;
-}
-
 std::string register_name(const Isa& isa, int file, int index, std::string_view view) {
   const auto& views = isa.files[static_cast<size_t>(file)].views;
   const auto at = view.empty() ? views.begin()

@@ -8,9 +8,6 @@
 
 namespace tw {
 
-/// The hot loop that does most work, null if there is none.
-const Loop* hottest_loop(const Program& program);
-
 /// Printed name of an allocated value's register in a view (empty: the default one). `file`: index
 /// into Isa::files.
 std::string register_name(const Isa& isa, int file, int index, std::string_view view = {});

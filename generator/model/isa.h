@@ -83,8 +83,8 @@ struct Row {
   Length bytes;        ///< length of its vectors; zero: the ISA's vector length
   std::string c;       ///< C expression or statement, fmt named arguments; empty: none
   std::string c_type;  ///< C type class of its vector operands ("i", "f", "s8" ...)
-  std::vector<std::string> assembly;  ///< one line each; empty: none
-  std::string issue_class;            ///< key into core tables
+  std::vector<std::string> assembly;       ///< one line each; empty: none
+  std::vector<std::string> issue_classes;  ///< keys into core tables, of each line of assembly
   Mode mode = Mode::none;
   std::vector<std::string> clobbers;  ///< "flags", or "file:index"
   Where where;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tw {
@@ -58,7 +59,8 @@ std::string Variant::name() const {
     text += fmt::format("_{}", tw::name(knobs.prefetch));
   }
   if (knobs.paired_loads) text += "_pairs";
-  if (!knobs.core.empty()) text += fmt::format("_{}", knobs.core);
+  if (!knobs.core.empty()) text += "_" + knobs.core;
+  std::replace(text.begin(), text.end(), '-', '_');  // of cores: it is also the name of a function
   return text;
 }
 

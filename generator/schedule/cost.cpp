@@ -18,6 +18,13 @@ bool has_vectors(const Row& row) {
                      [](const Operand& operand) { return operand.kind == Kind::vector; });
 }
 
+/// From the first instruction's arguments to the last one's result.
+int whole_latency(const CoreModel& core, const Row& row) {
+  int sum = 0;
+  for (const std::string& name : row.issue_classes) sum += issue_class(core, name).latency;
+  return sum;
+}
+
 /// How many of the core's vectors one of the row's is.
 int parts(const Isa& isa, const CoreModel& core, const Row& row) {
   const Length bytes = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
@@ -41,12 +48,14 @@ bool is_beside_memory(const MeansNode& node, const std::string& argument) {
 
 }  // namespace
 
-IssueClass cost(const Isa& isa, const CoreModel& core, const Row& row) {
-  IssueClass its = issue_class(core, row.issue_class);
-  for (PortUse& use : its.uses) use.cycles *= parts(isa, core, row);
-  its.micro_ops += static_cast<int>(row.assembly.size()) - 1;
-  if (steps_beside(row)) ++its.micro_ops;
-  return its;
+std::vector<IssueClass> costs(const Isa& isa, const CoreModel& core, const Row& row) {
+  std::vector<IssueClass> all;
+  for (const std::string& name : row.issue_classes) {
+    all.push_back(issue_class(core, name));
+    for (PortUse& use : all.back().uses) use.cycles *= parts(isa, core, row);
+    if (steps_beside(row)) ++all.back().micro_ops;
+  }
+  return all;
 }
 
 std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core) {
@@ -60,19 +69,21 @@ std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core) {
 
 int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result) {
   if (op.row == nullptr) return 1;
-  const IssueClass& whole = issue_class(core, op.row->issue_class);
+  const int whole = whole_latency(core, *op.row);
   const std::string& argument = argument_operands(*op.row)[arg]->name;
   const Operand& made = *result_operands(*op.row)[result];
-  if (made.tied == argument && whole.accumulate > 0) return whole.accumulate;
-  if (op.row->means.size() == 1) return whole.latency;
+  if (op.row->issue_classes.size() != 1) return whole;
+  const int accumulate = issue_class(core, op.row->issue_classes[0]).accumulate;
+  if (made.tied == argument && accumulate > 0) return accumulate;
+  if (op.row->means.size() == 1) return whole;
   for (const MeansNode& node : op.row->means) {
     if (node.result != made.name) continue;
     if (node.code == OpCode::iadd_imm) return 1;
     if (!is_beside_memory(node, argument)) continue;
     const Row* alone = isa.row_for(node.code, node.bits, op.row->bytes);
-    if (alone != nullptr) return issue_class(core, alone->issue_class).latency;
+    if (alone != nullptr) return whole_latency(core, *alone);
   }
-  return whole.latency;
+  return whole;
 }
 
 int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result) {
@@ -81,7 +92,7 @@ int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t r
     longest = std::max(longest, latency(isa, core, op, a, result));
   }
   if (op.args.empty() && op.row != nullptr) {
-    longest = std::max(longest, issue_class(core, op.row->issue_class).latency);
+    longest = std::max(longest, whole_latency(core, *op.row));
   }
   return longest;
 }
@@ -89,7 +100,7 @@ int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t r
 WriteLatency write_latency(const Isa& isa, const CoreModel& core, const Op& op) {
   if (op.row == nullptr) return {};
   if (op.results.empty()) {
-    const int its = issue_class(core, op.row->issue_class).latency;
+    const int its = whole_latency(core, *op.row);
     return {its, its};
   }
   WriteLatency all;

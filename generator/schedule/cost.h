@@ -8,9 +8,9 @@
 
 namespace tw {
 
-/// The core's costs of a row, for the length of its vectors: of nothing in particular when the
-/// core's table lacks the class.
-IssueClass cost(const Isa& isa, const CoreModel& core, const Row& row);
+/// The core's costs of a row's instructions, for the length of its vectors. Each waits for the one
+/// before. Costs of nothing in particular where the core's table lacks the class.
+std::vector<IssueClass> costs(const Isa& isa, const CoreModel& core, const Row& row);
 /// Of the instructions that end a loop: AssemblyRules::loop_end, a line each.
 std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core);
 
@@ -21,7 +21,7 @@ int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, siz
 /// Cycles until `result` is there, whatever it waits for.
 int result_latency(const Isa& isa, const CoreModel& core, const Op& op, size_t result);
 
-/// Cycles until the first and the last of an instruction's results are written.
+/// Cycles until the first and the last of a single instruction's results are written.
 struct WriteLatency {
   int first = 0;
   int last = 0;

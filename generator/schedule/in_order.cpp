@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace tw {
+namespace {
+
+/// Of the first of several instructions: its own result.
+WriteLatency first_of(const std::vector<IssueClass>& costs, WriteLatency whole) {
+  return costs.size() == 1 ? whole : WriteLatency{costs[0].latency, costs[0].latency};
+}
+
+}  // namespace
 
 size_t InOrderIssue::next_free(const PortUse& use) const {
   return static_cast<size_t>(*std::min_element(
@@ -19,15 +27,15 @@ bool InOrderIssue::fits(const IssueClass& cost, int at) const {
                      [&](const PortUse& use) { return free_[next_free(use)] <= at; });
 }
 
-int InOrderIssue::when(const IssueClass& cost, WriteLatency writes, int ready) const {
+int InOrderIssue::when_one(const IssueClass& cost, WriteLatency writes, int ready) const {
   int at = std::max(ready, cycle_);
   if (!cost.late) at = std::max(at, written_ - writes.first);
   while (!fits(cost, at)) ++at;
   return at;
 }
 
-int InOrderIssue::issue(const IssueClass& cost, WriteLatency writes, int ready) {
-  const int at = when(cost, writes, ready);
+int InOrderIssue::issue_one(const IssueClass& cost, WriteLatency writes, int ready) {
+  const int at = when_one(cost, writes, ready);
   if (at > cycle_) slots_ = 0;
   cycle_ = at;
   began_ = true;
@@ -39,6 +47,21 @@ int InOrderIssue::issue(const IssueClass& cost, WriteLatency writes, int ready) 
     began_ = false;
   }
   return at;
+}
+
+int InOrderIssue::when(const std::vector<IssueClass>& costs, WriteLatency writes, int ready) const {
+  return when_one(costs.front(), first_of(costs, writes), ready);
+}
+
+int InOrderIssue::issue(const std::vector<IssueClass>& costs, WriteLatency writes, int ready) {
+  int at = issue_one(costs.front(), first_of(costs, writes), ready);
+  int before = 0;  // latency of what came before, of the same row
+  for (size_t i = 1; i < costs.size(); ++i) {
+    const int latency = costs[i].latency;
+    before += costs[i - 1].latency;
+    at = issue_one(costs[i], {latency, latency}, at + costs[i - 1].latency);
+  }
+  return at - before;
 }
 
 }  // namespace tw

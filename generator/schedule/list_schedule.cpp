@@ -21,7 +21,8 @@ class Scheduler {
       for (Value v : ops_[i]->args) users_[v].push_back(static_cast<int>(i));
     }
     for (const Op* it : ops_) {
-      costs_.push_back(it->row == nullptr ? IssueClass{} : cost(*program.isa, core, *it->row));
+      costs_.push_back(it->row == nullptr ? std::vector<IssueClass>(1)
+                                          : costs(*program.isa, core, *it->row));
       writes_.push_back(write_latency(*program.isa, core, *it));
     }
     keep_registers();
@@ -188,7 +189,7 @@ class Scheduler {
   Dependences graph_;
   std::unordered_map<Value, std::vector<int>> users_;
   std::unordered_map<Value, int> uses_;  ///< vectors: uses to come, yields included
-  std::vector<IssueClass> costs_;
+  std::vector<std::vector<IssueClass>> costs_;
   std::vector<WriteLatency> writes_;
   std::vector<int> height_, earliest_;
   InOrderIssue issue_;

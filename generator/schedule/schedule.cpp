@@ -1,8 +1,12 @@
 #include "schedule/schedule.h"
 
+#include <optional>
+#include <utility>
+
 #include "schedule/allocate.h"
 #include "schedule/pipeline.h"
 #include "schedule/select.h"
+#include "schedule/simulate.h"
 
 namespace tw {
 namespace {
@@ -15,15 +19,12 @@ struct Choice {
 };
 
 /// From the fastest to the one that takes fewest registers.
-std::vector<Choice> choices(const CoreModel& core, bool paired_loads) {
+std::vector<Choice> choices(const CoreModel& core, int loads) {
   std::vector<Choice> all;
-  for (int loads : {0, 2, 1}) {
-    if (paired_loads && loads == 0) continue;
-    for (int spare : {0, 2, 4, 6}) {
-      if (core.in_order) all.push_back({loads, true, spare});
-    }
-    all.push_back({loads, false, 0});
+  for (int spare : {0, 2, 4, 6}) {
+    if (core.in_order) all.push_back({loads, true, spare});
   }
+  all.push_back({loads, false, 0});
   return all;
 }
 
@@ -38,18 +39,38 @@ Scheduled attempt(const Program& ordered, const CoreModel& core, const Choice& c
   return result;
 }
 
+/// The first choice that fits; nothing if none does, or the error of the last when `must_fit`.
+std::optional<Scheduled> first_fit(const Program& ordered, const CoreModel& core, int loads,
+                                   bool must_fit) {
+  const std::vector<Choice> all = choices(core, loads);
+  for (const Choice& choice : all) {
+    try {
+      return attempt(ordered, core, choice);
+    } catch (const AllocationError&) {
+      // The next choice may do with fewer registers.
+      if (must_fit && &choice == &all.back()) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+double hot_cycles(const Scheduled& scheduled, const CoreModel& core) {
+  const Loop* loop = hottest_loop(scheduled.allocated);
+  return loop == nullptr ? 0 : cycles_per_iteration(scheduled.allocated, *loop, core);
+}
+
 }  // namespace
 
 Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_loads) {
-  const std::vector<Choice> all = choices(core, paired_loads);
-  for (size_t i = 0; i + 1 < all.size(); ++i) {
-    try {
-      return attempt(ordered, core, all[i]);
-    } catch (const AllocationError&) {
-      // The next choice may do with fewer registers.
+  std::optional<Scheduled> best;
+  for (int loads : {0, 2, 1}) {
+    if (paired_loads && loads == 0) continue;
+    std::optional<Scheduled> next = first_fit(ordered, core, loads, loads == 1 && !best);
+    if (next && (!best || hot_cycles(*next, core) < hot_cycles(*best, core))) {
+      best = std::move(next);
     }
   }
-  return attempt(ordered, core, all.back());
+  return std::move(*best);
 }
 
 }  // namespace tw

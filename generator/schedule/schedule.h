@@ -13,9 +13,10 @@ struct Scheduled {
   Program allocated;
 };
 
-/// Selects, pipelines and allocates. Where long register lists or pipelining take registers that
-/// are not there, does with shorter ones, or without. Throws AllocationError when nothing fits and
-/// std::runtime_error when the ISA lacks an instruction.
+/// Selects, pipelines and allocates: with long register lists, pairs or single loads, whatever is
+/// fastest by the core's model, the fewest instructions when equal. Where register lists or
+/// pipelining take registers that are not there, does with shorter ones, or without. Throws
+/// AllocationError when nothing fits and std::runtime_error when the ISA lacks an instruction.
 Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_loads = false);
 
 }  // namespace tw

@@ -26,13 +26,14 @@ std::map<uint32_t, double> demand(const std::vector<IssueClass>& classes) {
 }
 
 std::vector<IssueClass> costs_of(const Program& program, const Loop& loop, const CoreModel& core) {
-  std::vector<IssueClass> costs = loop_control(*program.isa, core);
+  std::vector<IssueClass> all = loop_control(*program.isa, core);
   for (const Node& node : loop.body.nodes) {
     const auto* op = std::get_if<Op>(&node);
     if (op == nullptr || op->row == nullptr) continue;
-    costs.push_back(cost(*program.isa, core, *op->row));
+    const std::vector<IssueClass> its = costs(*program.isa, core, *op->row);
+    all.insert(all.end(), its.begin(), its.end());
   }
-  return costs;
+  return all;
 }
 
 /// Spreads cycles over ports, always on the one that has least to do.
@@ -90,7 +91,7 @@ class InOrderLoop {
       if (op == nullptr || op->row == nullptr) continue;
       Timed timed;
       timed.op = op;
-      timed.cost = cost(*program.isa, core, *op->row);
+      timed.costs = costs(*program.isa, core, *op->row);
       timed.writes = write_latency(*program.isa, core, *op);
       for (size_t r = 0; r < op->results.size(); ++r) {
         timed.latencies.push_back(result_latency(*program.isa, core, *op, r));
@@ -113,7 +114,7 @@ class InOrderLoop {
  private:
   struct Timed {
     const Op* op = nullptr;
-    IssueClass cost;
+    std::vector<IssueClass> costs;
     WriteLatency writes;
     std::vector<int> latencies;  ///< per result
   };
@@ -122,14 +123,14 @@ class InOrderLoop {
     for (const Timed& it : body_) {
       int ready = 0;
       for (Value v : it.op->args) ready = std::max(ready, ready_of(v));
-      const int at = issue_.issue(it.cost, it.writes, ready);
+      const int at = issue_.issue(it.costs, it.writes, ready);
       for (size_t r = 0; r < it.op->results.size(); ++r) {
         ready_[it.op->results[r]] = at + it.latencies[r];
       }
     }
     int flags = 0;  // each line waits for the one before
     for (const IssueClass& it : control_) {
-      flags = issue_.issue(it, {it.latency, it.latency}, flags) + it.latency;
+      flags = issue_.issue({it}, {it.latency, it.latency}, flags) + it.latency;
     }
     std::vector<int> next;
     for (Value v : loop_.yields) next.push_back(ready_of(v));
@@ -148,10 +149,28 @@ class InOrderLoop {
   std::unordered_map<Value, int> ready_;
 };
 
+void find_hot(const Region& region, const Loop*& best) {
+  for (const Node& node : region.nodes) {
+    if (const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
+      if ((*loop)->hot && (best == nullptr || (*loop)->macs > best->macs)) best = loop->get();
+      find_hot((*loop)->body, best);
+    } else if (const auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
+      find_hot((*branch)->then_body, best);
+      find_hot((*branch)->else_body, best);
+    }
+  }
+}
+
 }  // namespace
 
-double port_cycles(const std::vector<IssueClass>& costs) {
-  const std::map<uint32_t, double> needs = demand(costs);
+const Loop* hottest_loop(const Program& program) {
+  const Loop* best = nullptr;
+  find_hot(program.body, best);
+  return best;
+}
+
+double port_cycles(const std::vector<IssueClass>& all) {
+  const std::map<uint32_t, double> needs = demand(all);
   // Hall's condition: what only some ports can take fits in no fewer cycles than it needs per such
   // port. Unions of the sets that occur are all that can bind.
   std::vector<uint32_t> unions = {0};
@@ -173,14 +192,14 @@ double port_cycles(const std::vector<IssueClass>& costs) {
 }
 
 Bounds bounds(const Program& program, const Loop& loop, const CoreModel& core) {
-  const std::vector<IssueClass> costs = costs_of(program, loop, core);
+  const std::vector<IssueClass> all = costs_of(program, loop, core);
   double micro_ops = 0;
-  for (const IssueClass& it : costs) micro_ops += it.micro_ops;
+  for (const IssueClass& it : all) micro_ops += it.micro_ops;
   Bounds found;
-  found.ports = port_cycles(costs);
+  found.ports = port_cycles(all);
   found.dispatch = micro_ops / core.width;
   found.latency = longest_recurrence(program, loop, core);
-  found.port_load = spread(demand(costs), core.ports.size());
+  found.port_load = spread(demand(all), core.ports.size());
   return found;
 }
 

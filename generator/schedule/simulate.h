@@ -9,6 +9,9 @@
 
 namespace tw {
 
+/// The hot loop that does most work, null if there is none.
+const Loop* hottest_loop(const Program& program);
+
 /// Lower bounds on the cycles of one iteration.
 struct Bounds {
   double ports = 0;               ///< cycles of ports over the ports that can give them
@@ -19,7 +22,7 @@ struct Bounds {
 Bounds bounds(const Program& program, const Loop& loop, const CoreModel& core);
 
 /// The smallest number of cycles in which they all fit on the ports.
-double port_cycles(const std::vector<IssueClass>& costs);
+double port_cycles(const std::vector<IssueClass>& all);
 
 /// Cycles per iteration in the steady state. In-order cores are simulated, instruction by
 /// instruction; for the others it is the largest bound.

@@ -307,6 +307,20 @@ void check_names(const YamlNode& node, const std::string& text,
   }
 }
 
+/// A class for each line of assembly.
+void read_classes(RowReader& reader) {
+  const YamlNode* node = reader.node.find("class");
+  const size_t lines = reader.row.assembly.size();
+  if (node == nullptr) {
+    if (lines == 0) return;
+    reader.node.fail("a row with 'asm' needs 'class', a key of the tables in templates/core");
+  }
+  std::vector<std::string>& classes = reader.row.issue_classes;
+  classes = node->texts();
+  if (classes.size() == 1) classes.resize(lines, std::string(classes.front()));
+  if (classes.size() != lines) node->fail("'class' is one for all lines of 'asm' or one for each");
+}
+
 ReadRow read_row(const YamlNode& node, const Isa& isa) {
   node.expect_keys({"means", "name", "bytes", "tied", "tuple", "early_clobber", "imm", "operands",
                     "c", "c_type", "asm", "class", "mode", "clobbers"});
@@ -326,11 +340,7 @@ ReadRow read_row(const YamlNode& node, const Isa& isa) {
   if (prints && reader.row.c.empty() && reader.row.assembly.empty()) {
     node.fail("a row needs 'c' or 'asm'");
   }
-  if (const YamlNode* issue_class = node.find("class")) {
-    reader.row.issue_class = issue_class->text();
-  } else if (!reader.row.assembly.empty()) {
-    node.fail("a row with 'asm' needs 'class', a key of the tables in templates/core");
-  }
+  read_classes(reader);
   const YamlNode* name = node.find("name");
   reader.row.name = name != nullptr ? name->text() : default_name(reader.row);
   return {std::move(reader.row), name != nullptr};

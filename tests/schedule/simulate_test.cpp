@@ -30,7 +30,7 @@ const IssueClass slow{.latency = 4, .uses = {{{0, 1}, 1}}};
 const IssueClass fast{.latency = 1, .uses = {{{0, 1}, 1}}};
 
 int issue(InOrderIssue& core, const IssueClass& what, int ready = 0) {
-  return core.issue(what, {what.latency, what.latency}, ready);
+  return core.issue({what}, {what.latency, what.latency}, ready);
 }
 
 TEST(InOrder, IssuesAsWideAsTheCoreIs) {
@@ -81,16 +81,25 @@ TEST(InOrder, TakesSlotsAndPorts) {
   EXPECT_EQ(issue(at, long_one), 6);
 }
 
+TEST(InOrder, GoesThroughTheLinesOfARow) {
+  const CoreModel core = in_order_core();
+  InOrderIssue at(core);
+  EXPECT_EQ(at.issue({slow, fast}, {5, 5}, 0), 0);
+  EXPECT_EQ(issue(at, fast), 4) << "beside the second line, which waited for the first";
+  EXPECT_EQ(issue(at, slow), 5);
+  EXPECT_EQ(at.issue({fast, fast}, {2, 2}, 0), 8) << "the first line waits to write in order";
+}
+
 TEST(Cost, OfVectorsWiderThanThePorts) {
   const Isa& isa = shipped_isa("avx512_vnni");
   CoreModel core = in_order_core();
   core.classes["logic"] = {.uses = {{{0, 1}, 1}}};
   core.classes["scalar"] = {.uses = {{{0, 1}, 1}}};
   const Row& add = *isa.row_for(OpCode::add, 32);
-  EXPECT_EQ(cost(isa, core, add).uses[0].cycles, 1);
+  EXPECT_EQ(costs(isa, core, add)[0].uses[0].cycles, 1);
   core.vector_bytes = 32;
-  EXPECT_EQ(cost(isa, core, add).uses[0].cycles, 2);
-  EXPECT_EQ(cost(isa, core, *isa.row_for(OpCode::isub)).uses[0].cycles, 1) << "no vector";
+  EXPECT_EQ(costs(isa, core, add)[0].uses[0].cycles, 2);
+  EXPECT_EQ(costs(isa, core, *isa.row_for(OpCode::isub))[0].uses[0].cycles, 1) << "no vector";
 }
 
 TEST(Cost, OfALoadThatStepsItsPointer) {
@@ -98,14 +107,15 @@ TEST(Cost, OfALoadThatStepsItsPointer) {
   CoreModel core = in_order_core();
   core.classes["load_quad"] = {.latency = 5, .uses = {{{0}, 1}}};
   core.classes["load"] = {.latency = 2, .uses = {{{0}, 1}}};
-  const auto row = std::find_if(isa.rows.begin(), isa.rows.end(),
-                                [](const Row& it) { return it.issue_class == "load_quad"; });
+  const auto row = std::find_if(isa.rows.begin(), isa.rows.end(), [](const Row& it) {
+    return it.issue_classes == std::vector<std::string>{"load_quad"};
+  });
   ASSERT_NE(row, isa.rows.end());
   Op op;
   op.row = &*row;
   op.args = {0};
   op.results = {1, 2, 3, 4, 5};
-  EXPECT_EQ(cost(isa, core, *row).micro_ops, 2);
+  EXPECT_EQ(costs(isa, core, *row)[0].micro_ops, 2);
   EXPECT_EQ(result_latency(isa, core, op, 0), 5) << "the whole instruction's, not a load's alone";
   EXPECT_EQ(result_latency(isa, core, op, 4), 1);
   EXPECT_EQ(write_latency(isa, core, op).first, 0);

@@ -92,7 +92,7 @@ TEST(IsaReader, ReadsEveryKeyOfARow) {
                        "    imm: {o: {bits: 7, signed: false, scale: 16}}\n"
                        "    operands: {d1: {file: v, allowed: [\"{0..1}\", 3], c_type: f}}\n"
                        "    asm: [\"ldp {d0}, {d1:q}, [{p}], #{o}\", nop]\n"
-                       "    class: load_pair\n"
+                       "    class: [load_pair, scalar]\n"
                        "    mode: streaming\n"
                        "    clobbers: [flags, \"v:2\"]\n");
   const Row& row = isa.rows.at(0);
@@ -111,7 +111,7 @@ TEST(IsaReader, ReadsEveryKeyOfARow) {
   EXPECT_FALSE(row.immediates[0].fits(128 * 16));
   EXPECT_FALSE(row.immediates[0].fits(8));
   EXPECT_EQ(row.assembly.size(), 2U);
-  EXPECT_EQ(row.issue_class, "load_pair");
+  EXPECT_EQ(row.issue_classes, (std::vector<std::string>{"load_pair", "scalar"}));
   EXPECT_EQ(row.mode, Mode::streaming);
   EXPECT_EQ(row.clobbers, (std::vector<std::string>{"flags", "v:2"}));
 }
@@ -240,6 +240,8 @@ TEST(IsaReader, ChecksTextsOfRows) {
   EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d}\""),
             "isa/toy.yaml:12:5: a row with 'asm' needs 'class', a key of the tables in "
             "templates/core");
+  EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d}\", class: [logic, logic]"),
+            "isa/toy.yaml:12:51: 'class' is one for all lines of 'asm' or one for each");
   EXPECT_EQ(row_error("means: \"d = zero()\", c: \"0\", c_type: g"),
             "isa/toy.yaml:12:43: unknown C type 'g'; known C types: f, i");
 }
