@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (469c9e74125a3b26)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -38,12 +38,19 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_arg
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai_asm(const tw_args *args);

@@ -110,12 +110,14 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .macs_per_cycle = {:.1f},\n"
       "        .content_hash = UINT64_C(0x{:016x}),\n"
       "        .spills = \"{}\",\n"
+      "        .core = \"{}\",\n"
+      "        .in_order = {},\n"
       "    }},\n",
       kernel.symbol, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
       names.layout(v.rhs), v.tile.m, v.tile.n.fixed, v.tile.n.vl, v.knobs.unroll_k,
       v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle, kernel.content_hash,
-      kernel.spills);
+      kernel.spills, kernel.core, kernel.in_order ? 1 : 0);
 }
 
 std::string print_packer(const PackerEntry& packer, const Names& names) {
@@ -243,14 +245,14 @@ std::string print_kernel_table(const Registry& registry) {
       "on "
       "the stack.\n\n"
       "| kernel | ISA | printer | technique | tile | lhs | rhs | registers | MACs/instruction | "
-      "MACs/cycle | spills |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "MACs/cycle | core | spills |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const KernelEntry& kernel : registry.kernels) {
     const Variant& v = *kernel.variant;
-    text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} |\n",
+    text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} | {} |\n",
                         kernel.symbol, v.isa->name, kernel.printer, name(v.technique), tile_text(v),
                         names.layout(v.lhs), names.layout(v.rhs), kernel.vector_registers,
                         ratio_text(kernel.macs_per_instruction), ratio_text(kernel.macs_per_cycle),
-                        kernel.spills);
+                        kernel.core, kernel.spills);
   }
   text += "\n## Packers\n\n| packer | ISA | operand | from | layout |\n|---|---|---|---|---|\n";
   for (const PackerEntry& packer : registry.packers) {

@@ -105,6 +105,8 @@ class TreeMaker {
     entry.variant = &variant;
     entry.spec = fmt::format("{}:{}:{}", origin.name, variant.where.line, variant.where.column);
     entry.vector_registers = compiled.pressure.most;
+    entry.core = core(variant).name;
+    entry.in_order = core(variant).in_order;
     if (const Program* program = instructions(compiled)) {
       const Explanation cost = explain(*program, core(variant));
       entry.macs_per_instruction = cost.macs_per_instruction;

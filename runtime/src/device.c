@@ -70,6 +70,13 @@ size_t tw_device_cores(const tw_device* device) {
   return cores > 0 ? cores : 1;
 }
 
+bool tw_device_in_order(const tw_device* device) {
+  for (size_t i = 0; i < device->cluster_count && i < TW_MAX_CLUSTERS; ++i) {
+    if (!tw_core_in_order(device->clusters[i].midr)) return false;
+  }
+  return device->cluster_count > 0;
+}
+
 size_t tw_l2_bytes(const tw_device* device) {
   return device->l2_bytes != 0 ? device->l2_bytes : 256 * 1024;
 }

@@ -12,7 +12,8 @@ enum {
   MAX_INTEGER_K = 131071, /* 128 * 128 * k < 2^31: sums of 8-bit codes are exact in i32 */
   CALL_CYCLES = 100,      /* to enter a kernel and set up its pointers */
   TILE_CYCLES = 30,       /* to fill and drain a tile's chain of multiply-adds */
-  SLICES_PER_CORE = 4     /* so that cores of unlike speed finish together */
+  SLICES_PER_CORE = 4,    /* so that cores of unlike speed finish together */
+  UNLIKE_CORE = 4         /* times slower than predicted: a kernel scheduled for unlike cores */
 };
 
 static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
@@ -134,7 +135,9 @@ static size_t tile_columns(const tw_kernel* kernel, const tw_device* device) {
 
 static double tile_cycles(const tw_kernel* kernel, const tw_plan* plan) {
   const size_t tile_n = tile_columns(kernel, &plan->device);
-  const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
+  double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
+  /* What is predicted for cores that issue in order does not compare with what is for others. */
+  if ((kernel->in_order != 0) != tw_device_in_order(&plan->device)) rate /= UNLIKE_CORE;
   const double macs = (double)kernel->tile_m * (double)tile_n * (double)plan->k;
   return (double)tw_divide_up(plan->n, tile_n) * (macs / rate + TILE_CYCLES);
 }

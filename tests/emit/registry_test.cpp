@@ -93,11 +93,13 @@ TEST(Registry, TableForPeople) {
   entry.symbol = "tw_x";
   entry.vector_registers = 9;
   entry.macs_per_instruction = 12.34;
+  entry.core = "small-core";
   Registry registry;
   registry.kernels = {entry};
   const std::string table = print_kernel_table(registry);
   EXPECT_TRUE(contains(
-      table, "| `tw_x` | small | intrinsics | dot | 1 x 8 | L0 | L1 | 9 | 12.3 | - | none |"))
+      table,
+      "| `tw_x` | small | intrinsics | dot | 1 x 8 | L0 | L1 | 9 | 12.3 | - | small-core | none |"))
       << table;
   EXPECT_TRUE(contains(table, "[data\\|scales:f32")) << table;  // bars must not end cells
 }

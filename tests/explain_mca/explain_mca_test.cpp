@@ -44,10 +44,10 @@ bool runs(const McaCore& core, const Variant& variant) {
   });
 }
 
-/// Cores to look at the kernel as scheduled for.
+/// Cores to look at the kernel as scheduled for: what `explain --core` does.
 std::vector<std::string> schedules(const Variant& variant, const CoreModel& core) {
   std::vector<std::string> cores = {core_name(variant)};
-  if (core.in_order && core.name != cores[0]) cores.push_back(core.name);
+  if (core.in_order && variant.knobs.core.empty()) cores.push_back(core.name);
   return cores;
 }
 

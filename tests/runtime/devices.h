@@ -1,7 +1,9 @@
 // Machines nobody here owns, described by hand.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 
 #include "runtime/fake_rows.h"
 
@@ -37,6 +39,19 @@ inline tw_device neoverse_n2() {
   device.vector_bytes = 16;
   return device;
 }
+/// Cores of the kinds that the MIDRs name.
+inline tw_device phone(const char* name, std::initializer_list<uint64_t> midrs) {
+  tw_device device = machine(name, kDotprod | kI8mm);
+  device.cluster_count = 0;
+  for (uint64_t midr : midrs) {
+    tw_cluster& cluster = device.clusters[device.cluster_count++];
+    cluster.count = 4;
+    cluster.midr = midr;
+  }
+  return device;
+}
+inline constexpr uint64_t kMidrA510 = 0x410fd460;
+inline constexpr uint64_t kMidrA710 = 0x410fd470;
 inline tw_device zen4() {
   return machine("Zen 4",
                  kAvx2 | TW_FEATURE_F16C | TW_FEATURE_BMI2 | kVnni | TW_FEATURE_AVX512BF16);

@@ -118,10 +118,16 @@ void run(const tw_args* args) {
 tw_kernel row(const char* name, const char* isa, tw_kernel_fn function, tw_features features,
               const tw_layout& lhs, const tw_layout& rhs, size_t tile_m, size_t tile_n,
               double rate) {
-  return {name,     kFamily,  isa,  "intrinsics", "dot",  "specs/fake.yaml:1:1",
-          function, features, &lhs, &rhs,         tile_m, tile_n,
-          0,        32,       1,    16,           rate,   0,
-          "unknown"};
+  return {name,      kFamily,  isa,  "intrinsics", "dot",  "specs/fake.yaml:1:1",
+          function,  features, &lhs, &rhs,         tile_m, tile_n,
+          0,         32,       1,    16,           rate,   0,
+          "unknown", "",       0};
+}
+
+tw_kernel in_order(tw_kernel row) {
+  row.core = "cortex-a510";
+  row.in_order = 1;
+  return row;
 }
 
 template <size_t Panel>
@@ -169,10 +175,33 @@ const tw_kernel tw_generated_kernels[] = {
     row("dotprod_4x8", "neon_dotprod", run<8>, kDotprod, kLhs4, kRhs8Arm, 4, 8, 28),
     row("i8mm_4x8", "neon_i8mm", run<9>, kI8mm, kLhs4, kRhs8Arm, 4, 8, 46),
     row("i8mm_8x8", "neon_i8mm", run<10>, kI8mm, kLhs8, kRhs8Arm, 8, 8, 57),
-    {"sve2_4x1vl", kFamily, "sve2", "assembly", "dot", "specs/fake.yaml:1:2", run<11>,
-     TW_FEATURE_SVE2, &kLhs4, &kRhsScalable, 4, 0, 4, 32, 1, 16, 70, 0, "unknown"},
-    {"f32_6x16", kOtherFamily, "avx512f", "assembly", "fma", "specs/fake.yaml:2:1", nullptr,
-     kAvx512, &kLhs4, &kRhs32, 6, 16, 0, 32, 1, 16, 30, 0, "unknown"},
+    {"sve2_4x1vl",
+     kFamily,
+     "sve2",
+     "assembly",
+     "dot",
+     "specs/fake.yaml:1:2",
+     run<11>,
+     TW_FEATURE_SVE2,
+     &kLhs4,
+     &kRhsScalable,
+     4,
+     0,
+     4,
+     32,
+     1,
+     16,
+     70,
+     0,
+     "unknown",
+     "",
+     0},
+    in_order(row("i8mm_8x8_little", "neon_i8mm", run<12>, kI8mm, kLhs8, kRhs8Arm, 8, 8, 44)),
+    in_order(row("i8mm_1x16_little", "neon_i8mm", run<13>, kI8mm, kLhs1, kRhs8Arm, 1, 16, 7)),
+    {"f32_6x16", kOtherFamily, "avx512f", "assembly", "fma", "specs/fake.yaml:2:1",
+     nullptr,    kAvx512,      &kLhs4,    &kRhs32,    6,     16,
+     0,          32,           1,         16,         30,    0,
+     "unknown",  "",           0},
 };
 const size_t tw_generated_kernel_count =
     sizeof tw_generated_kernels / sizeof tw_generated_kernels[0];

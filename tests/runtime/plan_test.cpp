@@ -120,6 +120,27 @@ TEST(Plan, ForeignMachines) {
   }
 }
 
+// Kernels for cores that issue in order, whatever their predicted speed, where nothing else is.
+TEST(Plan, InOrderCoresGetTheirKernels) {
+  const tw_device little = phone("little", {kMidrA510});
+  const tw_device both = phone("both", {kMidrA510, kMidrA710});
+  EXPECT_TRUE(tw_device_in_order(&little));
+  EXPECT_FALSE(tw_device_in_order(&both));
+  const TestPlan on_little(little, kN, kK);
+  EXPECT_EQ(on_little.split(64), "64:i8mm_8x8_little");
+  EXPECT_EQ(on_little.split(1), "1:i8mm_1x16_little");
+  EXPECT_EQ(on_little.split(12), "12:i8mm_8x8_little");
+  EXPECT_EQ(on_little.split(4), "4:i8mm_8x8_little") << "there is no lower one but for one row";
+  const TestPlan on_both(both, kN, kK);
+  EXPECT_EQ(on_both.split(1), "1:dotprod_1x16");
+  EXPECT_EQ(on_both.split(4), "4:i8mm_4x8");
+  EXPECT_EQ(on_both.split(64), "64:i8mm_8x8");
+  tw_matmul matmul = TestPlan::basic(kN, kK);
+  matmul.kernel = "i8mm_8x8_little";
+  const TestPlan named(both, matmul);
+  EXPECT_EQ(named.split(64), "64:i8mm_8x8_little") << "asked for by name";
+}
+
 TEST(Plan, MixDecidesTheLayout) {
   tw_matmul matmul = TestPlan::basic(kN, kK);
   const tw_mix decode[] = {{1, 1}};

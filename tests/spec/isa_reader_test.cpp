@@ -241,7 +241,7 @@ TEST(IsaReader, ChecksTextsOfRows) {
             "isa/toy.yaml:12:5: a row with 'asm' needs 'class', a key of the tables in "
             "templates/core");
   EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d}\", class: [logic, logic]"),
-            "isa/toy.yaml:12:51: 'class' is one for all lines of 'asm' or one for each");
+            "isa/toy.yaml:12:48: 'class' is one for all lines of 'asm' or one for each");
   EXPECT_EQ(row_error("means: \"d = zero()\", c: \"0\", c_type: g"),
             "isa/toy.yaml:12:43: unknown C type 'g'; known C types: f, i");
 }

@@ -62,11 +62,13 @@ typedef struct tw_kernel {
   size_t tile_m, tile_n, tile_n_scalable;
   size_t unroll_k, accumulators;
   size_t vector_registers; /* of the register file that holds accumulators: most live at once */
-  double macs_per_cycle;   /* of the ISA's default core model, hot loop; the simple cost model */
+  double macs_per_cycle;   /* hot loop, on `core`; the simple cost model */
   uint64_t content_hash;   /* of the kernel's printed source */
   /* Compilers whose code for this source keeps vectors of the hot loop on the stack: "none", "gcc",
    * "clang" or "gcc, clang"; "unknown" if nobody has looked. Assembly never does. */
   const char* spills;
+  const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
+  int in_order;     /* that core issues in order: for machines of such cores */
 } tw_kernel;
 
 typedef struct tw_packer {
