@@ -1887,7 +1887,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0x01d7fa869124f87b),
+        .content_hash = UINT64_C(0x9577fb22ed521fed),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai",
@@ -1897,7 +1897,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0xfbd06483f057e130),
+        .content_hash = UINT64_C(0x7ac187fffe499f5e),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai",
@@ -1907,7 +1907,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xbbe31005965fca32),
+        .content_hash = UINT64_C(0xcbfc4f66453b5914),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai",
@@ -1917,7 +1917,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xba5bbccfd6ba1b9d),
+        .content_hash = UINT64_C(0xabc49154ff8fc563),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai",
@@ -1927,7 +1927,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0xd168effb0cebe61e),
+        .content_hash = UINT64_C(0x09b9f2e051e54168),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai",
@@ -1937,7 +1937,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x06064eff52fb1766),
+        .content_hash = UINT64_C(0x777b20053d58a198),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai",
@@ -1947,7 +1947,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x32b063e9d3b89842),
+        .content_hash = UINT64_C(0xad34bbabdde806ec),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai",
@@ -1957,7 +1957,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x17763dfaf0af3853),
+        .content_hash = UINT64_C(0xbf1f71b9acd6b91d),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai",
@@ -1967,7 +1967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x696e36c17c0a832f),
+        .content_hash = UINT64_C(0x5acf5f960ca97101),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai",
@@ -1977,7 +1977,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x288999ddf10d4ceb),
+        .content_hash = UINT64_C(0x5bc5fb4722a43c65),
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai",
@@ -1987,7 +1987,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x9e4436cbb547b237),
+        .content_hash = UINT64_C(0x5d22c44c582fe5b9),
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai",
@@ -1997,7 +1997,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x6123232c9e17bffa),
+        .content_hash = UINT64_C(0xd288f870c1906ee4),
     },
 };
 const size_t tw_generated_packer_count = 42;

@@ -598,15 +598,7 @@ static void run_steps(const tw_args *inner, int stream) {
   pack_steps(inner);
 }
 
-// Fills the rest of a run's row with the last of its codes.
-static void repeat_last_code(uint8_t *codes, size_t columns) {
-  uint8_t *const last = codes + (columns - 1) / 2;
-  const unsigned code = *last >> ((columns - 1) % 2 * 4) & 15;
-  if (columns % 2 != 0) *last = (uint8_t)(code | code << 4);
-  memset(last + 1, (int)(code | code << 4), (size_t)(codes + RUN_BYTES - (last + 1)));
-}
-
-// A step at an edge: columns that do not exist become the last one, values beyond k code 0.
+// A step at an edge: columns that do not exist repeat the last ones, values beyond k become code 0.
 static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
                              size_t k, size_t padded) {
   struct {
@@ -618,7 +610,8 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
   for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
     const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
     copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-    repeat_last_code(in + i * RUN_BYTES, columns);
+    const size_t last = (columns - 1) / 2;
+    memset(in + i * RUN_BYTES + last, from[row / 2 + last], RUN_BYTES - last);
   }
   for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
   inner->lhs = in;

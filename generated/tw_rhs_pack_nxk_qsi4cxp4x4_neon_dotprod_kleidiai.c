@@ -187,7 +187,7 @@ static void run_steps(const tw_args *inner, int stream) {
   pack_steps(inner);
 }
 
-// A step at an edge: rows that do not exist become the last one, values beyond k code 0.
+// A step at an edge: rows that do not exist repeat the last ones, values beyond k become code 0.
 static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
                              size_t columns, size_t k, size_t padded, uint8_t *panel) {
   struct {

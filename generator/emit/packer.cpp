@@ -53,8 +53,15 @@ void set_edge_values(const Layout& layout, Values& values) {
   values["FROM"] = repeats ? fmt::format("smaller({}, {} - 1)", row, rows) : row;
   values["PADDING"] = repeats ? "chunk->codes[count - 1]" : "0";
   values["PADDING_TEXT"] = repeats ? "like the last one" : "0";
-  values["EDGE_TEXT"] = repeats ? "do not exist become the last one, values beyond k code 0."
-                                : "do not exist and values beyond k become code 0.";
+  values["EDGE_TEXT"] = repeats
+                            ? "do not exist repeat the last ones, values beyond k become code 0."
+                            : "do not exist and values beyond k become code 0.";
+}
+
+/// Rows of n nibbles: their last byte is repeated, be its second nibble a column or not.
+std::string repeat_text() {
+  return "    const size_t last = (columns - 1) / 2;\n"
+         "    memset(in + i * RUN_BYTES + last, from[row / 2 + last], RUN_BYTES - last);\n";
 }
 
 /// The plain C loops know one rounding, nibbles side by side, and sums as they are.
@@ -189,10 +196,7 @@ bool fill_rhs(const Request& request, Values& values) {
   const Loops loops = step ? rhs_loops(request, *step)
                            : Loops{plain_rhs_loop(request, values), call_text("pack_steps", 2), ""};
   set_loop_values(request.isa, loops, values);
-  const std::string repeat = layout.edge == Edge::last ? "packer_rhs_repeat.c" : "";
-  values["REPEAT"] = repeat.empty() ? "" : fill_template(request.files / repeat, values);
-  values["REPEAT_COLUMNS"] =
-      repeat.empty() ? "" : "    repeat_last_code(in + i * RUN_BYTES, columns);\n";
+  values["REPEAT"] = layout.edge == Edge::last && !nxk ? repeat_text() : "";
   values["COMMON"] = fill_template(request.files / "packer_rhs_common.c", values);
   return step.has_value();
 }

@@ -57,8 +57,9 @@ struct DataOrder {
 /// What stands where an operand ends before its last panel does.
 enum class Edge {
   zeros,  ///< code 0, values 0
-  last    ///< the last row again; on the lhs, behind a row's last value of k, that value again.
-          ///< On the rhs codes behind k are 0, so that it does not matter what the lhs has there.
+  last    ///< the last row again (from rows of n nibbles: the codes of its byte in turn); on the
+          ///< lhs, behind a row's last value of k, that value again. On the rhs codes behind k are
+          ///< 0, so that it does not matter what the lhs has there.
 };
 
 /// How an lhs packer rounds to codes.

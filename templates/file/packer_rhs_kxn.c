@@ -14,7 +14,7 @@ enum {
 };
 
 @COMMON@
-@REPEAT@// A step at an edge: columns that @EDGE_TEXT@
+// A step at an edge: columns that @EDGE_TEXT@
 static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
                              size_t k, size_t padded) {
   struct {
@@ -26,7 +26,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
   for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
     const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
     copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-@REPEAT_COLUMNS@  }
+@REPEAT@  }
   for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
   inner->lhs = in;
   inner->lhs_stride = RUN_BYTES;

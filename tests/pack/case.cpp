@@ -85,7 +85,8 @@ OperandCodes make_nibbles(const PackCase& c, bool kxn, std::mt19937& random, Sou
   source.bytes.resize((outer - 1) * source.stride + row_bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
-  for (size_t r = 0; r < c.rows; ++r) {
+  codes.by_pairs = kxn;
+  for (size_t r = 0; r < c.rows + (kxn ? c.rows % 2 : 0); ++r) {
     for (size_t k = 0; k < c.k; ++k) {
       const size_t i = kxn ? k : r;
       const size_t j = kxn ? r : k;
@@ -93,6 +94,8 @@ OperandCodes make_nibbles(const PackCase& c, bool kxn, std::mt19937& random, Sou
       const int code = c.unsigned_nibbles ? nibble - 8 : (nibble >= 8 ? nibble - 16 : nibble);
       codes.codes.push_back(static_cast<int8_t>(code));
     }
+  }
+  for (size_t r = 0; r < c.rows; ++r) {
     source.scales.push_back(random_float(random));
     source.bias.push_back(random_float(random));
   }

@@ -102,9 +102,10 @@ inline int scale_factor(const LayoutText& layout) {
 /// An operand as a matrix of codes, row by row (columns of the output for a rhs).
 struct OperandCodes {
   size_t rows = 0, k = 0;
-  std::vector<int8_t> codes;  ///< [rows][k]
+  std::vector<int8_t> codes;  ///< [rows][k]; one row more if the source's last byte has it
   std::vector<int32_t> zero_points;
   std::vector<float> scales, bias;
+  bool by_pairs = false;  ///< a source byte holds codes of two rows
 };
 
 /// Byte within a panel's data, and whether it is the high nibble.
@@ -153,17 +154,23 @@ inline uint32_t field_value(const FieldText& field, const OperandCodes& from, si
   return static_cast<uint32_t>(field.factor * sum);
 }
 
+/// The row whose codes stand at `row` of the padded operand; from.rows: none, but zeros.
+inline size_t codes_row(const LayoutText& layout, const OperandCodes& from, size_t row) {
+  if (row < from.rows) return row;
+  if (!layout.edge_last) return from.rows;
+  return from.by_pairs ? (from.rows - 1) / 2 * 2 + row % 2 : from.rows - 1;
+}
+
 /// The code at (row, k) of the padded operand.
 inline int code_of(const LayoutText& layout, const OperandCodes& from, size_t row, size_t k) {
-  if (layout.edge_last) {
-    row = std::min(row, from.rows - 1);
-    if (layout.lhs) k = std::min(k, from.k - 1);
-  }
-  return row < from.rows && k < from.k ? from.codes[row * from.k + k] : 0;
+  if (layout.edge_last && layout.lhs) k = std::min(k, from.k - 1);
+  if (k >= from.k || (row >= from.rows && !layout.edge_last)) return 0;
+  return from.codes[codes_row(layout, from, row) * from.k + k];
 }
 
 /// All panels, one after the other. What does not exist is code 0, value 0, unless the layout says
-/// otherwise: then it is like the last one; but code 0 behind the k of a rhs.
+/// otherwise: then it is like the last row, or what the source's last byte says; but code 0 behind
+/// the k of a rhs.
 inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& from) {
   const size_t padded = (from.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
   std::vector<uint8_t> out;
@@ -182,7 +189,9 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
       out.resize(begin + layout.panel * field.repeat * 4);
       for (size_t r = 0; r < layout.panel; ++r) {
         if (first + r >= from.rows && !layout.edge_last) break;
-        const uint32_t value = field_value(field, from, std::min(first + r, from.rows - 1));
+        const size_t row = field.kind == "sums" ? codes_row(layout, from, first + r)
+                                                : std::min(first + r, from.rows - 1);
+        const uint32_t value = field_value(field, from, row);
         for (size_t i = 0; i < field.repeat; ++i) {
           std::memcpy(out.data() + begin + (r * field.repeat + i) * 4, &value, 4);
         }
