@@ -14,6 +14,15 @@
 #include "spec/isa_reader.h"
 #include "spec/yaml_reader.h"
 
+// GCC says it by a macro, clang by a feature.
+#if defined(__has_feature)
+#define TW_SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define TW_SANITIZED 1
+#else
+#define TW_SANITIZED 0
+#endif
+
 namespace tw::test {
 namespace {
 
@@ -125,11 +134,7 @@ std::vector<Table> tables() {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr int rounds = 40;  // some 20 times as slow
-#else
-  constexpr int rounds = 200;
-#endif
+  constexpr int rounds = TW_SANITIZED ? 40 : 200;  // some 20 times as slow
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
