@@ -79,6 +79,7 @@ static const tw_layout layout_0 = {
     .data_bits = 8,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_1 = {
@@ -91,6 +92,7 @@ static const tw_layout layout_1 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 131071,
 };
 
 static const tw_layout layout_2 = {
@@ -103,6 +105,7 @@ static const tw_layout layout_2 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 131071,
 };
 
 static const tw_layout layout_3 = {
@@ -115,6 +118,7 @@ static const tw_layout layout_3 = {
     .data_bits = 8,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_4 = {
@@ -127,6 +131,7 @@ static const tw_layout layout_4 = {
     .data_bits = 8,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_5 = {
@@ -139,6 +144,7 @@ static const tw_layout layout_5 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 131071,
 };
 
 static const tw_layout layout_6 = {
@@ -151,6 +157,7 @@ static const tw_layout layout_6 = {
     .data_bits = 8,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_7 = {
@@ -163,6 +170,7 @@ static const tw_layout layout_7 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 131071,
 };
 
 static const tw_layout layout_8 = {
@@ -175,6 +183,7 @@ static const tw_layout layout_8 = {
     .data_bits = 8,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_9 = {
@@ -187,6 +196,7 @@ static const tw_layout layout_9 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 131071,
 };
 
 static const tw_layout layout_10 = {
@@ -199,6 +209,7 @@ static const tw_layout layout_10 = {
     .data_bits = 8,
     .per_row_bytes = 16,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_11 = {
@@ -211,6 +222,7 @@ static const tw_layout layout_11 = {
     .data_bits = 8,
     .per_row_bytes = 16,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_12 = {
@@ -223,6 +235,7 @@ static const tw_layout layout_12 = {
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_13 = {
@@ -235,6 +248,7 @@ static const tw_layout layout_13 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 65793,
 };
 
 static const tw_layout layout_14 = {
@@ -247,6 +261,7 @@ static const tw_layout layout_14 = {
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_15 = {
@@ -259,6 +274,7 @@ static const tw_layout layout_15 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 65793,
 };
 
 static const tw_layout layout_16 = {
@@ -271,6 +287,7 @@ static const tw_layout layout_16 = {
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 static const tw_layout layout_17 = {
@@ -283,6 +300,7 @@ static const tw_layout layout_17 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 65793,
 };
 
 static const tw_layout layout_18 = {
@@ -295,6 +313,7 @@ static const tw_layout layout_18 = {
     .data_bits = 4,
     .per_row_bytes = 12,
     .per_row_block_bytes = 0,
+    .exact_k = 65793,
 };
 
 static const tw_layout layout_19 = {
@@ -307,6 +326,7 @@ static const tw_layout layout_19 = {
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 0,
+    .exact_k = 0,
 };
 
 const tw_kernel tw_generated_kernels[] = {

@@ -1,6 +1,7 @@
 // What techniques share: loading packed codes, and undoing what multiplying them raw brought in.
 #include <fmt/format.h>
 
+#include "lower/splat.h"
 #include "lower/tile.h"
 
 namespace tw {
@@ -15,7 +16,7 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
 }
 
 void DepthDecoder::prepare(const Tile1& t) {
-  mask_ = splat_byte(t.b, signed_ ? 0xf0 : 0x0f);
+  mask_ = splat32(t.b, signed_ ? 0xf0f0f0f0U : 0x0f0f0f0fU, "mask", Role::mask);
 }
 
 Nibbles DepthDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {

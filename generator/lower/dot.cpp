@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "lower/splat.h"
 #include "lower/tile.h"
 
 namespace tw {
@@ -142,7 +143,7 @@ class ColumnDot : public Multiplier {
 
   [[nodiscard]] int64_t group() const override { return kr_; }
 
-  void prepare(const Tile1& t) override { mask_ = splat_byte(t.b, 15); }
+  void prepare(const Tile1& t) override { mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask); }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
     std::vector<Value> all;

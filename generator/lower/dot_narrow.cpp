@@ -2,6 +2,7 @@
 // any codes (16 products of 15 * -128 make -30720), then it is added to 32-bit sums.
 #include <fmt/format.h>
 
+#include "lower/splat.h"
 #include "lower/tile.h"
 
 namespace tw {
@@ -23,8 +24,7 @@ class NarrowDot : public Multiplier {
 
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);
-    const Value pair = t.b.constant(0x00010001);
-    ones_ = t.b.op(OpCode::dup, {pair}, {.bits = 32}, "ones", Role::mask);
+    ones_ = splat32(t.b, 0x00010001U, "ones", Role::mask);
     if (in_memory_) scratch_ = t.b.scratch(rows_ * vectors_ * vector_bytes(t));
   }
 

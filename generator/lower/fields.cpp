@@ -112,12 +112,4 @@ Value load_segment(const Tile1& t, const Place& at, const std::string& name, Rol
   return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 128, .offset = at.offset}, name, role);
 }
 
-Value splat_byte(Builder& b, int64_t byte) {
-  if (b.isa().has(OpCode::splat, 8)) {
-    return b.op(OpCode::splat, {}, {.bits = 8, .imm = byte}, "mask", Role::mask);
-  }
-  const Value word = b.constant(byte * 0x01010101);
-  return b.op(OpCode::dup, {word}, {.bits = 32}, "mask", Role::mask);
-}
-
 }  // namespace tw

@@ -3,6 +3,7 @@
 // or, where both nibbles belong to the same column, each by itself.
 #include <fmt/format.h>
 
+#include "lower/splat.h"
 #include "lower/tile.h"
 
 namespace tw {
@@ -23,7 +24,7 @@ class Mmla : public Multiplier {
     if (by_depth_) {
       decoder_.prepare(t);
     } else {
-      mask_ = splat_byte(t.b, 15);
+      mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
     }
   }
 

@@ -44,14 +44,6 @@ std::vector<Value> transpose_segments(Builder& b, const std::vector<Value>& rows
   return {first, second, third, fourth};
 }
 
-Value splat32(Builder& b, uint32_t bits, const std::string& name) {
-  const bool bytes_agree = bits == (bits & 0xff) * 0x01010101U;
-  if (bytes_agree && b.isa().has(OpCode::splat, 8)) {
-    return b.op(OpCode::splat, {}, {.bits = 8, .imm = bits & 0xff}, name);
-  }
-  return b.op(OpCode::dup, {b.constant(bits)}, {.bits = 32}, name);
-}
-
 static bool inserts(const Isa& isa) {
   return isa.has(OpCode::shl_insert, 8) && isa.has(OpCode::shr_insert, 8);
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ir/builder.h"
+#include "lower/splat.h"
 
 namespace tw {
 
@@ -26,9 +27,6 @@ struct Pair {
   Value low = no_value, high = no_value;
 };
 Pair zip(Builder& b, int bits, Value x, Value y);
-
-/// The same 32 bits everywhere.
-Value splat32(Builder& b, uint32_t bits, const std::string& name);
 
 /// Bytes (x low nibble | y low nibble << 4) and (x high nibble >> 4 | y high nibble).
 struct NibbleZip {

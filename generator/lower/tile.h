@@ -63,8 +63,6 @@ std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value l
                                     int64_t count, const std::string& hint);
 /// 16 bytes in every segment of a vector.
 Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role);
-/// A vector with `byte` in every byte.
-Value splat_byte(Builder& b, int64_t byte);
 
 // codes.cpp
 /// One vector of packed codes of the tile, from value k on after the cursors.

@@ -1,6 +1,7 @@
 #include "model/layout.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "model/hash.h"
 
@@ -97,6 +98,16 @@ int64_t first_k(const DataOrder& order, int64_t group) {
   if (order.pair != NibblePair::depth) return group * order.kr;
   const int64_t groups = order.distance / order.kr;
   return group / groups * 2 * order.distance + group % groups * order.kr;
+}
+
+int64_t exact_k(const Layout& layout) {
+  const bool integers = layout.element == ElementType::i4 || layout.element == ElementType::i8;
+  if (layout.side != Side::rhs || layout.block != 0 || !integers) return 0;
+  constexpr int64_t most = 0x7fffffff;
+  const int index = field_index(layout, FieldKind::sums);
+  const int64_t factor = index < 0 ? 1 : layout.fields[static_cast<size_t>(index)].factor;
+  const int64_t code = int64_t{1} << (bits(layout.element) - 1);
+  return std::min(most / (128 * 128), most / (255 * code * factor));
 }
 
 int64_t padded_k(const Layout& layout, int64_t k) {

@@ -9,11 +9,10 @@
 #include "internal.h"
 
 enum {
-  MAX_INTEGER_K = 131071, /* 128 * 128 * k < 2^31: sums of 8-bit codes are exact in i32 */
-  CALL_CYCLES = 100,      /* to enter a kernel and set up its pointers */
-  TILE_CYCLES = 30,       /* to fill and drain a tile's chain of multiply-adds */
-  SLICES_PER_CORE = 4,    /* so that cores of unlike speed finish together */
-  UNLIKE_CORE = 4         /* times slower than predicted: a kernel scheduled for unlike cores */
+  CALL_CYCLES = 100,   /* to enter a kernel and set up its pointers */
+  TILE_CYCLES = 30,    /* to fill and drain a tile's chain of multiply-adds */
+  SLICES_PER_CORE = 4, /* so that cores of unlike speed finish together */
+  UNLIKE_CORE = 4      /* times slower than predicted: a kernel scheduled for unlike cores */
 };
 
 static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
@@ -68,6 +67,15 @@ static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
          kernel->rhs != NULL && kernel->tile_m >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
          (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id);
+}
+
+/* Its sums over all of k fit in 32 bits. */
+static bool is_exact(const tw_kernel* kernel, const tw_matmul* matmul) {
+  return kernel->rhs->exact_k == 0 || matmul->k <= kernel->rhs->exact_k;
+}
+
+static bool usable(const tw_kernel* kernel, const tw_matmul* matmul, const tw_device* device) {
+  return wanted(kernel, matmul) && is_exact(kernel, matmul) && tw_runnable_kernel(kernel, device);
 }
 
 /* Why no kernel is left: walks the conditions from the weakest to the strongest. */
@@ -201,8 +209,7 @@ static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* 
   }
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
-    if (wanted(kernel, matmul) && kernel->rhs->id == layout->id &&
-        tw_runnable_kernel(kernel, &plan->device)) {
+    if (usable(kernel, matmul, &plan->device) && kernel->rhs->id == layout->id) {
       add_choice(plan, kernel);
     }
   }
@@ -230,18 +237,27 @@ static double mix_cycles(const tw_plan* plan, const tw_matmul* matmul) {
 
 /* ---- all layouts ---- */
 
+/* Sums over k that are not exact in any layout that this device has kernels for. */
+static tw_status check_depth(const tw_registry* registry, const tw_device* device,
+                             const tw_matmul* matmul) {
+  size_t deepest = 0;
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (usable(kernel, matmul, device)) return TW_OK;
+    if (!wanted(kernel, matmul) || !tw_runnable_kernel(kernel, device)) continue;
+    if (kernel->rhs->exact_k > deepest) deepest = kernel->rhs->exact_k;
+  }
+  if (deepest == 0) return TW_OK; /* nothing runs, for other reasons */
+  return tw_fail(TW_TOO_LARGE, "tw_plan_create: matmul.k is %zu; integer sums are exact up to %zu",
+                 matmul->k, deepest);
+}
+
 /* Sizes that overflow for every layout: even one bit a value would not fit. */
 static tw_status check_sizes(const tw_registry* registry, const tw_device* device,
                              const tw_matmul* matmul) {
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
     if (!wanted(kernel, matmul)) continue;
-    if (kernel->rhs->data_bits <= 8 && matmul->k > MAX_INTEGER_K) {
-      return tw_fail(TW_TOO_LARGE,
-                     "tw_plan_create: matmul.k is %zu; integer sums are exact up to "
-                     "%d",
-                     matmul->k, MAX_INTEGER_K);
-    }
     const size_t panel = tw_panel_rows(kernel->rhs, device->vector_bytes);
     size_t stride, bytes;
     if (panel != 0 && (!tw_panel_bytes(kernel->rhs, device->vector_bytes, matmul->k, &stride) ||
@@ -275,7 +291,7 @@ static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) 
   double best_cycles = 0;
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
-    if (!wanted(kernel, matmul) || !tw_runnable_kernel(kernel, &plan->device)) continue;
+    if (!usable(kernel, matmul, &plan->device)) continue;
     if (plan->rhs != NULL && plan->rhs->id == kernel->rhs->id) continue; /* rows stand together */
     if (!use_layout(plan, kernel->rhs, matmul)) continue;
     const double cycles = mix_cycles(plan, matmul);
@@ -293,6 +309,7 @@ tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* devi
   *plan = NULL;
   tw_status status = check_device(device);
   if (status == TW_OK) status = check_matmul(matmul);
+  if (status == TW_OK) status = check_depth(registry, device, matmul);
   if (status == TW_OK) status = check_sizes(registry, device, matmul);
   if (status != TW_OK) return status;
 

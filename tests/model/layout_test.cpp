@@ -55,5 +55,21 @@ TEST(Layout, EveryChoiceIsInTheId) {
   }
 }
 
+TEST(Layout, SumsAreExactUpToTheLastKThatFits) {
+  const auto most = [](int64_t magnitude) { return 0x7fffffff / magnitude; };
+  Layout l = layout();
+  EXPECT_EQ(exact_k(l), most(128 * 128));
+  l.fields[1].factor = 16;
+  EXPECT_EQ(exact_k(l), most(255 * 8 * 16));
+  l.block = 32;
+  EXPECT_EQ(exact_k(l), 0);
+  l.block = 0;
+  l.side = Side::lhs;
+  EXPECT_EQ(exact_k(l), 0);
+  l.side = Side::rhs;
+  l.element = ElementType::f32;
+  EXPECT_EQ(exact_k(l), 0);
+}
+
 }  // namespace
 }  // namespace tw

@@ -48,6 +48,10 @@ TEST(Errors, PlanShape) {
   expect_plan(zen4(), TestPlan::basic(8, SIZE_MAX), TW_TOO_LARGE,
               "matmul.k is " + std::to_string(SIZE_MAX) + "; integer sums are exact up to 131071");
   EXPECT_EQ(TestPlan(zen4(), 8, 131071).status, TW_OK);
+  tw_matmul deep = TestPlan::basic(8, 65536);
+  deep.rhs_layout = 0x308;
+  expect_plan(neoverse_n1(), deep, TW_TOO_LARGE,
+              "matmul.k is 65536; integer sums are exact up to 65535");
   for (const size_t n : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 / 50000}) {
     expect_plan(
         zen4(), TestPlan::basic(n, 100000), TW_TOO_LARGE,

@@ -250,5 +250,11 @@ TEST(Plan, LogSaysWhatRuns) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
+// A layout whose sums would overflow is not taken, however fast its kernels are.
+TEST(Plan, DeepProblemsNeedALayoutWithExactSums) {
+  EXPECT_EQ(TestPlan(neoverse_n1(), 64, 65535).split(4), "4:dotprod_4x8");
+  EXPECT_EQ(TestPlan(neoverse_n1(), 64, 65536).split(1), "1:scalar_1x8");
+}
+
 }  // namespace
 }  // namespace tw::test

@@ -47,6 +47,7 @@ typedef struct tw_layout {
   size_t data_bits;
   size_t per_row_bytes;
   size_t per_row_block_bytes;
+  size_t exact_k; /* rhs of integers: sums over k are exact in i32 up to this k; 0: no limit */
 } tw_layout;
 
 typedef struct tw_kernel {
