@@ -17,6 +17,7 @@ namespace tw::bench {
 /// What every benchmark needs.
 struct Session {
   tw_device device{};
+  std::string family;  ///< of the workload's layers
   Limits limits;
   Effort effort;
   size_t rotate_bytes = 0;  ///< packed weights fill that much memory: more than the caches hold

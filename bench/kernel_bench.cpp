@@ -11,7 +11,6 @@
 namespace tw::bench {
 namespace {
 
-constexpr double bytes_per_weight = 0.5;
 constexpr size_t hot_rows = 128;
 
 using Kernels = std::vector<const tw_kernel*>;
@@ -60,11 +59,12 @@ void require_only(const tw_kernel& kernel, const PlannedMatmul& matmul, size_t m
 
 void run_group(benchmark::State& state, const Session& session, const KernelRequest& request,
                const Kernels& kernels, size_t m, bool streamed) {
-  const Weights weights = random_weights(request.n, request.k);
+  const Weights weights = random_weights(request.n, request.k, kernels[0]->rhs->data_bits);
   std::vector<std::unique_ptr<PlannedMatmul>> matmuls;
   std::vector<Contender> contenders;
   for (const tw_kernel* kernel : kernels) {
     MatmulOptions options;
+    options.family = kernel->family;
     options.kernel = kernel->name;
     options.rhs_prefetch = request.rhs_prefetch;
     options.rotate_bytes = streamed ? session.rotate_bytes : 0;
@@ -91,7 +91,7 @@ void run_group(benchmark::State& state, const Session& session, const KernelRequ
       state.counters["ratio"] = race.ratio(i, 1 - i);
     }
   }
-  const double limit = race.limit(static_cast<double>(m), bytes_per_weight);
+  const double limit = race.limit(static_cast<double>(m), bytes_per_weight(row));
   if (limit > 0) {
     state.counters["limit"] = limit;
     state.counters["share"] = 100 * best / limit;

@@ -49,26 +49,28 @@ __attribute__((target("avx2"))) void run_vpdpbusd_256(long iterations) {
         "ymm10", "ymm11", "ymm14", "ymm15");
 }
 
-/// Products of neighbours and their sums in 16 bits: what int8 costs without a dot product.
-__attribute__((target("avx2"))) void run_vpmaddubsw(long iterations) {
-  asm volatile(
-      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,14,15\n"
-      "vpxor %%ymm\\i, %%ymm\\i, %%ymm\\i\n"
-      ".endr\n"
-      ".p2align 6\n"
-      "1:\n"
-      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11\n"
-      "vpmaddubsw %%ymm15, %%ymm14, %%ymm13\n"
-      "vpaddw %%ymm13, %%ymm\\i, %%ymm\\i\n"
-      ".endr\n"
-      "dec %0\n"
-      "jnz 1b\n"
-      "vzeroupper\n"
-      : "+r"(iterations)
-      :
-      : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9",
-        "ymm10", "ymm11", "ymm13", "ymm14", "ymm15");
-}
+// Products of neighbors and their sums: what integers cost without a dot product.
+#define TW_PRODUCT_LOOP(function, multiply, add)                                                \
+  __attribute__((target("avx2"))) void function(long iterations) {                              \
+    asm volatile(                                                                               \
+        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,14,15\n"                                             \
+        "vpxor %%ymm\\i, %%ymm\\i, %%ymm\\i\n"                                                  \
+        ".endr\n"                                                                               \
+        ".p2align 6\n"                                                                          \
+        "1:\n"                                                                                  \
+        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11\n" multiply " %%ymm15, %%ymm14, %%ymm13\n" add       \
+        " %%ymm13, %%ymm\\i, %%ymm\\i\n"                                                        \
+        ".endr\n"                                                                               \
+        "dec %0\n"                                                                              \
+        "jnz 1b\n"                                                                              \
+        "vzeroupper\n"                                                                          \
+        : "+r"(iterations)                                                                      \
+        :                                                                                       \
+        : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", \
+          "ymm10", "ymm11", "ymm13", "ymm14", "ymm15");                                         \
+  }
+TW_PRODUCT_LOOP(run_vpmaddubsw, "vpmaddubsw", "vpaddw")
+TW_PRODUCT_LOOP(run_vpmaddwd, "vpmaddwd", "vpaddd")
 
 /// Reads `streams` equal parts of the buffer side by side, prefetching `ahead` bytes (0: not).
 template <int streams, int ahead>
@@ -159,6 +161,8 @@ std::vector<PeakLoop> peak_loops() {
   if (__builtin_cpu_supports("avx2") != 0) {
     loops.push_back(
         {"vpmaddubsw + vpaddw ymm", TW_FEATURE_AVX2, 32, accumulators_256, 30, run_vpmaddubsw});
+    loops.push_back(
+        {"vpmaddwd + vpaddd ymm", TW_FEATURE_AVX2, 16, accumulators_256, 15, run_vpmaddwd, 16});
   }
   return loops;
 }

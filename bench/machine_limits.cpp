@@ -63,7 +63,8 @@ double best_gbs(size_t bytes, int rounds, F&& f) {
 
 PeakLoop peak_loop_of(const tw_kernel& kernel) {
   for (const PeakLoop& loop : peak_loops()) {
-    if ((kernel.features & loop.feature) != 0) return loop;
+    const bool same = loop.lhs_bits == kernel.lhs->data_bits;
+    if (same && (kernel.features & loop.feature) != 0) return loop;
   }
   return {};
 }

@@ -38,13 +38,15 @@ struct PeakLoop {
   int instructions = 0;             ///< of one iteration
   double least_macs_per_cycle = 0;  ///< below this the measurement is wrong, or disturbed
   void (*run)(long iterations) = nullptr;
+  size_t lhs_bits = 8;  ///< of the activations that it multiplies
   [[nodiscard]] double macs(long iterations) const {
     return static_cast<double>(iterations) * instructions * macs_per_step;
   }
 };
 /// Those that this machine can run, the best first.
 std::vector<PeakLoop> peak_loops();
-/// The one that limits a kernel: the first whose feature the kernel needs. None: null `run`.
+/// The one that limits a kernel: the first for its activations whose feature it needs. None: null
+/// `run`.
 PeakLoop peak_loop_of(const tw_kernel& kernel);
 
 /// One read of `bytes` bytes; the result only keeps the compiler honest.

@@ -14,6 +14,7 @@ namespace {
 
 struct Options {
   std::string workload;
+  std::string family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
   KernelRequest kernel;
   bool all_kernels = false, packers = false, quick = false;
   std::string filter = ".", json;
@@ -25,6 +26,7 @@ constexpr const char* examples = R"(
 Examples:
   tilewright_bench                                       the layers of gemma2b, then the packers
   tilewright_bench --quick --workload my_model.yaml
+  tilewright_bench --family matmul_clamp_f32_qai8dxp_qsi8cxp
   tilewright_bench --all-kernels --isa avx512_vnni       every row, assembly against intrinsics
   tilewright_bench --kernel NAME --m 4 --n 16384 --prefetch 8192
 )";
@@ -32,6 +34,7 @@ Examples:
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--workload", o.workload, "YAML file with a model's layers")
       ->default_val(TILEWRIGHT_SOURCE_DIR "/specs/workloads/gemma2b.yaml");
+  app.add_option("--family", o.family, "kernels for the workload's layers")->default_val(o.family);
   auto* one = app.add_option("--kernel", o.kernel.kernel, "only this registry row, by name");
   auto* all = app.add_flag("--all-kernels", o.all_kernels, "every registry row of this CPU");
   one->excludes(all);
@@ -95,6 +98,7 @@ int run(int argc, char** argv) {
   // Everything that can be refused is refused before the measuring starts.
   const Workload workload = read_workload(options.workload);
   Session session;
+  session.family = options.family;
   start_session(session, options.quick);
   if (kernels) {
     register_kernels(session, options.kernel);

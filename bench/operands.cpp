@@ -7,21 +7,23 @@
 namespace tw::bench {
 
 float Weights::value(size_t column, size_t depth) const {
-  const uint8_t byte = codes[column * stride() + depth / 2];
+  const uint8_t byte = codes[column * stride() + depth * bits / 8];
+  if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scales[column];
   const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
   return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scales[column];
 }
 
-Weights random_weights(size_t n, size_t k) {
-  Weights w{n, k, std::vector<uint8_t>(n * ((k + 1) / 2)), std::vector<float>(n),
-            std::vector<float>(n)};
+Weights random_weights(size_t n, size_t k, size_t bits) {
+  Weights w{n, k, bits, {}, std::vector<float>(n), std::vector<float>(n)};
+  w.codes.resize(n * w.stride());
   std::mt19937_64 random(1);
   for (size_t i = 0; i < w.codes.size(); i += sizeof(uint64_t)) {
     const uint64_t word = random();
     std::memcpy(&w.codes[i], &word, std::min(sizeof word, w.codes.size() - i));
   }
   std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
-  for (float& s : w.scales) s = scale(random);
+  const float part = bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
+  for (float& s : w.scales) s = scale(random) * part;
   for (float& b : w.bias) b = bias(random);
   return w;
 }

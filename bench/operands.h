@@ -10,16 +10,17 @@
 
 namespace tw::bench {
 
-/// A weight matrix in 4 bits: two codes to a byte, a scale and a bias per output column. The bytes
-/// serve as n x k and as k x n alike: random codes have no order.
+/// A weight matrix in 4 bits, two codes to a byte, or in 8, with a scale and a bias per output
+/// column. The bytes serve as n x k and as k x n alike: random codes have no order.
 struct Weights {
   size_t n = 0, k = 0;
-  std::vector<uint8_t> codes;  ///< n rows of k two's complement nibbles, low first
+  size_t bits = 4;
+  std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low nibble first
   std::vector<float> scales, bias;
-  [[nodiscard]] size_t stride() const { return (k + 1) / 2; }
+  [[nodiscard]] size_t stride() const { return (k * bits + 7) / 8; }
   [[nodiscard]] float value(size_t column, size_t depth) const;
 };
-Weights random_weights(size_t n, size_t k);
+Weights random_weights(size_t n, size_t k, size_t bits);
 std::vector<float> random_values(size_t count);
 
 /// Equal copies of a packed operand, one after the other: at least `least` bytes together.

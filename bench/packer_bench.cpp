@@ -14,12 +14,13 @@ namespace {
 constexpr size_t depth = 2048;
 constexpr size_t hot_rows = 64;
 
-/// RHS: 4-bit codes that fill four times the last-level cache. LHS: f32 rows as a layer's input
+/// RHS: codes that fill four times the last-level cache. LHS: f32 rows as a layer's input
 /// finds them, in cache.
 void run_packer(benchmark::State& state, const Session& session, const tw_packer& packer) {
   const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
-  const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / (depth / 2) / 64 * 64;
-  const size_t source_bytes = lhs ? rows * depth * sizeof(float) : rows * depth / 2;
+  const size_t row_bytes = lhs ? depth * sizeof(float) : depth * packer.layout->data_bits / 8;
+  const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / row_bytes / 64 * 64;
+  const size_t source_bytes = rows * row_bytes;
   const bool rows_outside = std::strcmp(packer.source, "kxn") != 0;
 
   tw_pack_args args{};
@@ -39,7 +40,7 @@ void run_packer(benchmark::State& state, const Session& session, const tw_packer
   if (lhs) {
     std::memcpy(source.data(), values.data(), source_bytes);
   } else {
-    const Weights weights = random_weights(rows, depth);
+    const Weights weights = random_weights(rows, depth, packer.layout->data_bits);
     std::memcpy(source.data(), weights.codes.data(), source_bytes);
     args.scales = values.data();
     args.bias = values.data();

@@ -6,8 +6,6 @@
 
 namespace tw::bench {
 
-const char* const family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
-
 void require(tw_status status, const std::string& what) {
   if (status != TW_OK) fail(fmt::format("{}: {}", what, tw_error_message()));
 }
@@ -16,7 +14,7 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
                              const MatmulOptions& options)
     : weights_(weights) {
   tw_matmul matmul{};
-  matmul.family = family;
+  matmul.family = options.family;
   matmul.n = weights.n;
   matmul.k = weights.k;
   matmul.kernel = options.kernel;

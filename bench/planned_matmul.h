@@ -12,9 +12,8 @@
 
 namespace tw::bench {
 
-extern const char* const family;
-
 struct MatmulOptions {
+  const char* family = nullptr;
   const char* kernel = nullptr;             ///< only this kernel; null: the plan chooses
   std::optional<size_t> rhs_prefetch = {};  ///< bytes, 0: none; nothing: the plan chooses
   size_t rotate_bytes = 0;                  ///< packed copies fill at least that; 0: one copy, hot
@@ -55,6 +54,10 @@ class PlannedMatmul {
   size_t lhs_bytes_ = 0, dst_bytes_ = 0;
   std::unique_ptr<Memory> lhs_, dst_;
 };
+
+inline double bytes_per_weight(const tw_kernel& kernel) {
+  return static_cast<double>(kernel.rhs->data_bits) / 8;
+}
 
 /// "avx512_vnni 8x32 assembly"; several joined by " + ".
 std::string short_names(const std::vector<tw_segment>& segments);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "benches.h"
@@ -12,7 +13,6 @@
 namespace tw::bench {
 namespace {
 
-constexpr double bytes_per_weight = 0.5;
 constexpr size_t reduced_m = 4, reduced_n = 256;
 
 /// One weight shape of the workload, under the names of all layers that have it.
@@ -36,10 +36,23 @@ std::vector<Layer> distinct_layers(const Workload& workload) {
   return layers;
 }
 
+/// Of the session's family.
+size_t weight_bits(const Session& session) {
+  std::vector<const tw_kernel*> rows(tw_list_kernels(&session.device, nullptr, 0));
+  tw_list_kernels(&session.device, rows.data(), rows.size());
+  std::set<std::string> known;
+  for (const tw_kernel* row : rows) {
+    if (row->family == session.family) return row->rhs->data_bits;
+    known.insert(row->family);
+  }
+  fail(fmt::format("family '{}' has no kernel on this CPU; these have: {}", session.family,
+                   fmt::join(known, ", ")));
+}
+
 /// One scalar kernel on a small part of the problem, hot: GMAC/s.
 double scalar_rate(const Session& session, const tw_kernel& kernel, const Weights& weights,
                    size_t m) {
-  PlannedMatmul matmul(session.device, weights, {.kernel = kernel.name});
+  PlannedMatmul matmul(session.device, weights, {.family = kernel.family, .kernel = kernel.name});
   matmul.prepare(m);
   Race race({{[&] { matmul.run(); }, matmul.macs()}}, session.effort);
   for (int i = 0; i < 3; ++i) race.round();
@@ -52,11 +65,11 @@ double best_scalar_rate(const Session& session, size_t m, size_t k) {
   static std::map<std::pair<size_t, size_t>, double> known;
   const auto [entry, is_new] = known.try_emplace({m, k}, 0);
   if (!is_new) return entry->second;
-  const Weights weights = random_weights(reduced_n, k);
+  const Weights weights = random_weights(reduced_n, k, weight_bits(session));
   std::vector<const tw_kernel*> rows(tw_list_kernels(&session.device, nullptr, 0));
   tw_list_kernels(&session.device, rows.data(), rows.size());
   for (const tw_kernel* row : rows) {
-    if (std::string_view(row->isa) != "scalar") continue;
+    if (std::string_view(row->isa) != "scalar" || row->family != session.family) continue;
     entry->second = std::max(entry->second, scalar_rate(session, *row, weights, m));
   }
   return entry->second;
@@ -73,9 +86,10 @@ struct Loaded {
 PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer) {
   if (loaded.layer != &layer) {
     loaded.matmul.reset();
-    loaded.weights = random_weights(layer.n, layer.k);
+    loaded.weights = random_weights(layer.n, layer.k, weight_bits(session));
     loaded.matmul = std::make_unique<PlannedMatmul>(
-        session.device, loaded.weights, MatmulOptions{.rotate_bytes = session.rotate_bytes});
+        session.device, loaded.weights,
+        MatmulOptions{.family = session.family.c_str(), .rotate_bytes = session.rotate_bytes});
     loaded.layer = &layer;
     loaded.rate = 1e9;
   }
@@ -104,7 +118,7 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
   matmul.check();
 
   const double best = loaded.rate = race.samples(0).best_rate();
-  const double limit = race.limit(static_cast<double>(m), bytes_per_weight);
+  const double limit = race.limit(static_cast<double>(m), bytes_per_weight(*segments[0].kernel));
   std::string label =
       fmt::format("{}|{}|{}|{}|{}", layer.names, layer.n, layer.k, m, short_names(segments));
   for (const tw_segment& segment : segments) label += fmt::format("|{}", segment.kernel->name);
@@ -124,6 +138,7 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
 void register_workload(const Session& session, const Workload& workload) {
   static std::vector<Layer> layers;
   layers = distinct_layers(workload);
+  weight_bits(session);  // refuses unknown families before anything is measured
   std::vector<int64_t> rows = workload.m;
   if (std::find(rows.begin(), rows.end(), 128) == rows.end()) rows.push_back(128);
   std::sort(rows.begin(), rows.end());
@@ -144,7 +159,7 @@ Table workload_table() {
   return {"workload",
           "Layers, weights streamed from memory. GMAC/s: best and median round; +packing: with the "
           "activations\nquantized and packed each time; limit: the smaller of compute and M x "
-          "streaming read / 0.5 bytes a weight;\nx scalar: against the fastest scalar kernel on at "
+          "streaming read / bytes a weight;\nx scalar: against the fastest scalar kernel on at "
           "most 4 "
           "rows x 256 columns, in cache.",
           {{"layers", "", 9},

@@ -6,6 +6,7 @@
 //          | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -60,6 +61,7 @@ enum {
   PANEL = 1,            // rows of a panel
   DATA_OFFSET = 0,// of the codes in a panel
   KR = 4,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 1,
   K_MULTIPLE = 32,  // k is padded to a multiple of this
   STEP = 4,              // floats of one step of the inner loops
   LANES = 1,            // of the vectors that they leave behind
@@ -168,6 +170,8 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
   return sum;
 }
 
+static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
+
 // A row's groups of KR codes to their places between those of the panel's other rows.
 static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
   if (PANEL == 1) {
@@ -175,11 +179,11 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
     return;
   }
   for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    memcpy(to, codes, KR);
-    memcpy(to + PANEL * KR, codes + KR, KR);
-    memcpy(to + 2 * PANEL * KR, codes + 2 * KR, KR);
-    memcpy(to + 3 * PANEL * KR, codes + 3 * KR, KR);
-    to += 4 * PANEL * KR;
+    put_group(to, codes);
+    put_group(to + PANEL * GROUP_BYTES, codes + KR);
+    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
+    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
+    to += 4 * PANEL * GROUP_BYTES;
     codes += 4 * KR;
   }
 }
@@ -216,7 +220,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
       code_chunk chunk;
       const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
       sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(codes + k * PANEL + r * KR, chunk.codes, groups);
+      put_groups(codes + k / KR * PANEL * GROUP_BYTES + r * GROUP_BYTES, chunk.codes, groups);
     }
   }
   write_fields(panel, padded, rows, how, sums);

@@ -6,6 +6,7 @@
 //          | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -463,10 +464,11 @@ enum {
   DATA_OFFSET = 0,        // of the codes in a panel
   K_MULTIPLE = 32,          // k is padded to a multiple of this
   STEP_K = 8,                  // source rows of one step of the inner loops
-  STEP_PACKED = PANEL * STEP_K / 2,   // bytes of a panel
+  CODES = 2,                    // of a byte
+  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
   CALLS = 1,                    // inner loops, one for each vector of columns
   RUN_BYTES = CALLS * 64,   // of each source row: whole panels
-  RUN_COLUMNS = 2 * RUN_BYTES,
+  RUN_COLUMNS = CODES * RUN_BYTES,
   RUN_PANELS = RUN_COLUMNS / PANEL,
   BLOCK_K = 128,                      // source rows in flight
   PREFETCH = 4 * 64                   // bytes ahead in every source row
@@ -474,17 +476,10 @@ enum {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  // Both nibbles of a byte, as the layout wants them: with or without an offset of 8.
+// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
+static uint64_t bits_to_flip(const tw_pack_args *args) {
   const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;
-  return inner;
+  return wanted ^ given;
 }
 
 // What a source byte holds where there are no codes: two codes 0.
@@ -509,6 +504,18 @@ static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row
     uint8_t *const last = to + values / 2;
     *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
   }
+}
+
+
+// What all runs of the inner loops share. A run sets the rest:
+//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
+//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
+static tw_args inner_args(const tw_pack_args *args) {
+  tw_args inner;
+  memset(&inner, 0, sizeof inner);
+  inner.size = sizeof inner;
+  inner.flags = bits_to_flip(args) * 0x01010101;
+  return inner;
 }
 
 static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 512; }
@@ -570,7 +577,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
   run_steps(inner, 0);
   for (size_t p = 0; p * PANEL < columns; ++p) {
     uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / 2 * PANEL, out[p].packed, STEP_PACKED);
+    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
     add_sums(panel, padded, out[p].sums);
   }
 }
@@ -578,10 +585,10 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
 // k .. block_end of the panels from column `row` on.
 static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
                        size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % 2 == 0) {
+  if (columns == RUN_COLUMNS && row % CODES == 0) {
     uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / 2 * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / 2;
+    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
+    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
     inner->lhs_stride = args->source_stride;
     inner->k = smaller(args->k - k, block_end - k) / STEP_K;
     inner->rhs_prefetch = PREFETCH;

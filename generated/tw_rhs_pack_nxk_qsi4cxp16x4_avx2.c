@@ -6,6 +6,7 @@
 //          | 64 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -537,23 +538,17 @@ enum {
   DATA_OFFSET = 0,// of the codes in a panel
   K_MULTIPLE = 32,  // k is padded to a multiple of this
   STEP_BYTES = 32,  // of each source row that one step of the inner loop takes
-  STEP_K = 2 * STEP_BYTES,
+  CODES = 2,            // of a byte
+  STEP_K = CODES * STEP_BYTES,
   STEP_PACKED = PANEL * STEP_BYTES
 };
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  // Both nibbles of a byte, as the layout wants them: with or without an offset of 8.
+// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
+static uint64_t bits_to_flip(const tw_pack_args *args) {
   const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;
-  return inner;
+  return wanted ^ given;
 }
 
 // What a source byte holds where there are no codes: two codes 0.
@@ -578,6 +573,18 @@ static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row
     uint8_t *const last = to + values / 2;
     *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
   }
+}
+
+
+// What all runs of the inner loops share. A run sets the rest:
+//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
+//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
+static tw_args inner_args(const tw_pack_args *args) {
+  tw_args inner;
+  memset(&inner, 0, sizeof inner);
+  inner.size = sizeof inner;
+  inner.flags = bits_to_flip(args) * 0x01010101;
+  return inner;
 }
 
 static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 256; }
@@ -623,7 +630,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uin
     int32_t sums[PANEL];
   } out;
   uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = smaller(args->k - k, STEP_K);
+  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
   memset(in, no_codes(args), sizeof in);
   for (size_t c = 0; c < columns; ++c) {
     copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
@@ -637,7 +644,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uin
   inner->dst_stride = STEP_PACKED;
   run_steps(inner, 0);
   const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / 2 * PANEL, out.packed, packed_k / 2 * PANEL);
+  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
   add_sums(panel, padded, out.sums);
 }
 
@@ -658,7 +665,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
     run_steps(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
     k = inner->k * STEP_K;
   }
-  for (; k < args->k; k += STEP_K) {
+  for (; k < padded; k += STEP_K) {
     pack_staged_step(args, inner, source, columns, k, padded, panel);
   }
 }

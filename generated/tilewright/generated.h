@@ -4,6 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -71,6 +72,33 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm(const 
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args *args);
@@ -91,6 +119,19 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args *args);
@@ -115,6 +156,18 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp4x4_scalar(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp16x4_avx2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm(const tw_pack_args *args);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,11 @@ std::string number(int64_t value) {
   return std::to_string(value);
 }
 
+/// Codes of a byte, in the source and packed.
+int64_t byte_codes(const Layout& layout) {
+  return 8 / bits(layout.element);
+}
+
 void set_common_values(const Layout& layout, Values& values) {
   values["PANEL"] = number(layout.panel.fixed);
   values["KR"] = number(layout.order.kr);
@@ -73,6 +78,26 @@ void expect_vectorized(const Request& request, bool vectorized) {
 
 // ---- lhs ----
 
+/// How a group of KR codes is kept: as bytes, or as 16 bits with the even codes first.
+void set_group_values(const Layout& layout, Values& values) {
+  const bool wide = layout.element == ElementType::i16;
+  values["CODE_BYTES"] = number(bits(layout.element) / 8);
+  values["PUT_ALL"] = wide ? ""
+                           : "  if (PANEL == 1) {\n"
+                             "    memcpy(to, codes, groups * KR);\n"
+                             "    return;\n"
+                             "  }\n";
+  values["PUT_GROUP"] =
+      wide ? "// As 16 bits: the even codes, then the odd ones.\n"
+             "static void put_group(uint8_t *to, const int8_t *codes) {\n"
+             "  int16_t wide[KR];\n"
+             "  for (int i = 0; i < KR; ++i) wide[i % 2 * (KR / 2) + i / 2] = codes[i];\n"
+             "  memcpy(to, wide, sizeof wide);\n"
+             "}\n\n"
+           : "static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); "
+             "}\n\n";
+}
+
 bool fill_lhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   const int64_t floats = lhs_step(request.isa, layout.rounding);
@@ -82,6 +107,7 @@ bool fill_lhs(const Request& request, Values& values) {
   values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
   values["CHUNK"] = number(std::max<int64_t>(256, layout.k_multiple));
   values["FIELDS"] = lhs_fields_text(layout);
+  set_group_values(layout, values);
   if (vectorized) {
     values["INNER_LOOPS"] =
         print_c_function(lower_row_range(request.isa, "row_range"), "row_range", true) + "\n" +
@@ -103,6 +129,11 @@ std::string nibble_bits(bool low, bool high, int bits_low, int bits_high) {
 void set_order_values(const Layout& layout, Values& values) {
   const DataOrder& order = layout.order;
   const bool depth = order.pair == NibblePair::depth;
+  if (order.pair == NibblePair::none) {
+    values["GROUP_K"] = number(order.kr);
+    values["GROUP_BYTES"] = number(layout.panel.fixed * order.kr);
+    return;
+  }
   values["GROUP_K"] = number(depth ? 2 * order.kr : order.kr);
   values["GROUP_BYTES"] = number(layout.panel.fixed * order.kr / (depth ? 1 : 2));
   const std::string k = fmt::format("i % {}", order.kr);
@@ -119,15 +150,21 @@ void set_order_values(const Layout& layout, Values& values) {
 
 /// Source bytes of whole panels of columns.
 int64_t plain_run_bytes(const Layout& layout) {
-  return layout.panel.fixed % 2 == 0 ? layout.panel.fixed / 2 : layout.panel.fixed;
+  const int64_t codes = byte_codes(layout);
+  return layout.panel.fixed % codes == 0 ? layout.panel.fixed / codes : layout.panel.fixed;
 }
 
 std::string plain_rhs_loop(const Request& request, Values values) {
   const bool nxk = request.source == "nxk";
   set_order_values(request.layout, values);
+  const int64_t codes = byte_codes(request.layout);
   values["CALL_PANELS"] =
-      nxk ? "1" : number(2 * plain_run_bytes(request.layout) / request.layout.panel.fixed);
-  values["STEP_K"] = number(nxk ? 2 * plain_step_bytes : plain_step_k);
+      nxk ? "1" : number(codes * plain_run_bytes(request.layout) / request.layout.panel.fixed);
+  values["STEP_K"] = number(nxk ? codes * plain_step_bytes : plain_step_k);
+  if (codes == 1) {
+    values["SOURCE_BYTE"] = nxk ? "column * stride + k" : "k * stride + column";
+    return fill_template(request.files / "packer_rhs_plain_bytes.c", values);
+  }
   values["SOURCE_BYTE"] = nxk ? "column * stride + k / 2" : "k * stride + column / 2";
   values["SOURCE_ODD"] = nxk ? "k % 2" : "column % 2";
   return fill_template(request.files / "packer_rhs_plain.c", values);
@@ -191,7 +228,12 @@ bool fill_rhs(const Request& request, Values& values) {
   values["STEP_BYTES"] = number(step ? step->source_bytes : plain_bytes);
   values["STEP_K"] = number(step && !nxk ? step->rows : plain_step_k);
   values["CALLS"] = number(step ? step->calls : 1);
-  values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
+  const bool bytes = order.pair == NibblePair::none;
+  values["CODES"] = number(byte_codes(layout));
+  values["FLIP"] = bytes ? nibble_bits(order.low_unsigned, false, 0x80, 0)
+                         : nibble_bits(order.low_unsigned, order.high_unsigned, 0x08, 0x80);
+  values["SOURCE"] = fill_template(
+      request.files / (bytes ? "packer_rhs_bytes.c" : "packer_rhs_nibbles.c"), values);
   values["FIELDS"] = rhs_fields_text(layout);
   const Loops loops = step ? rhs_loops(request, *step)
                            : Loops{plain_rhs_loop(request, values), call_text("pack_steps", 2), ""};

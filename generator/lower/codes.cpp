@@ -15,32 +15,36 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
                 Role::operand);
 }
 
-void DepthDecoder::prepare(const Tile1& t) {
+void Decoder::prepare(const Tile1& t) {
+  if (!nibbles_) return;
   mask_ = splat32(t.b, signed_ ? 0xf0f0f0f0U : 0x0f0f0f0fU, "mask", Role::mask);
 }
 
-Nibbles DepthDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
+std::vector<Value> Decoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
+  if (!nibbles_) return {raw};
   return signed_ ? high_nibbles(t, raw, vector) : low_nibbles(t, raw, vector);
 }
 
 /// Both codes as high nibbles: signed bytes without an instruction that extends signs.
-Nibbles DepthDecoder::high_nibbles(const Tile1& t, Value raw, int64_t vector) const {
+std::vector<Value> Decoder::high_nibbles(const Tile1& t, Value raw, int64_t vector) const {
   const std::string name = std::to_string(vector);
   const Value low = t.b.op(OpCode::shl, {raw}, {.bits = 8, .imm = 4}, "lo_" + name, Role::operand);
   const Value high = t.b.op(OpCode::and_, {raw, mask_}, {}, "hi_" + name, Role::operand);
   return {low, high};
 }
 
-Nibbles DepthDecoder::low_nibbles(const Tile1& t, Value raw, int64_t vector) const {
+std::vector<Value> Decoder::low_nibbles(const Tile1& t, Value raw, int64_t vector) const {
   const Value low =
       t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
   const std::string name = fmt::format("hi_{}", vector);
   if (t.b.isa().has(OpCode::shr, 8)) {
-    return {low, t.b.op(OpCode::shr, {raw}, {.bits = 8, .imm = 4}, name, Role::operand)};
+    const Value high = t.b.op(OpCode::shr, {raw}, {.bits = 8, .imm = 4}, name, Role::operand);
+    return {low, high};
   }
   const int bits = t.b.isa().has(OpCode::shr, 16) ? 16 : 32;
   const Value shifted = t.b.op(OpCode::shr, {raw}, {.bits = bits, .imm = 4}, name, Role::operand);
-  return {low, t.b.op(OpCode::and_, {shifted, mask_}, {}, name, Role::operand)};
+  const Value high = t.b.op(OpCode::and_, {shifted, mask_}, {}, name, Role::operand);
+  return {low, high};
 }
 
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,

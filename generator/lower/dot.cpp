@@ -46,7 +46,8 @@ Value signed_dot(const Tile1& t, Value sum, Value codes, const Activation& a,
                 Role::accumulator);
 }
 
-/// Low nibble k, high nibble some values of k later: two operands for one accumulator.
+/// Bytes of one column: a code, or a low nibble k and a high nibble some values of k later, two
+/// operands for one accumulator.
 class DepthDot : public Multiplier {
  public:
   explicit DepthDot(const Variant& v)
@@ -57,7 +58,7 @@ class DepthDot : public Multiplier {
         signed_(!v.rhs.order.low_unsigned),
         decoder_(v.rhs) {}
 
-  [[nodiscard]] int64_t group() const override { return 2 * kr_; }
+  [[nodiscard]] int64_t group() const override { return decoder_.operands() * kr_; }
 
   void prepare(const Tile1& t) override { decoder_.prepare(t); }
 
@@ -80,17 +81,17 @@ class DepthDot : public Multiplier {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
     const int64_t k = first_k(t.rhs.layout->order, g);
-    std::vector<Value> low;
-    std::vector<Value> high;
+    std::vector<std::vector<Value>> codes;  // [vector][operand]
     for (int64_t j = 0; j < vectors_; ++j) {
       const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
-      const Nibbles codes = decoder_(t, raw, j);
-      low.push_back(codes.low);
-      high.push_back(codes.high);
+      codes.push_back(decoder_(t, raw, j));
     }
     // All rows' low nibbles before the high ones: an accumulator's next turn is far off.
-    multiply(t, lhs, k, low, 2 * g, acc);
-    multiply(t, lhs, k + t.rhs.layout->order.distance, high, 2 * g + 1, acc);
+    const int64_t count = decoder_.operands();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t from = k + i * t.rhs.layout->order.distance;
+      multiply(t, lhs, from, codes, static_cast<size_t>(i), count * g + i, acc);
+    }
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
@@ -110,12 +111,13 @@ class DepthDot : public Multiplier {
 
  private:
   void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k,
-                const std::vector<Value>& codes, int64_t turn, std::vector<Value>& acc) {
+                const std::vector<std::vector<Value>>& codes, size_t which, int64_t turn,
+                std::vector<Value>& acc) {
     for (int64_t r = 0; r < rows_; ++r) {
       const Activation a = activations_(t, lhs, r, k);
       for (int64_t j = 0; j < vectors_; ++j) {
         Value& sum = acc[static_cast<size_t>((turn % sets_ * rows_ + r) * vectors_ + j)];
-        const Value operand = codes[static_cast<size_t>(j)];
+        const Value operand = codes[static_cast<size_t>(j)][which];
         const std::string name = fmt::format("acc_{}_{}", r, j);
         sum = signed_ ? signed_dot(t, sum, operand, a, name)
                       : t.b.op(OpCode::dot4_u8s8, {sum, operand, a.vector}, {}, name,
@@ -128,7 +130,7 @@ class DepthDot : public Multiplier {
   int64_t vectors_;  ///< of packed codes, for all columns of the tile
   int64_t sets_;
   bool signed_;
-  DepthDecoder decoder_;
+  Decoder decoder_;
   Activations activations_;
 };
 

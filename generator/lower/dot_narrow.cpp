@@ -53,9 +53,9 @@ class NarrowDot : public Multiplier {
       std::vector<Value> low;
       std::vector<Value> high;
       for (int64_t j = 0; j < vectors_; ++j) {
-        const Nibbles codes = decoder_(t, load_codes(t, rhs, j, k, t.rhs.rows), j);
-        low.push_back(codes.low);
-        high.push_back(codes.high);
+        const std::vector<Value> codes = decoder_(t, load_codes(t, rhs, j, k, t.rhs.rows), j);
+        low.push_back(codes[0]);
+        high.push_back(codes[1]);
       }
       for (int64_t r = 0; r < rows_; ++r) {
         multiply(t, load_activation(t, lhs, r, k, 32), low, r, narrow);
@@ -128,7 +128,7 @@ class NarrowDot : public Multiplier {
 
   int64_t rows_, vectors_;
   bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
-  DepthDecoder decoder_;
+  Decoder decoder_;
   Value ones_ = no_value;
   Value scratch_ = no_value;
 };

@@ -22,7 +22,8 @@ int64_t row_bytes(const Layout& layout, FieldKind kind) {
 
 /// Bytes from one row's codes to the next one's, within a group of kr.
 int64_t code_pitch(const Layout& layout) {
-  return layout.order.pair == NibblePair::column ? layout.order.kr / 2 : layout.order.kr;
+  const bool shared = layout.order.pair == NibblePair::column;
+  return shared ? layout.order.kr / 2 : layout.order.kr * ((bits(layout.element) + 7) / 8);
 }
 
 Value times(Builder& b, Value value, Length factor) {

@@ -94,6 +94,7 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
   if (v.technique == Technique::mmla) return make_mmla(v);
   if (v.rhs.order.pair == NibblePair::column) return make_column_dot(v);
   const bool narrow = v.rhs.order.low_unsigned && !v.isa->has(OpCode::dot4_u8s8);
+  if (narrow && v.lhs.element == ElementType::i16) return make_pair_dot(v);
   return narrow ? make_narrow_dot(v) : make_depth_dot(v);
 }
 

@@ -1,6 +1,6 @@
 // Technique `mmla`: a 128-bit segment holds 2 rows x 2 columns of outputs and takes 8 values of k.
 // Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one decoding step for 32 codes;
-// or, where both nibbles belong to the same column, each by itself.
+// or, where a byte belongs to one column, its nibbles each by itself, or the byte.
 #include <fmt/format.h>
 
 #include "lower/splat.h"
@@ -15,10 +15,10 @@ class Mmla : public Multiplier {
       : pairs_(v.tile.m / 2),
         halves_(ratio(v.tile.n, v.isa->vector_bytes.divided(8))),
         sets_(v.knobs.accumulators),
-        by_depth_(v.rhs.order.pair == NibblePair::depth),
+        by_depth_(v.rhs.order.pair != NibblePair::column),
         decoder_(v.rhs) {}
 
-  [[nodiscard]] int64_t group() const override { return by_depth_ ? 16 : 8; }
+  [[nodiscard]] int64_t group() const override { return by_depth_ ? 8 * decoder_.operands() : 8; }
 
   void prepare(const Tile1& t) override {
     if (by_depth_) {
@@ -88,14 +88,17 @@ class Mmla : public Multiplier {
                      int64_t g, std::vector<Value>& acc) const {
     const DataOrder& order = t.rhs.layout->order;
     const int64_t k = first_k(order, g);
-    const std::vector<Value> near = activations(t, lhs, k);
-    const std::vector<Value> far = activations(t, lhs, k + order.distance);
+    const int64_t count = decoder_.operands();
+    std::vector<std::vector<Value>> a;
+    for (int64_t i = 0; i < count; ++i) a.push_back(activations(t, lhs, k + i * order.distance));
     const int64_t in_panel = halves_ / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < halves_; ++j) {
       const Value raw = load_codes(t, rhs, j, k, in_panel);
-      const Nibbles codes = decoder_(t, raw, j);
-      multiply(t, near, codes.low, 2 * g, j, acc);
-      multiply(t, far, codes.high, 2 * g + 1, j, acc);
+      const std::vector<Value> codes = decoder_(t, raw, j);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto which = static_cast<size_t>(i);
+        multiply(t, a[which], codes[which], count * g + i, j, acc);
+      }
     }
   }
 
@@ -123,8 +126,8 @@ class Mmla : public Multiplier {
   int64_t pairs_;
   int64_t halves_;  ///< pairs of columns, an accumulator each: half a vector of outputs
   int64_t sets_;
-  bool by_depth_;
-  DepthDecoder decoder_;
+  bool by_depth_;  ///< bytes belong to one column each
+  Decoder decoder_;
   Value mask_ = no_value;
 };
 

@@ -1,4 +1,4 @@
-// RHS from rows of n values (k x n): every source row holds the nibbles of all columns for one k.
+// RHS from rows of n values (k x n): every source row holds the codes of all columns for one k.
 // Vectors of so many rows as a group of k takes hold whole panels; they are turned by zips of
 // bytes.
 #include <algorithm>
@@ -14,6 +14,7 @@ using SourceRows = std::vector<Value>;
 
 /// Values of k that one step takes: what lies between nibbles must be at hand.
 int64_t step_k(const Layout& layout) {
+  if (layout.order.pair == NibblePair::none) return group_k(layout);
   return is_apart(layout) ? 2 * layout.order.distance : 8;
 }
 
@@ -33,8 +34,8 @@ struct Touched {
   Touched(Builder& b, const Layout& layout, int64_t call) {
     const int64_t bytes = b.isa().vector_bytes.fixed;
     const int64_t panel = layout.panel.fixed;
-    const int64_t begin = call * 2 * bytes;
-    const int64_t end = begin + 2 * bytes;
+    const int64_t begin = call * byte_codes(layout) * bytes;
+    const int64_t end = begin + byte_codes(layout) * bytes;
     first_panel = begin / panel;
     const SumWeights weights(b, layout);
     size_t first_sum = 0;
@@ -82,6 +83,39 @@ Four join_bytes(Builder& b, const Four& bytes) {
   return {first.low, first.high, second.low, second.high};
 }
 
+/// Stores columns from their bytes, [kr / 4][4]: in every segment those of 16 columns, as many as
+/// `pitch` behind the columns of the segment before.
+void store_columns(const std::vector<Four>& bytes, int64_t first_column, int64_t pitch,
+                   const PanelStore& store) {
+  Builder& b = store.b;
+  const Four fours = join_bytes(b, bytes[0]);  // columns 0-3, 4-7 ...
+  if (bytes.size() == 2) {
+    const Four behind = join_bytes(b, bytes[1]);
+    for (size_t i = 0; i < 4; ++i) {
+      const Pair twos = zip(b, 32, fours[i], behind[i]);
+      store(first_column + static_cast<int64_t>(i) * 4, twos.low);
+      store(first_column + static_cast<int64_t>(i) * 4 + 2, twos.high);
+    }
+    return;
+  }
+  // Every segment had columns of its own; now vectors hold neighbors.
+  const int64_t count = segments(b.isa());
+  for (int64_t i = 0; i < 4; i += count) {
+    const std::vector<Value> neighbors =
+        transpose_segments(b, {fours.begin() + i, fours.begin() + i + count});
+    for (int64_t s = 0; s < count; ++s) {
+      store(first_column + pitch * s + 4 * i, neighbors[static_cast<size_t>(s)]);
+    }
+  }
+}
+
+/// Packed byte x of a column is row x.
+void pack_bytes(const SourceRows& rows, int64_t first_column, const PanelStore& store) {
+  std::vector<Four> bytes(rows.size() / 4);
+  for (size_t x = 0; x < rows.size(); ++x) bytes[x / 4][x % 4] = rows[x];
+  store_columns(bytes, first_column, 16, store);
+}
+
 /// Packed byte x of a column: near row x low, far row x high.
 void pack_depth(const SourceRows& rows, const NibbleZip& nibbles, int64_t first_column,
                 const PanelStore& store) {
@@ -97,30 +131,8 @@ void pack_depth(const SourceRows& rows, const NibbleZip& nibbles, int64_t first_
     low_half[x / 4][x % 4] = columns.low;
     high_half[x / 4][x % 4] = columns.high;
   }
-  int64_t column = first_column;
-  for (const std::vector<Four>& half : {low_half, high_half}) {
-    const Four fours = join_bytes(b, half[0]);  // columns 0-3, 4-7 ...
-    if (kr == 8) {
-      const Four behind = join_bytes(b, half[1]);
-      for (size_t i = 0; i < 4; ++i) {
-        const Pair twos = zip(b, 32, fours[i], behind[i]);
-        store(column + static_cast<int64_t>(i) * 4, twos.low);
-        store(column + static_cast<int64_t>(i) * 4 + 2, twos.high);
-      }
-      column += 16;
-      continue;
-    }
-    // Every segment had 32 columns of its own; now vectors hold neighbours.
-    const int64_t count = segments(b.isa());
-    for (int64_t i = 0; i < 4; i += count) {
-      const std::vector<Value> neighbors =
-          transpose_segments(b, {fours.begin() + i, fours.begin() + i + count});
-      for (int64_t s = 0; s < count; ++s) {
-        store(column + 32 * s + 4 * i, neighbors[static_cast<size_t>(s)]);
-      }
-    }
-    column += 16;
-  }
+  store_columns(low_half, first_column, 32, store);
+  store_columns(high_half, first_column + 16, 32, store);
 }
 
 /// Bytes 2 t and 2 t + 1 of a row hold columns 4 t .. 4 t + 3: columns 0 and 2 of the four make
@@ -171,15 +183,18 @@ std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, 
 }  // namespace
 
 std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
-  if (!is_plain_int4_panel(layout) || !CodeSums::possible(layout, isa) ||
-      !NibbleZip::possible(isa) ||
+  const bool bytes = layout.order.pair == NibblePair::none;
+  if (!is_plain_panel(layout) || !CodeSums::possible(layout, isa) ||
+      (!bytes && !NibbleZip::possible(isa)) ||
       !has_all(isa, {"xor", "zip_lo.8", "zip_hi.8", "zip_lo.16", "zip_hi.16"})) {
     return std::nullopt;
   }
-  if (is_apart(layout)) {
-    const bool zips =
-        layout.order.kr == 4 || (layout.order.kr == 8 && has_all(isa, {"zip_lo.32", "zip_hi.32"}));
-    if (segments(isa) != 1 || !zips) return std::nullopt;
+  const bool pairs =
+      segments(isa) == 1 && layout.order.kr == 8 && has_all(isa, {"zip_lo.32", "zip_hi.32"});
+  if (bytes) {
+    if (layout.order.kr != 4 && !pairs) return std::nullopt;
+  } else if (is_apart(layout)) {
+    if (segments(isa) != 1 || (layout.order.kr != 4 && !pairs)) return std::nullopt;
   } else if (group_k(layout) != 8) {
     return std::nullopt;
   }
@@ -190,7 +205,7 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
   }
   const int64_t panel = layout.panel.fixed;
   if (panel % vector_columns(layout, isa) != 0) return std::nullopt;
-  const int64_t calls = panel / std::gcd(panel, 2 * isa.vector_bytes.fixed);
+  const int64_t calls = panel / std::gcd(panel, byte_codes(layout) * isa.vector_bytes.fixed);
   return RhsPackStep{isa.vector_bytes.fixed, step_k(layout), calls};
 }
 
@@ -253,7 +268,8 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
                        int64_t call) {
   Builder b(options.name, isa);
   const Touched touched(b, layout, call);
-  const NibbleZip nibbles(b);
+  std::optional<NibbleZip> nibbles;
+  if (layout.order.pair != NibblePair::none) nibbles.emplace(b);
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
   const Value source = b.add(b.arg(ArgField::lhs), call * isa.vector_bytes.fixed, "source");
   std::vector<Value> inits = {source, b.arg(ArgField::dst)};
@@ -261,7 +277,7 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
     for (const Value zero : part.sums.start()) inits.push_back(zero);
   }
   const Value panel_stride = b.arg(ArgField::rhs_stride);
-  const int64_t first_column = call * 2 * isa.vector_bytes.fixed;
+  const int64_t first_column = call * byte_codes(layout) * isa.vector_bytes.fixed;
   const RowReader reader{b, b.arg(ArgField::lhs_stride), b.arg(ArgField::rhs_prefetch)};
   const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
     std::vector<Value> carried(now.begin() + 2, now.end());
@@ -276,14 +292,16 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
                      carried};
     Value behind = no_value;
     if (is_apart(layout)) {
-      behind = pack_apart(layout, reader, now[0], nibbles, first_column, store);
+      behind = pack_apart(layout, reader, now[0], *nibbles, first_column, store);
     } else {
       SourceRows rows;
       behind = reader.read(now[0], step_k(layout), rows);
-      if (layout.order.pair == NibblePair::depth) {
-        pack_depth(rows, nibbles, first_column, store);
+      if (!nibbles) {
+        pack_bytes(rows, first_column, store);
+      } else if (layout.order.pair == NibblePair::depth) {
+        pack_depth(rows, *nibbles, first_column, store);
       } else {
-        pack_column(rows, nibbles, first_column, store);
+        pack_column(rows, *nibbles, first_column, store);
       }
     }
     std::vector<Value> next = {

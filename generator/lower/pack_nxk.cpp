@@ -1,4 +1,4 @@
-// RHS from rows of k values (n x k): every panel column is a row of nibbles in memory.
+// RHS from rows of k values (n x k): every panel column is a row of nibbles or bytes in memory.
 #include "lower/pack_rhs.h"
 
 namespace tw {
@@ -46,18 +46,32 @@ std::vector<Four> load_blocks(const Source& source) {
   return out;
 }
 
-/// Packs one step of 4 x segments rows: dword lane r of every packed vector is row r.
-void pack_depth(const Source& source, const Layout& layout, Value dst, const PackedStore& store,
-                const DepthRegroup& regroup, std::vector<Value>& carried) {
+/// Packs one step of 4 x segments rows: dword lane r of every packed vector is row r. Nibbles are
+/// regrouped first, bytes stand as they are.
+void pack_dwords(const Source& source, const Layout& layout, Value dst, const PackedStore& store,
+                 const std::optional<DepthRegroup>& regroup, std::vector<Value>& carried) {
   Builder& b = source.b;
   int64_t offset = 0;
-  for (const Four& block : load_blocks(source)) {
-    Four regrouped{};
-    for (size_t i = 0; i < 4; ++i) regrouped[i] = regroup(block[i]);
-    for (const Value packed : transpose_dwords(b, regrouped)) {
+  for (Four block : load_blocks(source)) {
+    for (size_t i = 0; regroup && i < 4; ++i) block[i] = (*regroup)(block[i]);
+    for (const Value packed : transpose_dwords(b, block)) {
       store(dst, offset, 0, packed, carried);
       offset += group_bytes(layout);
     }
+  }
+}
+
+/// Bytes in groups of 8 of k: 16 bytes of two columns make two packed vectors.
+void pack_pairs(const Source& source, const Layout& layout, Value dst, const PackedStore& store,
+                std::vector<Value>& carried) {
+  Builder& b = source.b;
+  for (size_t c = 0; c < source.rows.size(); c += 2) {
+    const Value x = b.op(OpCode::load, {source.rows[c]});
+    const Value y = b.op(OpCode::load, {source.rows[c + 1]});
+    const Pair groups = zip(b, 64, x, y);
+    const auto offset = static_cast<int64_t>(c / 2) * 16;
+    store(dst, offset, c / 2, groups.low, carried);
+    store(dst, offset + group_bytes(layout), c / 2, groups.high, carried);
   }
 }
 
@@ -137,7 +151,7 @@ void pack_apart(const Source& source, const Layout& layout, Value dst, const Pac
 }  // namespace
 
 std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
-  if (!is_plain_int4_panel(layout) || !CodeSums::possible(layout, isa)) return std::nullopt;
+  if (!is_plain_panel(layout) || !CodeSums::possible(layout, isa)) return std::nullopt;
   if (!has_all(isa, {"xor", "zip_lo.32", "zip_hi.32", "zip_lo.64", "zip_hi.64"})) {
     return std::nullopt;
   }
@@ -154,7 +168,11 @@ std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
                       panel % 4 == 0;
     return fits ? std::optional(RhsPackStep{16, panel, 1}) : std::nullopt;
   }
-  const bool fits = has_all(isa, {"shl.32", "shr.32"}) && layout.order.kr == 4 &&
+  const bool bytes = layout.order.pair == NibblePair::none;
+  if (bytes && layout.order.kr == 8) {
+    return count == 1 && panel % 4 == 0 ? std::optional(RhsPackStep{16, panel, 1}) : std::nullopt;
+  }
+  const bool fits = (bytes || has_all(isa, {"shl.32", "shr.32"})) && layout.order.kr == 4 &&
                     panel % (4 * count) == 0 && can_transpose_segments(isa);
   // Vectors of four segments take whole rows of 64 bytes: a line is touched once.
   return fits ? std::optional(RhsPackStep{count * 16, panel, 1}) : std::nullopt;
@@ -176,6 +194,7 @@ struct Walk {
         stride(builder.arg(ArgField::lhs_stride)) {}
 
   [[nodiscard]] int64_t panel_bytes() const { return layout.panel.fixed * step.source_bytes; }
+  [[nodiscard]] int64_t step_k() const { return byte_codes(layout) * step.source_bytes; }
   [[nodiscard]] Value sums() const {
     return b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)}, {}, "sums");
   }
@@ -204,10 +223,11 @@ struct Walk {
 
 /// A loop over the panel's rows, a vector of columns at a time, within the one over k. Sums are
 /// taken from memory and back: one load and store in so many.
-void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
+void lower_dwords(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
   const CodeSums sums(b, layout, SumWeights(b, layout), 1);
-  const DepthRegroup regroup(b);
+  std::optional<DepthRegroup> regroup;
+  if (layout.order.pair == NibblePair::depth) regroup.emplace(b);
   const PackedStore store{b, sums, flip, stream};
   const int64_t bytes = b.isa().vector_bytes.fixed;
   const int64_t rows = bytes / 4;
@@ -219,8 +239,8 @@ void lower_depth(Builder& b, const Layout& layout, Value flip, bool stream) {
            [&](const std::vector<Value>& at) {
              const Source source = walk.rows(at[0], rows);
              std::vector<Value> carried = sums.start();
-             pack_depth(source, layout, at[1], store, regroup, carried);
-             sums.finish(carried, b.constant(2 * walk.step.source_bytes), at[2]);
+             pack_dwords(source, layout, at[1], store, regroup, carried);
+             sums.finish(carried, b.constant(walk.step_k()), at[2]);
              return std::vector<Value>{
                  b.op(OpCode::iadd, {source.rows.back(), walk.stride}, {}, "rows"),
                  b.add(at[1], bytes, "to"), b.add(at[2], bytes, "sums")};
@@ -234,7 +254,8 @@ void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
   const CodeSums sums(b, layout, SumWeights(b, layout),
                       layout.panel.fixed / vector_columns(layout, b.isa()));
-  const NibbleZip nibbles(b);
+  std::optional<NibbleZip> nibbles;
+  if (layout.order.pair != NibblePair::none) nibbles.emplace(b);
   const PackedStore store{b, sums, flip, stream};
   std::vector<Value> inits = walk.start();
   const size_t cursors = inits.size();
@@ -243,16 +264,18 @@ void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
     walk.prefetch(now[2]);
     std::vector<Value> carried(now.begin() + static_cast<int64_t>(cursors), now.end());
     const Source source = walk.rows(now[0], layout.panel.fixed);
-    if (is_apart(layout)) {
-      pack_apart(source, layout, now[1], store, nibbles, carried);
+    if (!nibbles) {
+      pack_pairs(source, layout, now[1], store, carried);
+    } else if (is_apart(layout)) {
+      pack_apart(source, layout, now[1], store, *nibbles, carried);
     } else {
-      pack_column(source, layout, now[1], store, nibbles, carried);
+      pack_column(source, layout, now[1], store, *nibbles, carried);
     }
     std::vector<Value> next = walk.next(now);
     next.insert(next.end(), carried.begin(), carried.end());
     return next;
   });
-  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(2 * walk.step.source_bytes)});
+  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(walk.step_k())});
   sums.finish({results.begin() + static_cast<int64_t>(cursors), results.end()}, k, walk.sums());
 }
 
@@ -261,8 +284,9 @@ void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
 Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options) {
   Builder b(options.name, isa);
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
-  if (layout.order.pair == NibblePair::depth && !is_apart(layout)) {
-    lower_depth(b, layout, flip, options.stream);
+  const bool by_column = layout.order.pair == NibblePair::column;
+  if (!by_column && !is_apart(layout) && layout.order.kr == 4) {
+    lower_dwords(b, layout, flip, options.stream);
   } else {
     lower_panel(b, layout, flip, options.stream);
   }

@@ -4,11 +4,12 @@
 
 namespace tw {
 
-bool is_plain_int4_panel(const Layout& layout) {
+bool is_plain_panel(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
   const int sums = field_index(layout, FieldKind::sums);
-  if (layout.element != ElementType::i4 || layout.block != 0 || !layout.panel.is_fixed() ||
-      data < 0 || sums < data || layout.order.pair == NibblePair::none) {
+  const bool nibbles = layout.element == ElementType::i4 && layout.order.pair != NibblePair::none;
+  if ((!nibbles && layout.element != ElementType::i8) || layout.block != 0 ||
+      !layout.panel.is_fixed() || data < 0 || sums < data) {
     return false;
   }
   const Field& field = layout.fields[static_cast<size_t>(sums)];

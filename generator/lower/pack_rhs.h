@@ -10,14 +10,14 @@
 
 namespace tw {
 
-/// Layouts that the vectorized packers know: int4 in pairs, no blocks, i32 sums (once, with the
-/// factor that CodeSums gives them) behind the data, panels of fixed size.
-bool is_plain_int4_panel(const Layout& layout);
+/// Layouts that the vectorized packers know: codes of 4 bits in pairs or of 8 bits, no blocks, i32
+/// sums (once, with the factor that CodeSums gives them) behind the data, panels of fixed size.
+bool is_plain_panel(const Layout& layout);
 
 /// True when the ISA has every operation, written as in `means:`, "zip_lo.32".
 bool has_all(const Isa& isa, std::initializer_list<const char*> operations);
 
-/// Stores packed vectors: flips the signs of nibbles, counts the sums, chooses the kind of store.
+/// Stores packed vectors: flips the signs of codes, counts the sums, chooses the kind of store.
 struct PackedStore {
   Builder& b;
   const CodeSums& sums;
@@ -32,17 +32,21 @@ struct PackedStore {
 inline int64_t group_k(const Layout& layout) {
   return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
 }
+/// Codes of a byte, in the source and packed.
+inline int64_t byte_codes(const Layout& layout) {
+  return 8 / bits(layout.element);
+}
 /// Nibbles of a byte are further apart in k than the bytes that stay together.
 inline bool is_apart(const Layout& layout) {
   return layout.order.pair == NibblePair::depth && layout.order.distance != layout.order.kr;
 }
 /// Columns whose packed bytes of one group a vector holds.
 inline int64_t vector_columns(const Layout& layout, const Isa& isa) {
-  return isa.vector_bytes.fixed * 2 / group_k(layout);
+  return isa.vector_bytes.fixed * byte_codes(layout) / group_k(layout);
 }
 /// Packed bytes of one group of k of a whole panel.
 inline int64_t group_bytes(const Layout& layout) {
-  return layout.panel.fixed * group_k(layout) / 2;
+  return layout.panel.fixed * group_k(layout) / byte_codes(layout);
 }
 
 }  // namespace tw

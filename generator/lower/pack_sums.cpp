@@ -8,6 +8,9 @@ namespace {
 bool is_depth(const Layout& layout) {
   return layout.order.pair == NibblePair::depth;
 }
+bool is_bytes(const Layout& layout) {
+  return layout.order.pair == NibblePair::none;
+}
 bool is_signed(const Layout& layout) {
   return !layout.order.low_unsigned && !layout.order.high_unsigned;
 }
@@ -32,6 +35,10 @@ bool CodeSums::possible(const Layout& layout, const Isa& isa) {
   }
   for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::sar, OpCode::dup}) {
     if (!isa.has(code, 32)) return false;
+  }
+  if (is_bytes(layout)) {
+    if (is_signed(layout)) return folds(layout, isa) && isa.has(OpCode::dot4_s8s8);
+    return order.kr == 4 && multiplies_unsigned(isa);
   }
   if (is_depth(layout) && is_signed(layout)) {
     return folds(layout, isa) && isa.has(OpCode::shl, 8) && isa.has(OpCode::dot4_s8s8);
@@ -60,7 +67,7 @@ CodeSums::CodeSums(Builder& b, const Layout& layout, const SumWeights& weights, 
     : b_(b), layout_(layout), weights_(weights), vectors_(static_cast<size_t>(vectors)) {}
 
 size_t CodeSums::accumulators() const {
-  return vectors_ * (is_depth(layout_) ? 1 : 2);
+  return vectors_ * (layout_.order.pair == NibblePair::column ? 2 : 1);
 }
 
 std::vector<Value> CodeSums::start() const {
@@ -85,6 +92,12 @@ Value CodeSums::dot_unsigned(Value sum, Value codes, Value weights) const {
 }
 
 void CodeSums::add(std::vector<Value>& carried, size_t vector, Value codes) const {
+  if (is_bytes(layout_)) {
+    Value& sum = carried[vector];
+    sum = is_signed(layout_) ? dot(sum, codes, weights_.ones)
+                             : dot_unsigned(sum, codes, weights_.ones);
+    return;
+  }
   if (is_signed(layout_)) {
     // Both nibbles as high ones.
     const Value shifted = b_.op(OpCode::shl, {codes}, {.bits = 8, .imm = 4});
@@ -109,7 +122,7 @@ void CodeSums::add_to(Value sums, int64_t offset, Value value) const {
   b_.op(OpCode::store, {sums, b_.op(OpCode::add, {old, value}, {.bits = 32})}, {.offset = offset});
 }
 
-void CodeSums::finish_signed(const std::vector<Value>& carried, Value sums) const {
+void CodeSums::finish_whole(const std::vector<Value>& carried, Value sums) const {
   const int64_t bytes = b_.isa().vector_bytes.fixed;
   const size_t lanes = layout_.order.kr == 4 ? 1 : 2;  // of a column
   for (size_t v = 0; v < vectors_; v += lanes) {
@@ -121,18 +134,20 @@ void CodeSums::finish_signed(const std::vector<Value>& carried, Value sums) cons
 
 void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) const {
   if (is_signed(layout_)) {
-    finish_signed(carried, sums);
+    finish_whole(carried, sums);
     return;
   }
-  // Unsigned nibbles are 8 too high, k times.
+  // Unsigned nibbles are 8 too high, k times; bytes 128.
+  const int64_t offset_bits = is_bytes(layout_) ? 7 : 3;
   const Value correction =
-      b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = 3})}, {.bits = 32}, "offset");
-  if (!is_depth(layout_)) {
+      b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = offset_bits})}, {.bits = 32}, "offset");
+  if (layout_.order.pair == NibblePair::column) {
     finish_columns(carried, correction, sums);
     return;
   }
   for (size_t v = 0; v < vectors_; ++v) {
-    const Value total = b_.op(OpCode::sar, {carried[v]}, {.bits = 32, .imm = 4});
+    const Value total =
+        is_bytes(layout_) ? carried[v] : b_.op(OpCode::sar, {carried[v]}, {.bits = 32, .imm = 4});
     add_to(sums, static_cast<int64_t>(v) * b_.isa().vector_bytes.fixed,
            b_.op(OpCode::sub, {total, correction}, {.bits = 32}));
   }

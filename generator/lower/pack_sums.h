@@ -1,4 +1,4 @@
-// Sums of 4-bit codes while they are packed, added to the panel's sums field at the end.
+// Sums of codes while they are packed, added to the panel's sums field at the end.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ struct SumWeights {
 
 /// Sums of the columns of `vectors` neighbouring packed vectors, numbered as they lie in a group
 /// of k.
-///   depth   one accumulator a vector, of 16 * sum of nibbles: every dword lane is a column, or
-///           two are when kr is 8
+///   none    one accumulator a vector: every dword lane is a column, or two are when kr is 8
+///   depth   likewise, of 16 * sum of nibbles
 ///   column  two a vector, of whole bytes (16 * high + low nibble) and of low nibbles
 class CodeSums {
  public:
@@ -40,7 +40,7 @@ class CodeSums {
  private:
   [[nodiscard]] Value dot(Value sum, Value codes, Value weights) const;
   [[nodiscard]] Value dot_unsigned(Value sum, Value codes, Value weights) const;
-  void finish_signed(const std::vector<Value>& carried, Value sums) const;
+  void finish_whole(const std::vector<Value>& carried, Value sums) const;
   void finish_columns(const std::vector<Value>& carried, Value correction, Value sums) const;
   void add_to(Value sums, int64_t offset, Value value) const;
 

@@ -68,23 +68,25 @@ Value load_segment(const Tile1& t, const Place& at, const std::string& name, Rol
 /// One vector of packed codes of the tile, from value k on after the cursors.
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
                  int64_t vectors_in_panel);
-struct Nibbles {
-  Value low = no_value, high = no_value;
-};
-/// Decodes vectors whose bytes hold two values of k of one column each (NibblePair::depth).
-class DepthDecoder {
+/// Decodes vectors whose bytes belong to one column each: two nibbles (NibblePair::depth) or one
+/// code of 8 bits.
+class Decoder {
  public:
-  explicit DepthDecoder(const Layout& rhs) : signed_(!rhs.order.low_unsigned) {}
+  explicit Decoder(const Layout& rhs)
+      : nibbles_(rhs.order.pair == NibblePair::depth), signed_(!rhs.order.low_unsigned) {}
+  /// Operands of a multiplication in a vector, DataOrder::distance of k apart.
+  [[nodiscard]] int64_t operands() const { return nibbles_ ? 2 : 1; }
   /// Makes what every vector needs, before any loop over k.
   void prepare(const Tile1& t);
-  /// Operands of a multiplication: unsigned code + 8, or signed 16 * code, as the layout has them.
-  [[nodiscard]] Nibbles operator()(const Tile1& t, Value raw, int64_t vector) const;
+  /// Those operands: of nibbles unsigned code + 8, or signed 16 * code, of bytes the bytes, as the
+  /// layout has them.
+  [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
 
  private:
-  [[nodiscard]] Nibbles high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
-  [[nodiscard]] Nibbles low_nibbles(const Tile1& t, Value raw, int64_t vector) const;
+  [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
+  [[nodiscard]] std::vector<Value> low_nibbles(const Tile1& t, Value raw, int64_t vector) const;
 
-  bool signed_;
+  bool nibbles_, signed_;
   Value mask_ = no_value;
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
@@ -118,6 +120,7 @@ class Multiplier {
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
+std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
 
 /// The k loop and what follows it, for formats with one scale per channel and per row ...

@@ -16,7 +16,8 @@ struct Appetite {
   int64_t lhs_rows;     ///< rows that one LHS operand holds
   Length rhs_columns;   ///< columns that one packed RHS vector holds (both nibbles)
   NibblePair pair;
-  bool high_unsigned;
+  bool low_unsigned, high_unsigned;
+  ElementType lhs_kept = ElementType::i8;  ///< what the lhs codes are kept as
 };
 
 /// KleidiAI's int4: both nibbles signed, 16 values of k apart. As high nibbles, the low ones after
@@ -28,10 +29,10 @@ Appetite kleidiai_appetite(Technique technique, const Isa& isa) {
   const Length columns = isa.vector_bytes.divided(4);
   if (isa.has(OpCode::shl, 8)) {
     if (technique == Technique::dot && isa.has(OpCode::dot4_s8s8)) {
-      return {OpCode::dot4_s8s8, {4, 8}, 1, columns, NibblePair::depth, false};
+      return {OpCode::dot4_s8s8, {4, 8}, 1, columns, NibblePair::depth, false, false};
     }
     if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
-      return {OpCode::mmla_s8s8, {8}, 2, columns, NibblePair::depth, false};
+      return {OpCode::mmla_s8s8, {8}, 2, columns, NibblePair::depth, false, false};
     }
   }
   throw std::invalid_argument(
@@ -40,31 +41,67 @@ Appetite kleidiai_appetite(Technique technique, const Isa& isa) {
                   name(technique), isa.name));
 }
 
-Appetite appetite(Technique technique, const Isa& isa, int kr) {
+[[noreturn]] void refuse(Technique technique, const Isa& isa) {
+  throw std::invalid_argument(
+      fmt::format("technique {} is not possible on {}: it has no instruction for it",
+                  name(technique), isa.name));
+}
+
+/// Depth that 8-bit products of signed operands have, the preferred one first.
+std::vector<int> signed_depths(const Isa& isa) {
+  if (isa.has(OpCode::dot4_s8s8_lane)) return {4, 8};
+  return {8, 4};
+}
+
+/// Weights of 4 bits.
+Appetite nibble_appetite(Technique technique, const Isa& isa, int kr) {
   const Length vector = isa.vector_bytes;
   if (technique == Technique::dot) {
     // An unsigned operand takes offset nibbles as they are: low k, high k + 4, one register each.
     if (isa.has(OpCode::dot4_u8s8)) {
-      return {OpCode::dot4_u8s8, {4}, 1, vector.divided(4), NibblePair::depth, true};
+      return {OpCode::dot4_u8s8, {4}, 1, vector.divided(4), NibblePair::depth, true, true};
     }
     // Without a dot product: the same operands, summed in 16 bits first.
     if (isa.has(OpCode::dot2_u8s8_sat) && isa.has(OpCode::dot2_s16)) {
-      return {OpCode::dot2_u8s8_sat, {4}, 1, vector.divided(4), NibblePair::depth, true};
+      return {OpCode::dot2_u8s8_sat, {4}, 1, vector.divided(4), NibblePair::depth, true, true};
     }
     // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
     if (isa.has(OpCode::dot4_s8s8)) {
-      const int usual = isa.has(OpCode::dot4_s8s8_lane) ? 4 : 8;
-      const int depth = kr != 0 ? kr : usual;
-      return {OpCode::dot4_s8s8,           {usual, 12 - usual}, 1,
-              (vector * 2).divided(depth), NibblePair::column,  false};
+      const std::vector<int> depths = signed_depths(isa);
+      const int depth = kr != 0 ? kr : depths.front();
+      return {OpCode::dot4_s8s8,  depths, 1,    (vector * 2).divided(depth),
+              NibblePair::column, true,   false};
     }
   }
   if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
-    return {OpCode::mmla_s8s8, {8}, 2, (vector * 2).divided(8), NibblePair::column, false};
+    return {OpCode::mmla_s8s8, {8}, 2, (vector * 2).divided(8), NibblePair::column, true, false};
   }
-  throw std::invalid_argument(
-      fmt::format("technique {} is not possible on {}: it has no instruction for it",
-                  name(technique), isa.name));
+  refuse(technique, isa);
+}
+
+/// Weights of 8 bits.
+Appetite byte_appetite(Technique technique, const Isa& isa) {
+  const Length columns = isa.vector_bytes.divided(4);
+  const NibblePair none = NibblePair::none;
+  if (technique == Technique::dot) {
+    if (isa.has(OpCode::dot4_u8s8)) return {OpCode::dot4_u8s8, {4}, 1, columns, none, true, false};
+    if (isa.has(OpCode::dot4_s8s8)) {
+      return {OpCode::dot4_s8s8, signed_depths(isa), 1, columns, none, false, false};
+    }
+    // Products of 16 bits: a mask and a shift widen unsigned bytes, two of four each.
+    if (isa.has(OpCode::dot2_s16)) {
+      return {OpCode::dot2_s16, {4}, 1, columns, none, true, false, ElementType::i16};
+    }
+  }
+  if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
+    return {OpCode::mmla_s8s8, {8}, 2, columns, none, false, false};
+  }
+  refuse(technique, isa);
+}
+
+Appetite appetite(const Format& rhs, Technique technique, const Isa& isa, int kr) {
+  return rhs.element == ElementType::i4 ? nibble_appetite(technique, isa, kr)
+                                        : byte_appetite(technique, isa);
 }
 
 void check_kr(const Appetite& wants, const Isa& isa, int kr) {
@@ -91,19 +128,23 @@ void check_panels(const Appetite& wants, const Isa& isa, const Panels& panels) {
 }
 
 Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& panels) {
-  // Codes are multiplied by (code + 8) for unsigned nibbles; -8 * sum takes that back. It is what
-  // the accumulators start from, so it is stored as often as an accumulator wants it: twice for a
-  // 2x2 accumulator, in halves where two lanes add up to one output.
+  // Codes are multiplied by (code + 8) for unsigned nibbles, (code + 128) for unsigned bytes; -8 *
+  // sum takes that back. It is what the accumulators start from, so it is stored as often as an
+  // accumulator wants it: twice for a 2x2 accumulator, in halves where two lanes add up to one
+  // output.
   const bool two_lanes = wants.code == OpCode::dot4_s8s8 && panels.kr == 8;
-  const Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -4 : -8,
+  const int offset = wants.pair == NibblePair::none ? 128 : 8;
+  const Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -offset / 2 : -offset,
                    wants.code == OpCode::mmla_s8s8 ? 2 : 1, true};
   Layout layout;
   layout.side = Side::lhs;
-  layout.element = format.element;
+  layout.element = wants.lhs_kept;
   layout.panel = panels.lhs;
   layout.order.kr = panels.kr;
+  layout.order.even_first = wants.lhs_kept == ElementType::i16;
   layout.block = format.block;
-  layout.fields = {{FieldKind::data, ElementType::i8, 1, 1, true}, sums};
+  layout.fields = {{FieldKind::data, wants.lhs_kept, 1, 1, true}};
+  if (wants.low_unsigned) layout.fields.push_back(sums);
   if (format.has_zero_point) {
     layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});
   }
@@ -117,7 +158,7 @@ Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& pan
   layout.side = Side::rhs;
   layout.element = format.element;
   layout.panel = panels.rhs;
-  layout.order = {panels.kr, wants.pair, true, wants.high_unsigned, panels.kr};
+  layout.order = {panels.kr, wants.pair, wants.low_unsigned, wants.high_unsigned, panels.kr};
   layout.block = format.block;
   const Field data{FieldKind::data, format.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
@@ -166,15 +207,17 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
 
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {
-  if (rhs.element != ElementType::i4 || lhs.element != ElementType::i8 || lhs.block != rhs.block) {
+  const bool known = rhs.element == ElementType::i4 || rhs.element == ElementType::i8;
+  if (!known || rhs.quantized_on_the_fly || lhs.element != ElementType::i8 ||
+      lhs.block != rhs.block) {
     throw std::invalid_argument(
-        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx "
-                    "and qsi8d32 with qsi4c32",
+        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx or "
+                    "qsi8cx and qsi8d32 with qsi4c32",
                     lhs.name, rhs.name));
   }
   const bool own = wanted.style == LayoutStyle::own;
   const Appetite wants =
-      own ? appetite(technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
+      own ? appetite(rhs, technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = wants.kr.front();
   if (panels.lhs == Length{}) panels.lhs = wants.lhs_rows;

@@ -8,6 +8,8 @@ std::string_view name(ElementType type) {
       return "i4";
     case ElementType::i8:
       return "i8";
+    case ElementType::i16:
+      return "i16";
     case ElementType::i32:
       return "i32";
     case ElementType::f16:
@@ -26,6 +28,7 @@ int bits(ElementType type) {
       return 4;
     case ElementType::i8:
       return 8;
+    case ElementType::i16:
     case ElementType::f16:
     case ElementType::bf16:
       return 16;
@@ -42,6 +45,7 @@ const std::vector<Format>& formats() {
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
       {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
+      {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
   };
   return table;

@@ -8,7 +8,7 @@
 
 namespace tw {
 
-enum class ElementType { i4, i8, i32, f16, bf16, f32 };
+enum class ElementType { i4, i8, i16, i32, f16, bf16, f32 };
 std::string_view name(ElementType type);
 int bits(ElementType type);
 

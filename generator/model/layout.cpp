@@ -75,7 +75,10 @@ std::string canonical(const Layout& layout) {
     pairing = fmt::format(" pair={}{} {}{}", name(order.pair),
                           apart ? std::to_string(order.distance) : "",
                           order.low_unsigned ? 'u' : 's', order.high_unsigned ? 'u' : 's');
+  } else if (order.low_unsigned) {
+    pairing = " u";
   }
+  if (order.even_first) pairing += " even-first";
   std::string rules = layout.block != 0 ? fmt::format(" b{}", layout.block) : "";
   if (layout.edge == Edge::last) rules += " edge=last";
   if (layout.rounding == Rounding::away) rules += " round=away";
@@ -179,9 +182,13 @@ CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t
   CodePlace place;
   place.byte = field_offset(layout, data, k_total, block).at(vl);
   switch (order.pair) {
-    case NibblePair::none:
-      place.byte += (in_span / kr * panel + row) * kr + in_span % kr;
+    case NibblePair::none: {
+      const int64_t in_group =
+          order.even_first ? in_span % kr / 2 + in_span % 2 * (kr / 2) : in_span % kr;
+      place.byte += ((in_span / kr * panel + row) * kr + in_group) * (bits(layout.element) / 8);
+      place.offset = order.low_unsigned ? 128 : 0;
       return place;
+    }
     case NibblePair::depth:
       place.byte += (group_of(order, in_span) * panel + row) * kr + in_span % kr;
       place.shift = in_span % (2 * order.distance) < order.distance ? 0 : 4;
@@ -198,7 +205,7 @@ CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t
       break;
     }
   }
-  place.is_unsigned = place.shift == 0 ? order.low_unsigned : order.high_unsigned;
+  place.offset = (place.shift == 0 ? order.low_unsigned : order.high_unsigned) ? 8 : 0;
   return place;
 }
 

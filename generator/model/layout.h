@@ -35,13 +35,13 @@ struct Field {
 
 /// Which two 4-bit codes share a byte.
 enum class NibblePair {
-  none,    ///< 8-bit codes
+  none,    ///< 8-bit codes (or kept as 16 bits)
   depth,   ///< low: k, high: k + distance, of the same row
   column,  ///< high: column c, low: column c + (columns of one vector), same k
 };
 
 /// Order of the codes, all panels alike, k in groups:
-///   none    [k / kr][row][kr bytes]
+///   none    [k / kr][row][kr codes]
 ///   depth   [k / (2 distance)][k % distance / kr][row][kr bytes]
 ///   column  [k / kr][vector][segment s of vl][16 / kr columns][kr bytes]; a vector's high nibbles
 ///           are columns ((2 v + 0) * vl + s) * (16 / kr) + j, its low nibbles
@@ -49,9 +49,10 @@ enum class NibblePair {
 struct DataOrder {
   int kr = 4;
   NibblePair pair = NibblePair::none;
-  bool low_unsigned = false;   ///< low nibble holds code + 8
+  bool low_unsigned = false;   ///< low nibble holds code + 8; a byte without nibbles, code + 128
   bool high_unsigned = false;  ///< high nibble holds code + 8
   int distance = 4;            ///< depth: values of k from low to high nibble, a multiple of kr
+  bool even_first = false;     ///< none: of kr values of k the even ones stand before the odd ones
 };
 
 /// What stands where an operand ends before its last panel does.
@@ -67,8 +68,8 @@ enum class Rounding { even, away };  ///< ties to even, ties away from zero
 
 struct Layout {
   Side side = Side::rhs;
-  ElementType element = ElementType::i8;
-  Length panel = 1;  ///< rows (lhs) or columns (rhs) of one panel
+  ElementType element = ElementType::i8;  ///< codes of i8 may be kept as i16
+  Length panel = 1;                       ///< rows (lhs) or columns (rhs) of one panel
   DataOrder order;
   int k_multiple = 32;  ///< k is padded up to a multiple of this
   Edge edge = Edge::zeros;
@@ -114,8 +115,8 @@ int field_index(const Layout& layout, FieldKind kind);
 /// Where the code of (row, k) is: byte offset from the panel's start, and the bit shift in it.
 struct CodePlace {
   int64_t byte = 0;
-  int shift = 0;             ///< 0, or 4 for a high nibble
-  bool is_unsigned = false;  ///< stored as code + 8
+  int shift = 0;   ///< 0, or 4 for a high nibble
+  int offset = 0;  ///< stored is code + offset
 };
 CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
                      VectorLength vl);

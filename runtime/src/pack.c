@@ -68,6 +68,12 @@ static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
   }
   const bool nxk = source->order == TW_NXK;
   const size_t values = nxk ? plan->k : plan->n, bits = plan->rhs->data_bits;
+  if (bits != 4 && source->unsigned_nibbles) {
+    return tw_fail(TW_INVALID,
+                   "tw_pack_rhs: source.unsigned_nibbles is %d; the weights of this plan have %zu "
+                   "bits, so that 0 is legal",
+                   source->unsigned_nibbles, bits);
+  }
   const size_t row_bytes = bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
   const tw_status status = check_matrix("tw_pack_rhs: source", nxk ? plan->n : plan->k, row_bytes,
                                         source->stride, source->data_bytes);

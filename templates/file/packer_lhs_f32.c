@@ -3,6 +3,7 @@ enum {
   PANEL = @PANEL@,            // rows of a panel
   DATA_OFFSET = @DATA_OFFSET@,// of the codes in a panel
   KR = @KR@,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * @CODE_BYTES@,
   K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
   STEP = @STEP@,              // floats of one step of the inner loops
   LANES = @LANES@,            // of the vectors that they leave behind
@@ -111,18 +112,14 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
   return sum;
 }
 
-// A row's groups of KR codes to their places between those of the panel's other rows.
+@PUT_GROUP@// A row's groups of KR codes to their places between those of the panel's other rows.
 static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
-  if (PANEL == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    memcpy(to, codes, KR);
-    memcpy(to + PANEL * KR, codes + KR, KR);
-    memcpy(to + 2 * PANEL * KR, codes + 2 * KR, KR);
-    memcpy(to + 3 * PANEL * KR, codes + 3 * KR, KR);
-    to += 4 * PANEL * KR;
+@PUT_ALL@  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
+    put_group(to, codes);
+    put_group(to + PANEL * GROUP_BYTES, codes + KR);
+    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
+    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
+    to += 4 * PANEL * GROUP_BYTES;
     codes += 4 * KR;
   }
 }
@@ -148,7 +145,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
       code_chunk chunk;
       const uint8_t *const floats = source + @FROM@ * args->source_stride + k * sizeof(float);
       sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(codes + k * PANEL + r * KR, chunk.codes, groups);
+      put_groups(codes + k / KR * PANEL * GROUP_BYTES + r * GROUP_BYTES, chunk.codes, groups);
     }
   }
   write_fields(panel, padded, @FILLED@, how, sums);

@@ -1,40 +1,15 @@
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
+@SOURCE@
 // What all runs of the inner loops share. A run sets the rest:
 //   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
 //   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
 static tw_args inner_args(const tw_pack_args *args) {
-  // Both nibbles of a byte, as the layout wants them: with or without an offset of 8.
-  const uint64_t wanted = @FLIP@, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
   tw_args inner;
   memset(&inner, 0, sizeof inner);
   inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;
+  inner.flags = bits_to_flip(args) * 0x01010101;
   return inner;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
-    }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
 }
 
 @FIELDS@

@@ -4,10 +4,11 @@ enum {
   DATA_OFFSET = @DATA_OFFSET@,        // of the codes in a panel
   K_MULTIPLE = @K_MULTIPLE@,          // k is padded to a multiple of this
   STEP_K = @STEP_K@,                  // source rows of one step of the inner loops
-  STEP_PACKED = PANEL * STEP_K / 2,   // bytes of a panel
+  CODES = @CODES@,                    // of a byte
+  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
   CALLS = @CALLS@,                    // inner loops, one for each vector of columns
   RUN_BYTES = CALLS * @STEP_BYTES@,   // of each source row: whole panels
-  RUN_COLUMNS = 2 * RUN_BYTES,
+  RUN_COLUMNS = CODES * RUN_BYTES,
   RUN_PANELS = RUN_COLUMNS / PANEL,
   BLOCK_K = 128,                      // source rows in flight
   PREFETCH = 4 * 64                   // bytes ahead in every source row
@@ -38,7 +39,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
   run_steps(inner, 0);
   for (size_t p = 0; p * PANEL < columns; ++p) {
     uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / 2 * PANEL, out[p].packed, STEP_PACKED);
+    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
     add_sums(panel, padded, out[p].sums);
   }
 }
@@ -46,10 +47,10 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t ro
 // k .. block_end of the panels from column `row` on.
 static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
                        size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % 2 == 0) {
+  if (columns == RUN_COLUMNS && row % CODES == 0) {
     uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / 2 * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / 2;
+    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
+    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
     inner->lhs_stride = args->source_stride;
     inner->k = smaller(args->k - k, block_end - k) / STEP_K;
     inner->rhs_prefetch = PREFETCH;

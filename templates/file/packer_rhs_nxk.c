@@ -4,7 +4,8 @@ enum {
   DATA_OFFSET = @DATA_OFFSET@,// of the codes in a panel
   K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
   STEP_BYTES = @STEP_BYTES@,  // of each source row that one step of the inner loop takes
-  STEP_K = 2 * STEP_BYTES,
+  CODES = @CODES@,            // of a byte
+  STEP_K = CODES * STEP_BYTES,
   STEP_PACKED = PANEL * STEP_BYTES
 };
 
@@ -17,7 +18,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uin
     int32_t sums[PANEL];
   } out;
   uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = smaller(args->k - k, STEP_K);
+  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
   memset(in, no_codes(args), sizeof in);
   for (size_t c = 0; c < @FILLED@; ++c) {
     copy_codes(args, in + c * STEP_BYTES, source + @FROM@ * args->source_stride, k, values);
@@ -31,7 +32,7 @@ static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uin
   inner->dst_stride = STEP_PACKED;
   run_steps(inner, 0);
   const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / 2 * PANEL, out.packed, packed_k / 2 * PANEL);
+  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
   add_sums(panel, padded, out.sums);
 }
 
@@ -52,7 +53,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
     run_steps(inner, @STREAM@);
     k = inner->k * STEP_K;
   }
-  for (; k < args->k; k += STEP_K) {
+  for (; k < padded; k += STEP_K) {
     pack_staged_step(args, inner, source, columns, k, padded, panel);
   }
 }

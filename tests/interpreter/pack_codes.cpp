@@ -94,8 +94,12 @@ void put_codes(const Layout& layout, const Operand& in, VectorLength vl, int64_t
     for (int64_t i = 0; i < padded_k(layout, k); ++i) {
       int code = code_of(layout, in, global, static_cast<size_t>(i));
       const CodePlace place = code_place(layout, k, row, i, vl);
+      code += place.offset;
+      if (layout.element == ElementType::i16) {
+        put(bytes, base + place.byte, static_cast<int16_t>(code));
+        continue;
+      }
       uint8_t& byte = bytes[static_cast<size_t>(base + place.byte)];
-      if (place.is_unsigned) code += 8;
       const int mask = bits(layout.element) == 4 ? 15 : 255;
       byte = static_cast<uint8_t>(byte | (code & mask) << place.shift);
     }

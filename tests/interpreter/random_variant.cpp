@@ -9,10 +9,10 @@ namespace tw::test {
 namespace {
 
 const Format& lhs_format(const Ground& ground) {
-  return *find_format(ground.blocks ? "qsi8d32" : "qai8dx");
+  return *find_format(ground.lhs);
 }
 const Format& rhs_format(const Ground& ground) {
-  return *find_format(ground.blocks ? "qsi4c32" : "qsi4cx");
+  return *find_format(ground.rhs);
 }
 
 std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
@@ -68,8 +68,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   if (!chosen) return std::nullopt;
 
   Variant variant;
-  variant.family.name =
-      std::string("matmul_clamp_f32_") + (ground.blocks ? "qsi8d32p_qsi4c32p" : "qai8dxp_qsi4cxp");
+  variant.family.name = std::string("matmul_clamp_f32_") + ground.lhs + "p_" + ground.rhs + "p";
   variant.family.lhs = &lhs_format(ground);
   variant.family.rhs = &rhs_format(ground);
   variant.style = ground.style;
@@ -79,8 +78,9 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.isa = ground.isa;
   variant.tile.m = span_of(panels.lhs, lhs_unit, random).fixed;
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
-  variant.knobs.unroll_k = ground.blocks ? variant.lhs.block : random.of({32, 64, 128});
-  variant.knobs.accumulators = ground.blocks ? 1 : random.of({1, 1, 1, 2, 4, 8});
+  const bool blocks = variant.lhs.block != 0;
+  variant.knobs.unroll_k = blocks ? variant.lhs.block : random.of({32, 64, 128});
+  variant.knobs.accumulators = blocks ? 1 : random.of({1, 1, 1, 2, 4, 8});
   variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));
   variant.knobs.paired_loads = random.between(0, 1) == 1;
   variant.print_assembly = ground.isa->can_print_assembly;
@@ -99,8 +99,9 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   for (size_t i = 0; i < codes.m * codes.k; ++i) {
     codes.lhs.push_back(static_cast<int8_t>(extreme ? -128 : random.between(-128, 127)));
   }
+  const int64_t half = int64_t{1} << (bits(variant.family.rhs->element) - 1);
   for (size_t i = 0; i < codes.n * codes.k; ++i) {
-    codes.rhs.push_back(static_cast<int8_t>(extreme ? -8 : random.between(-8, 7)));
+    codes.rhs.push_back(static_cast<int8_t>(extreme ? -half : random.between(-half, half - 1)));
   }
   for (size_t i = 0; i < codes.m; ++i) {
     codes.zero_points.push_back(

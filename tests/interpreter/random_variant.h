@@ -31,7 +31,8 @@ class Random {
 struct Ground {
   const Isa* isa = nullptr;
   Technique technique = Technique::dot;
-  bool blocks = false;  ///< qsi8d32 x qsi4c32 instead of qai8dx x qsi4cx
+  const char* lhs = "qai8dx";
+  const char* rhs = "qsi4cx";
   LayoutStyle style = LayoutStyle::own;
 };
 

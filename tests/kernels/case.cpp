@@ -52,16 +52,17 @@ float lhs_value(Values values, size_t row, size_t depth, Random& random) {
   }
 }
 
-int8_t rhs_code(Values values, size_t column, Random& random) {
+int8_t rhs_code(Values values, size_t column, int bits, Random& random) {
+  const int half = 1 << (bits - 1);
   switch (values) {
     case Values::extreme:
-      return column % 3 == 0 ? 7 : -8;
+      return static_cast<int8_t>(column % 3 == 0 ? half - 1 : -half);
     case Values::equal:
       return 3;
     case Values::zeros:
       return 0;
     default:
-      return static_cast<int8_t>(random.below(16) - 8);
+      return static_cast<int8_t>(random.below(2 * half) - half);
   }
 }
 
@@ -95,7 +96,7 @@ std::string to_string(const Case& test) {
   return text.str();
 }
 
-Matmul make_operands(const Case& test) {
+Matmul make_operands(const Case& test, int weight_bits) {
   Random random{static_cast<uint32_t>(test.m * 7919 + test.n * 104729 + test.k * 31)};
   Matmul problem;
   problem.m = test.m;
@@ -108,7 +109,7 @@ Matmul make_operands(const Case& test) {
   }
   for (size_t column = 0; column < test.n; ++column) {
     for (size_t depth = 0; depth < test.k; ++depth) {
-      problem.rhs.push_back(rhs_code(test.values, column, random));
+      problem.rhs.push_back(rhs_code(test.values, column, weight_bits, random));
     }
     problem.scales.push_back(rhs_scale(test.values, column, random));
     problem.bias.push_back(test.bias == Bias::none ? 0 : bias_value(test.values, column, random));

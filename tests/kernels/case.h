@@ -45,13 +45,14 @@ struct Case {
   size_t panel_padding = 0;       ///< bytes between packed panels
   size_t prefetch = 0;            ///< tw_args::rhs_prefetch
   bool kxn = false;               ///< weights come as k rows of n codes
-  bool unsigned_nibbles = false;  ///< weights come as code + 8
+  bool unsigned_nibbles = false;  ///< weights of 4 bits come as code + 8
 };
 
 std::string to_string(const Case& test);
 
-/// The unpacked operands and bounds of a case; the same for equal cases.
-Matmul make_operands(const Case& test);
+/// The unpacked operands and bounds of a case, with weights of so many bits; the same for equal
+/// cases.
+Matmul make_operands(const Case& test, int weight_bits);
 
 /// All edges in m, n and k together; options are dealt out in turn.
 std::vector<Case> shape_cases(const tw_kernel& kernel);

@@ -63,15 +63,24 @@ std::vector<uint8_t> nibbles(size_t rows, size_t columns, bool is_unsigned, At a
   return bytes;
 }
 
-std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test) {
-  if (test.kxn) {
-    return nibbles(problem.k, problem.n, test.unsigned_nibbles, [&](size_t depth, size_t column) {
-      return problem.rhs[column * problem.k + depth];
-    });
+/// Codes as bytes.
+template <typename At>
+std::vector<uint8_t> code_bytes(size_t rows, size_t columns, At at) {
+  std::vector<uint8_t> bytes(rows * columns);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(at(i / columns, i % columns));
   }
-  return nibbles(problem.n, problem.k, test.unsigned_nibbles, [&](size_t column, size_t depth) {
-    return problem.rhs[column * problem.k + depth];
-  });
+  return bytes;
+}
+
+std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, size_t bits) {
+  const auto code = [&](size_t row, size_t at) {
+    return test.kxn ? problem.rhs[at * problem.k + row] : problem.rhs[row * problem.k + at];
+  };
+  const size_t rows = test.kxn ? problem.k : problem.n;
+  const size_t columns = test.kxn ? problem.n : problem.k;
+  return bits == 8 ? code_bytes(rows, columns, code)
+                   : nibbles(rows, columns, test.unsigned_nibbles, code);
 }
 
 std::string report_text(const CallReport& report, const std::vector<const GuardedBuffer*>& buffers,
@@ -134,7 +143,8 @@ std::string pack_lhs(const tw_packer& packer, const Case& test, const Matmul& pr
 
 std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& problem,
                      Packed& packed) {
-  const Buffer source = make_buffer("rhs source", rhs_source(problem, test), test);
+  const size_t bits = packer.layout->data_bits;
+  const Buffer source = make_buffer("rhs source", rhs_source(problem, test, bits), test);
   const Buffer scales = make_buffer("scales", problem.scales, test);
   // A bias argument replaces the packed bias, so that one is made wrong.
   std::vector<float> values = problem.bias;
@@ -146,10 +156,11 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   args.rows = problem.n;
   args.k = problem.k;
   args.source = source->data();
-  args.source_stride = ((test.kxn ? problem.n : problem.k) + 1) / 2;
+  const size_t row_codes = test.kxn ? problem.n : problem.k;
+  args.source_stride = bits == 8 ? row_codes : (row_codes + 1) / 2;
   args.scales = reinterpret_cast<const float*>(scales->data());
   args.bias = test.bias == Bias::none ? nullptr : reinterpret_cast<const float*>(bias->data());
-  args.flags = test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  args.flags = bits == 4 && test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   return pack(packer, test, args, {source.get(), scales.get(), bias.get()}, packed);
 }
 
@@ -197,7 +208,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   }
   const LayoutText lhs_layout = read_layout(kernel.lhs->text);
   const LayoutText rhs_layout = read_layout(kernel.rhs->text);
-  Matmul problem = make_operands(test);
+  Matmul problem = make_operands(test, static_cast<int>(kernel.rhs->data_bits));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.factor = scale_factor(rhs_layout);
   Packed lhs;

@@ -77,20 +77,27 @@ OperandCodes make_floats(const PackCase& c, Ties ties, std::mt19937& random, Sou
   return codes;
 }
 
-/// Nibbles; what fills up a row's last byte is anything.
-OperandCodes make_nibbles(const PackCase& c, bool kxn, std::mt19937& random, Source& source) {
+/// Nibbles, where what fills up a row's last byte is anything, or bytes.
+OperandCodes make_weights(const PackCase& c, bool kxn, size_t bits, std::mt19937& random,
+                          Source& source) {
+  const size_t per_byte = 8 / bits;
   const size_t outer = kxn ? c.k : c.rows;
-  const size_t row_bytes = ((kxn ? c.rows : c.k) + 1) / 2;
+  const size_t row_bytes = ((kxn ? c.rows : c.k) + per_byte - 1) / per_byte;
   source.stride = row_bytes + c.extra_stride;
   source.bytes.resize((outer - 1) * source.stride + row_bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
-  codes.by_pairs = kxn;
-  for (size_t r = 0; r < c.rows + (kxn ? c.rows % 2 : 0); ++r) {
+  codes.by_pairs = kxn && bits == 4;
+  for (size_t r = 0; r < c.rows + (codes.by_pairs ? c.rows % 2 : 0); ++r) {
     for (size_t k = 0; k < c.k; ++k) {
       const size_t i = kxn ? k : r;
       const size_t j = kxn ? r : k;
-      const int nibble = source.bytes[i * source.stride + j / 2] >> (j % 2 * 4) & 15;
+      const uint8_t byte = source.bytes[i * source.stride + j / per_byte];
+      if (bits == 8) {
+        codes.codes.push_back(static_cast<int8_t>(byte));
+        continue;
+      }
+      const int nibble = byte >> (j % 2 * 4) & 15;
       const int code = c.unsigned_nibbles ? nibble - 8 : (nibble >= 8 ? nibble - 16 : nibble);
       codes.codes.push_back(static_cast<int8_t>(code));
     }
@@ -173,8 +180,9 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   const LayoutText layout = read_layout(packer.layout->text);
   Source source;
   const Ties ties = layout.ties_away ? Ties::away : Ties::even;
-  const OperandCodes codes = is_lhs(packer) ? make_floats(c, ties, random, source)
-                                            : make_nibbles(c, is_kxn(packer), random, source);
+  const OperandCodes codes = is_lhs(packer)
+                                 ? make_floats(c, ties, random, source)
+                                 : make_weights(c, is_kxn(packer), layout.bits, random, source);
   const std::vector<uint8_t> wanted = pack(layout, codes);
   const size_t panels = (c.rows + layout.panel - 1) / layout.panel;
 
@@ -198,7 +206,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   if (!is_lhs(packer)) {
     args.scales = reinterpret_cast<const float*>(scales.data());
     if (c.with_bias) args.bias = reinterpret_cast<const float*>(bias.data());
-    args.flags = c.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+    args.flags = layout.bits == 4 && c.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   }
   args.packed = packed.data();
   args.packed_stride = wanted.size() / panels;

@@ -30,30 +30,39 @@ struct Shape {
   Technique technique;
   int rhs_panel, kr;
   LayoutStyle style = LayoutStyle::own;
+  const char* weights = "qsi4cx";
 };
-const std::vector<Shape> shapes = {{"avx512_vnni", Technique::dot, 16, 4},
-                                   {"avx512_vnni", Technique::dot, 32, 4},
-                                   {"avx512_vnni", Technique::dot, 48, 4},
-                                   {"avx512_vnni", Technique::dot, 64, 4},
-                                   {"avx512_vnni", Technique::dot, 80, 4},
-                                   {"avx2", Technique::dot, 8, 4},
-                                   {"avx2", Technique::dot, 32, 4},
-                                   {"avx2", Technique::dot, 48, 4},
-                                   {"avx_vnni", Technique::dot, 16, 4},
-                                   {"neon_i8mm", Technique::mmla, 4, 8},
-                                   {"neon_i8mm", Technique::mmla, 8, 8},
-                                   {"neon_i8mm", Technique::mmla, 12, 8},
-                                   {"neon_i8mm", Technique::mmla, 16, 8},
-                                   {"neon_i8mm", Technique::dot, 8, 4},
-                                   {"neon_i8mm", Technique::dot, 24, 4},
-                                   {"neon_dotprod", Technique::dot, 4, 4, LayoutStyle::kleidiai},
-                                   {"neon_dotprod", Technique::dot, 8, 4, LayoutStyle::kleidiai},
-                                   {"neon_dotprod", Technique::dot, 4, 8, LayoutStyle::kleidiai},
-                                   {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::kleidiai},
-                                   {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::kleidiai}};
+const std::vector<Shape> shapes = {
+    {"avx512_vnni", Technique::dot, 16, 4},
+    {"avx512_vnni", Technique::dot, 32, 4},
+    {"avx512_vnni", Technique::dot, 48, 4},
+    {"avx512_vnni", Technique::dot, 64, 4},
+    {"avx512_vnni", Technique::dot, 80, 4},
+    {"avx2", Technique::dot, 8, 4},
+    {"avx2", Technique::dot, 32, 4},
+    {"avx2", Technique::dot, 48, 4},
+    {"avx_vnni", Technique::dot, 16, 4},
+    {"neon_i8mm", Technique::mmla, 4, 8},
+    {"neon_i8mm", Technique::mmla, 8, 8},
+    {"neon_i8mm", Technique::mmla, 12, 8},
+    {"neon_i8mm", Technique::mmla, 16, 8},
+    {"neon_i8mm", Technique::dot, 8, 4},
+    {"neon_i8mm", Technique::dot, 24, 4},
+    {"neon_dotprod", Technique::dot, 4, 4, LayoutStyle::kleidiai},
+    {"neon_dotprod", Technique::dot, 8, 4, LayoutStyle::kleidiai},
+    {"neon_dotprod", Technique::dot, 4, 8, LayoutStyle::kleidiai},
+    {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::kleidiai},
+    {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::kleidiai},
+    {"avx512_vnni", Technique::dot, 16, 4, LayoutStyle::own, "qsi8cx"},
+    {"avx512_vnni", Technique::dot, 48, 4, LayoutStyle::own, "qsi8cx"},
+    {"avx2", Technique::dot, 24, 4, LayoutStyle::own, "qsi8cx"},
+    {"avx_vnni", Technique::dot, 16, 4, LayoutStyle::own, "qsi8cx"},
+    {"neon_dotprod", Technique::dot, 12, 4, LayoutStyle::own, "qsi8cx"},
+    {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::own, "qsi8cx"},
+    {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::own, "qsi8cx"}};
 
 Layout rhs_layout(const Shape& shape) {
-  return choose_layouts(*find_format("qai8dx"), *find_format("qsi4cx"), shape.technique,
+  return choose_layouts(*find_format("qai8dx"), *find_format(shape.weights), shape.technique,
                         isa(shape.isa), {0, shape.rhs_panel, shape.kr, shape.style})
       .rhs;
 }
@@ -65,7 +74,8 @@ struct Weights {
   std::vector<uint8_t> source;
 };
 
-Weights random_weights(size_t n, size_t k, bool kxn, bool is_unsigned, uint32_t seed) {
+/// `bits` of a code: 4 (two to a byte) or 8.
+Weights random_weights(size_t n, size_t k, size_t bits, bool kxn, bool is_unsigned, uint32_t seed) {
   std::mt19937 random(seed);
   Weights out;
   out.codes.m = 0;
@@ -73,13 +83,17 @@ Weights random_weights(size_t n, size_t k, bool kxn, bool is_unsigned, uint32_t 
   out.codes.k = k;
   out.codes.rhs_scales.resize(n);
   out.codes.bias.resize(n);
-  out.stride = (kxn ? n : k) / 2 + 3;
+  out.stride = (kxn ? n : k) * bits / 8 + 3;
   out.source.resize((kxn ? k : n) * out.stride - 3);
   for (uint8_t& byte : out.source) byte = static_cast<uint8_t>(random());
   for (size_t column = 0; column < n; ++column) {
     for (size_t i = 0; i < k; ++i) {
       const size_t row = kxn ? i : column;
       const size_t at = kxn ? column : i;
+      if (bits == 8) {
+        out.codes.rhs.push_back(static_cast<int8_t>(out.source[row * out.stride + at]));
+        continue;
+      }
       const int nibble = out.source[row * out.stride + at / 2] >> (at % 2 * 4) & 15;
       const int code = is_unsigned ? nibble - 8 : (nibble ^ 8) - 8;
       out.codes.rhs.push_back(static_cast<int8_t>(code));
@@ -88,8 +102,9 @@ Weights random_weights(size_t n, size_t k, bool kxn, bool is_unsigned, uint32_t 
   return out;
 }
 
-/// Both nibbles' bits that differ between source and layout, for tw_args::flags.
+/// Bits of a source byte that differ from those of the layout, for tw_args::flags.
 uint64_t flip(const Layout& layout, bool is_unsigned) {
+  if (layout.order.pair == NibblePair::none) return layout.order.low_unsigned ? 0x80808080U : 0;
   const uint64_t wanted =
       (layout.order.low_unsigned ? 0x08U : 0U) | (layout.order.high_unsigned ? 0x80U : 0U);
   return (wanted ^ (is_unsigned ? 0x88U : 0U)) * 0x01010101U;
@@ -117,11 +132,14 @@ void check_rhs(const Run& run) {
     EXPECT_TRUE(run.kxn && run.shape.kr == 4 && std::strcmp(run.shape.isa, "neon_i8mm") == 0);
     return;
   }
-  const auto bytes = static_cast<size_t>(step->source_bytes);
-  const size_t k = run.steps * (run.kxn ? static_cast<size_t>(step->rows) : 2 * bytes);
-  const size_t n = run.kxn ? 2 * bytes * static_cast<size_t>(step->calls)
+  const auto source_bytes = static_cast<size_t>(step->source_bytes);
+  const auto code_bits = static_cast<size_t>(bits(layout.element));
+  const size_t per_byte = 8 / code_bits;
+  const size_t k =
+      run.steps * (run.kxn ? static_cast<size_t>(step->rows) : per_byte * source_bytes);
+  const size_t n = run.kxn ? per_byte * source_bytes * static_cast<size_t>(step->calls)
                            : static_cast<size_t>(run.shape.rhs_panel);
-  const Weights weights = random_weights(n, k, run.kxn, run.is_unsigned, 7);
+  const Weights weights = random_weights(n, k, code_bits, run.kxn, run.is_unsigned, 7);
   const std::vector<uint8_t> wanted = pack(layout, weights.codes, {});
 
   Memory memory;
@@ -151,10 +169,10 @@ TEST(PackPrograms, RhsAgreesWithTheLayout) {
   for (const Shape& shape : shapes) {
     for (const bool kxn : {false, true}) {
       for (const bool is_unsigned : {false, true}) {
-        for (const size_t steps : {size_t{4}, size_t{8}}) {
+        for (const size_t steps : {size_t{8}, size_t{16}}) {
           check_rhs({shape, kxn, is_unsigned, false, steps});
         }
-        if (can_stream(isa(shape.isa))) check_rhs({shape, kxn, is_unsigned, true, 4});
+        if (can_stream(isa(shape.isa))) check_rhs({shape, kxn, is_unsigned, true, 8});
       }
     }
   }
@@ -163,7 +181,8 @@ TEST(PackPrograms, RhsAgreesWithTheLayout) {
 TEST(PackPrograms, ReferencesAgree) {
   for (const Shape& shape : shapes) {
     const Layout layout = rhs_layout(shape);
-    const Weights weights = random_weights(100, 70, false, true, 3);
+    const auto code_bits = static_cast<size_t>(bits(layout.element));
+    const Weights weights = random_weights(100, 70, code_bits, false, true, 3);
     OperandCodes codes{weights.codes.n,          weights.codes.k,   weights.codes.rhs, {},
                        weights.codes.rhs_scales, weights.codes.bias};
     EXPECT_EQ(pack(read_layout(canonical(layout)), codes), pack(layout, weights.codes, {}))

@@ -80,7 +80,7 @@ inline std::vector<float> multiply(const Codes& in) {
 struct Matmul {
   size_t m = 0, n = 0, k = 0;
   std::vector<float> lhs;     ///< [m][k]
-  std::vector<int8_t> rhs;    ///< [n][k], codes -8..7
+  std::vector<int8_t> rhs;    ///< [n][k], codes
   std::vector<float> scales;  ///< [n]
   std::vector<float> bias;    ///< [n]
   float min = -INFINITY;

@@ -28,7 +28,8 @@ struct LayoutText {
   size_t distance = 0;     ///< pair=depth: in k, from low to high nibble
   bool edge_last = false;  ///< what does not exist is like the last one that does, not zero
   bool ties_away = false;  ///< how an lhs is rounded
-  bool low_unsigned = false, high_unsigned = false;
+  bool low_unsigned = false, high_unsigned = false;  ///< bytes: low
+  bool even_first = false;  ///< of kr values of k, the even ones before the odd ones
   std::vector<FieldText> fields;
 };
 
@@ -58,7 +59,7 @@ inline LayoutText read_layout(const std::string& text) {
   while (words >> word) {
     if (word == "lhs" || word == "rhs") {
       layout.lhs = word == "lhs";
-    } else if (word == "i4" || word == "i8") {
+    } else if (word == "i4" || word == "i8" || word == "i16") {
       layout.bits = number(1);
     } else if (word.rfind("kr", 0) == 0) {
       layout.kr = number(2);
@@ -72,6 +73,10 @@ inline LayoutText read_layout(const std::string& text) {
       }
     } else if (word == "edge=last") {
       layout.edge_last = true;
+    } else if (word == "u") {
+      layout.low_unsigned = true;
+    } else if (word == "even-first") {
+      layout.even_first = true;
     } else if (word == "round=away") {
       layout.ties_away = true;
     } else if (word.front() == '[') {
@@ -116,7 +121,10 @@ struct BytePlace {
 
 inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
   const size_t kr = layout.kr;
-  if (layout.pair.empty()) return {(k / kr * layout.panel + row) * kr + k % kr, false};
+  if (layout.pair.empty()) {
+    const size_t in_group = layout.even_first ? k % kr / 2 + k % 2 * (kr / 2) : k % kr;
+    return {((k / kr * layout.panel + row) * kr + in_group) * (layout.bits / 8), false};
+  }
   if (layout.pair == "depth") {
     const size_t distance = layout.distance;
     const size_t run = k / (2 * distance) * (distance / kr) + k % distance / kr;
@@ -130,8 +138,11 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
 
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
   const BytePlace place = place_of(layout, row, k);
-  if (layout.bits == 8) {
-    data[place.byte] = static_cast<uint8_t>(code);
+  if (layout.bits >= 8) {
+    const int stored = layout.low_unsigned ? code + 128 : code;
+    for (size_t i = 0; i < layout.bits / 8; ++i) {
+      data[place.byte + i] = static_cast<uint8_t>(stored >> (8 * i));
+    }
     return;
   }
   const int stored = (place.high ? layout.high_unsigned : layout.low_unsigned) ? code + 8 : code;

@@ -159,13 +159,14 @@ typedef enum tw_rhs_order {
   TW_KXN  /* a source row holds one value of each of the n output columns */
 } tw_rhs_order;
 
-/* Codes as bytes of two 4-bit values, the first in the low nibble (rows start at whole bytes). */
+/* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
+ * of 8 bits are int8_t. */
 typedef struct tw_rhs_source {
   tw_rhs_order order;
   const void* data;
   size_t data_bytes;
   size_t stride;        /* from source row to source row */
-  int unsigned_nibbles; /* 1: nibbles hold code + 8; 0: two's complement */
+  int unsigned_nibbles; /* 4 bits only. 1: nibbles hold code + 8; 0: two's complement */
   const float* scales;  /* one per output column */
   size_t scale_count;
   const float* bias; /* one per output column; null: zeros */

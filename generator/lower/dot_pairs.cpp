@@ -1,0 +1,87 @@
+// Technique `dot` on 8-bit codes where products are of 16 bits: the codes, kept as code + 128, are
+// widened by a mask and a shift, the even ones of four and the odd ones; activations come as 16
+// bits, in that order.
+#include <fmt/format.h>
+
+#include "lower/splat.h"
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t group_k = 4;
+
+class PairDot : public Multiplier {
+ public:
+  explicit PairDot(const Variant& v)
+      : rows_(v.tile.m), vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))) {}
+
+  [[nodiscard]] int64_t group() const override { return group_k; }
+
+  void prepare(const Tile1& t) override {
+    mask_ = splat32(t.b, 0x00ff00ffU, "even_bytes", Role::mask);
+  }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+    std::vector<Value> all;
+    for (int64_t i = 0; i < rows_ * vectors_; ++i) {
+      const int64_t r = i / vectors_;
+      all.push_back(
+          load_start(t, sums[static_cast<size_t>(r)], fmt::format("acc_{}_{}", r, i % vectors_)));
+    }
+    return all;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& acc) override {
+    const int64_t k = g * group_k;
+    std::vector<Value> even;
+    std::vector<Value> odd;
+    for (int64_t j = 0; j < vectors_; ++j) {
+      const Value raw = load_codes(t, rhs, j, k, t.rhs.rows);
+      even.push_back(
+          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("even_{}", j), Role::operand));
+      odd.push_back(t.b.op(OpCode::shr, {raw}, {.bits = 16, .imm = 8}, fmt::format("odd_{}", j),
+                           Role::operand));
+    }
+    multiply(t, lhs, k, 0, even, acc);
+    multiply(t, lhs, k, 4, odd, acc);
+  }
+
+  Rows finish(const Tile1&, const std::vector<Value>& acc) override {
+    Rows rows(static_cast<size_t>(rows_));
+    for (size_t i = 0; i < acc.size(); ++i) {
+      rows[i / static_cast<size_t>(vectors_)].push_back(acc[i]);
+    }
+    return rows;
+  }
+
+ private:
+  /// `behind`: bytes from a group's first activation to those of `codes`.
+  void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k, int64_t behind,
+                const std::vector<Value>& codes, std::vector<Value>& acc) const {
+    for (int64_t r = 0; r < rows_; ++r) {
+      const Length at = code_offset(*t.lhs.layout, r % t.lhs.rows, k) + Length{behind};
+      const Value a = t.b.op(OpCode::load_dup, {lhs[static_cast<size_t>(r / t.lhs.rows)]},
+                             {.bits = 32, .offset = at}, fmt::format("a_{}", r), Role::operand);
+      for (int64_t j = 0; j < vectors_; ++j) {
+        Value& sum = acc[static_cast<size_t>(r * vectors_ + j)];
+        const Value product = t.b.op(OpCode::dot2_s16, {codes[static_cast<size_t>(j)], a}, {},
+                                     "product", Role::operand);
+        sum = t.b.op(OpCode::add, {sum, product}, {.bits = 32}, fmt::format("acc_{}_{}", r, j),
+                     Role::accumulator);
+      }
+    }
+  }
+
+  int64_t rows_, vectors_;
+  Value mask_ = no_value;
+};
+
+}  // namespace
+
+std::unique_ptr<Multiplier> make_pair_dot(const Variant& v) {
+  return std::make_unique<PairDot>(v);
+}
+
+}  // namespace tw
