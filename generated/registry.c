@@ -4,7 +4,7 @@
 // The registry of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 
 #include "tilewright/registry.h"
@@ -1884,29 +1884,6 @@ const tw_kernel tw_generated_kernels[] = {
         .in_order = 0,
     },
     {
-        .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near",
-        .family = "matmul_clamp_f32_qai8dxp_qsi8cxp",
-        .isa = "avx2",
-        .printer = "intrinsics",
-        .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:21:5",
-        .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_24,
-        .rhs = &layout_23,
-        .tile_m = 4,
-        .tile_n = 16,
-        .tile_n_scalable = 0,
-        .unroll_k = 32,
-        .accumulators = 1,
-        .vector_registers = 15,
-        .macs_per_cycle = 28.4,
-        .content_hash = UINT64_C(0xaba4ef00d86b5ee1),
-        .spills = "none",
-        .core = "zen4",
-        .in_order = 0,
-    },
-    {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm",
         .family = "matmul_clamp_f32_qai8dxp_qsi8cxp",
         .isa = "avx_vnni",
@@ -2413,7 +2390,7 @@ const tw_kernel tw_generated_kernels[] = {
         .in_order = 0,
     },
 };
-const size_t tw_generated_kernel_count = 82;
+const size_t tw_generated_kernel_count = 81;
 
 const tw_packer tw_generated_packers[] = {
     {

@@ -6,7 +6,7 @@
 //          | 64 x k bits of codes | 16 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,7 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (333c7478bafd09c6)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -76,7 +76,6 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);

@@ -61,7 +61,7 @@ bool is_full(const Variant& variant, const Codes& codes) {
 /// A few that most mistakes show in, then any.
 std::vector<Trial> trials(const Variant& variant, Random& random) {
   constexpr size_t full = 4;
-  std::vector<Trial> all(40);
+  std::vector<Trial> all(60);
   for (size_t i = 0; i < all.size(); ++i) {
     Trial& trial = all[i];
     do {
@@ -135,8 +135,8 @@ TEST_P(Mutants, AreNoticed) {
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
   Random random(20260711);
   Counts counts;
-  for (Technique technique : {Technique::dot, Technique::mmla}) {
-    const Ground ground{&isa, technique, false};
+  for (const Ground& ground : {Ground{&isa, Technique::dot}, Ground{&isa, Technique::mmla},
+                               Ground{&isa, Technique::dot, "qai8dx", "qsi8cx"}}) {
     if (!possible(ground)) continue;
     const std::optional<Variant> variant = small_variant(ground, core, random);
     ASSERT_TRUE(variant.has_value());
@@ -154,7 +154,8 @@ TEST_P(Mutants, AreNoticed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Mutants,
-                         testing::Values("avx512_vnni", "neon_dotprod", "neon_i8mm", "scalar"),
+                         testing::Values("avx2", "avx512_vnni", "neon_dotprod", "neon_i8mm",
+                                         "scalar"),
                          [](const auto& isa) { return std::string(isa.param); });
 
 }  // namespace

@@ -51,12 +51,8 @@ void pack_lhs(const tw_pack_args* args) {
   }
 }
 
-/// Code (row, column) of a matrix of nibbles.
-int8_t nibble(const tw_pack_args* args, size_t row, size_t column) {
-  const uint8_t byte = get<uint8_t>(args->source, row * args->source_stride + column / 2, 0);
-  const int code = byte >> (column % 2 == 0 ? 0 : 4) & 15;
-  const bool is_unsigned = (args->flags & TW_PACK_UNSIGNED_NIBBLES) != 0;
-  return static_cast<int8_t>(is_unsigned || code < 8 ? code - (is_unsigned ? 8 : 0) : code - 16);
+int8_t code_at(const tw_pack_args* args, size_t row, size_t column) {
+  return get<int8_t>(args->source, row * args->source_stride + column, 0);
 }
 
 template <bool kxn>
@@ -68,7 +64,7 @@ void pack_rhs(const tw_pack_args* args) {
     for (size_t j = 0; j < columns && first + j < args->rows; ++j) {
       int32_t sum = 0;
       for (size_t i = 0; i < args->k; ++i) {
-        const int8_t code = kxn ? nibble(args, i, first + j) : nibble(args, first + j, i);
+        const int8_t code = kxn ? code_at(args, i, first + j) : code_at(args, first + j, i);
         put<int8_t>(panel, 0, i * columns + j, code);
         sum += code;
       }
@@ -205,7 +201,7 @@ tw_kernel_fn function_of(Fault fault) {
 tw_kernel wrong_kernel(Fault fault) {
   tw_kernel row{};
   row.name = "wrong_kernel";
-  row.family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
+  row.family = "matmul_clamp_f32_qai8dxp_qsi8cxp";
   row.isa = "scalar";
   row.printer = "intrinsics";
   row.run = function_of(fault);

@@ -71,8 +71,10 @@ std::vector<const tw_kernel*> kernels_like(const TheirKernel& kernel) {
 
 std::vector<const tw_kernel*> own_kernels() {
   std::vector<const tw_kernel*> found = running_kernels();
-  std::erase_if(found,
-                [](const tw_kernel* each) { return is_theirs(read_layout(each->rhs->text)); });
+  const std::string family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
+  std::erase_if(found, [&](const tw_kernel* each) {
+    return each->family != family || is_theirs(read_layout(each->rhs->text));
+  });
   return found;
 }
 

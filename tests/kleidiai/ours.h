@@ -11,7 +11,7 @@ namespace tw::test {
 /// Packers into the layouts of `kernel`, of any ISA that runs here.
 std::vector<const tw_packer*> lhs_packers(const TheirKernel& kernel);
 std::vector<const tw_packer*> rhs_packers(const TheirKernel& kernel, bool kxn);
-/// Kernels that read both of them, and kernels that read layouts of our own.
+/// Kernels that read both of them, and kernels of the same family that read layouts of our own.
 std::vector<const tw_kernel*> kernels_like(const TheirKernel& kernel);
 std::vector<const tw_kernel*> own_kernels();
 

@@ -135,7 +135,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "which make 'matmul_clamp_f32_qai8dxp_qsi4cxp'");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
             "s.yaml:2:15: unknown format 'qai8'; did you mean 'qai8dx'? known formats: qai8dx, "
-            "qsi8d32, qsi4cx, qsi4c32");
+            "qsi8d32, qsi4cx, qsi8cx, qsi4c32");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");

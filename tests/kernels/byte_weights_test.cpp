@@ -1,0 +1,102 @@
+// Weights of 8 bits through the run-time API.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/case.h"
+#include "reference/matmul_reference.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::test {
+namespace {
+
+constexpr size_t m = 5, n = 37, k = 70;
+
+struct Destroy {
+  void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
+};
+
+std::unique_ptr<tw_plan, Destroy> make_plan() {
+  tw_device device{};
+  EXPECT_EQ(tw_device_detect(&device), TW_OK);
+  tw_matmul matmul{};
+  matmul.family = "matmul_clamp_f32_qai8dxp_qsi8cxp";
+  matmul.n = n;
+  matmul.k = k;
+  tw_plan* plan = nullptr;
+  EXPECT_EQ(tw_plan_create(&device, &matmul, &plan), TW_OK) << tw_error_message();
+  return std::unique_ptr<tw_plan, Destroy>(plan);
+}
+
+Matmul make_problem() {
+  Case test;
+  test.m = m;
+  test.n = n;
+  test.k = k;
+  return make_operands(test, 8);
+}
+
+tw_rhs_source source_of(const Matmul& problem) {
+  tw_rhs_source source{};
+  source.order = TW_NXK;
+  source.data = problem.rhs.data();
+  source.data_bytes = problem.rhs.size();
+  source.stride = k;
+  source.scales = problem.scales.data();
+  source.scale_count = n;
+  source.bias = problem.bias.data();
+  source.bias_count = n;
+  return source;
+}
+
+TEST(ByteWeights, AreMultiplied) {
+  const auto plan = make_plan();
+  const Matmul problem = make_problem();
+  const tw_rhs_source weights = source_of(problem);
+  std::vector<char> rhs(tw_rhs_bytes(plan.get()));
+  for (size_t s = 0; s < tw_rhs_slices(plan.get()); ++s) {
+    ASSERT_EQ(tw_pack_rhs(plan.get(), &weights, rhs.data(), rhs.size(), s), TW_OK)
+        << tw_error_message();
+  }
+  size_t lhs_bytes = 0;
+  ASSERT_EQ(tw_lhs_bytes(plan.get(), m, &lhs_bytes), TW_OK);
+  std::vector<char> lhs(lhs_bytes);
+  tw_lhs_source rows{};
+  rows.data = problem.lhs.data();
+  rows.data_bytes = problem.lhs.size() * sizeof(float);
+  rows.stride = k * sizeof(float);
+  for (size_t s = 0; s < tw_lhs_slices(plan.get(), m); ++s) {
+    ASSERT_EQ(tw_pack_lhs(plan.get(), m, &rows, lhs.data(), lhs.size(), s), TW_OK);
+  }
+  std::vector<float> dst(m * n);
+  tw_run_args args{};
+  args.m = m;
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs.size();
+  args.rhs = rhs.data();
+  args.rhs_bytes = rhs.size();
+  args.dst = dst.data();
+  args.dst_bytes = dst.size() * sizeof(float);
+  args.dst_stride = n * sizeof(float);
+  for (size_t s = 0; s < tw_run_slices(plan.get(), m); ++s) {
+    ASSERT_EQ(tw_run(plan.get(), &args, s), TW_OK) << tw_error_message();
+  }
+  EXPECT_EQ(dst, multiply(problem));
+}
+
+TEST(ByteWeights, HaveNoNibbles) {
+  const auto plan = make_plan();
+  const Matmul problem = make_problem();
+  tw_rhs_source weights = source_of(problem);
+  weights.unsigned_nibbles = 1;
+  std::vector<char> rhs(tw_rhs_bytes(plan.get()));
+  EXPECT_EQ(tw_pack_rhs(plan.get(), &weights, rhs.data(), rhs.size(), 0), TW_INVALID);
+  EXPECT_EQ(std::string(tw_error_message()),
+            "tw_pack_rhs: source.unsigned_nibbles is 1; the weights of this plan have 8 bits, so "
+            "that 0 is legal");
+}
+
+}  // namespace
+}  // namespace tw::test
