@@ -32,6 +32,11 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_ar
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args* args) {
+  const size_t m = args->m;
+  size_t ahead_step = m > 8 ? 256 : 512;
+  ahead_step = m > 24 ? 128 : ahead_step;
+  ahead_step = m > 56 ? 64 : ahead_step;
+  ahead_step = m > 120 ? 32 : ahead_step;
   size_t n_left = args->n;
   size_t column_bytes = 0;
   const uint8_t* rhs_panel = (const uint8_t*)args->rhs;
@@ -40,6 +45,7 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_ar
     size_t m_left = args->m;
     uint8_t* dst_tile = (uint8_t*)args->dst + column_bytes;
     const uint8_t* lhs_panel = (const uint8_t*)args->lhs;
+    const uint8_t* ahead = rhs_panel + args->rhs_prefetch;
     // m loop: 8 per iteration
     for (size_t i_m = 0; i_m < args->m; i_m += 8) {
       __builtin_prefetch((const void *)dst_tile, 1, 3);
@@ -86,12 +92,10 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_ar
       __m512i acc_7_0 = _mm512_set1_epi32(tw_load_i32(field + 28));
       __m512i acc_7_1 = _mm512_set1_epi32(tw_load_i32(field + 28));
       const size_t k_steps = k_padded >> 5;
-      const size_t rhs_prefetch = args->rhs_prefetch;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
       // k loop: 8192 multiply-accumulates per iteration
       for (size_t i_k = 0; i_k < k_steps; ++i_k) {
-        const uint8_t* const ahead = rhs_panel_at + rhs_prefetch;
         _mm_prefetch((const char *)ahead, _MM_HINT_T1);
         _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T1);
         __m512i raw_0 = _mm512_loadu_si512((const void *)rhs_panel_at);
@@ -326,6 +330,7 @@ void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_ar
         acc_7_1 = _mm512_dpbusd_epi32(acc_7_1, hi_1, a_7);
         lhs_panel_at += 256;
         rhs_panel_at += 512;
+        ahead += ahead_step;
       }
       field = rhs_panel + k_padded * 16;
       const __m512i colsum_0 = _mm512_loadu_si512((const void *)field);

@@ -110,6 +110,7 @@ class KernelWriter {
   Program write() {
     const Value n = b_.arg(ArgField::n);
     const Value first_column = b_.op(OpCode::constant, {}, {.imm = 0}, "column_bytes");
+    choose_prefetch_step();
     std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));
     b_.stepped_loop("n", n, v_.tile.n, inits,
@@ -118,6 +119,36 @@ class KernelWriter {
   }
 
  private:
+  /// So many tiles of rows come back to a panel: the largest power of two is how many parts the
+  /// prefetching of the next one is cut into.
+  void choose_prefetch_step() {
+    const Length whole = step_bytes(v_.rhs, v_.knobs.unroll_k);
+    if (v_.knobs.prefetch != Prefetch::far || !whole.is_fixed()) return;
+    constexpr int64_t most_parts = 16;
+    const Value m = b_.arg(ArgField::m);
+    ahead_.step = b_.constant(whole.fixed);
+    for (int64_t parts = 2; parts <= most_parts; parts *= 2) {
+      const Value more = b_.op(OpCode::isub_sat, {m, b_.constant((parts - 1) * v_.tile.m)});
+      const Value part = b_.constant(whole.fixed / parts);
+      ahead_.step =
+          b_.op(OpCode::if_null, {more, ahead_.step, part}, {}, "ahead_step", Role::other);
+    }
+  }
+
+  /// Where the prefetches of a tile's panels begin.
+  std::vector<Value> prefetch_cursors(const Walk& rhs) {
+    std::vector<Value> cursors;
+    if (ahead_.step == no_value) return cursors;
+    const Value distance = b_.arg(ArgField::rhs_prefetch);
+    Value at = b_.op(OpCode::iadd, {rhs.panel, distance}, {}, "ahead", Role::address);
+    cursors.push_back(at);
+    for (int64_t i = 1; i < rhs_span_.panels; ++i) {
+      at = b_.op(OpCode::iadd, {at, b_.arg(ArgField::rhs_stride)}, {}, "ahead", Role::address);
+      cursors.push_back(at);
+    }
+    return cursors;
+  }
+
   Walk start(ArgField field, Span s) {
     Walk walk{named(b_.arg(field), field == ArgField::lhs ? "lhs_panel" : "rhs_panel"), no_value};
     if (s.parts > 1) walk.sub = b_.constant(0);
@@ -135,6 +166,8 @@ class KernelWriter {
         b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes}, {}, "dst_tile", Role::address);
     std::vector<Value> inits = {named(m, "m_left"), dst};
     push(inits, start(ArgField::lhs, lhs_span_));
+    const std::vector<Value> cursors = prefetch_cursors(rhs);
+    inits.insert(inits.end(), cursors.begin(), cursors.end());
     b_.stepped_loop("m", m, v_.tile.m, inits, [&](const std::vector<Value>& q) {
       return rows(q, n_left, column_bytes, rhs);
     });
@@ -171,6 +204,8 @@ class KernelWriter {
              clamped_pointers(b_, rhs.panel, b_.arg(ArgField::rhs_stride), n_left, v_.rhs.panel,
                               rhs_span_.panels, "rhs"),
              rhs.sub, ratio(rhs_span_.parts > 1 ? v_.tile.n : v_.rhs.panel, lanes)};
+    ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
+    if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
     if (v_.rhs.block != 0) {
       lower_block_tile(t, *multiplier_);
@@ -182,6 +217,7 @@ class KernelWriter {
     std::vector<Value> yields = {step_down(m_left, v_.tile.m),
                                  b_.op(OpCode::iadd, {dst, row_bytes})};
     push(yields, next(b_, lhs, lhs_span_, v_.tile.m, b_.arg(ArgField::lhs_stride)));
+    yields.insert(yields.end(), ahead_.cursors.begin(), ahead_.cursors.end());
     return yields;
   }
 
@@ -190,6 +226,7 @@ class KernelWriter {
   Span lhs_span_;
   Span rhs_span_;
   std::unique_ptr<Multiplier> multiplier_;
+  Ahead ahead_;
 };
 
 }  // namespace

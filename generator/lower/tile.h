@@ -22,6 +22,13 @@ struct Panels1D {
   int64_t rows = 1;         ///< rows of the tile in one panel (lhs), vectors of it (rhs)
 };
 
+/// Far prefetches, whose panels several tiles of rows come back to: each tile fetches a part of
+/// what lies ahead, so that memory is read evenly.
+struct Ahead {
+  std::vector<Value> cursors;  ///< a panel each: where the next tile's prefetches begin
+  Value step = no_value;       ///< bytes that they move on in an iteration of the hot loop
+};
+
 struct Tile1 {
   Builder& b;
   const Variant& v;
@@ -32,6 +39,7 @@ struct Tile1 {
   Value n_left = no_value;        ///< columns likewise
   Value dst = no_value;           ///< the tile's first output
   Value column_bytes = no_value;  ///< of its first column, in a row of f32
+  Ahead* ahead = nullptr;         ///< k_loop() leaves where it got to; null: no far prefetches
 
   [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
   /// Vectors of f32 outputs in one row of the tile.
