@@ -1,0 +1,146 @@
+// What docs/contracts.md says of the folders, held against their sources: which may include which,
+// and what none of them may name.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "model/format.h"
+#include "model/operation.h"
+#include "spec/isa_reader.h"
+#include "spec/yaml_reader.h"
+
+namespace tw::test {
+namespace {
+
+const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
+
+/// From the top: a folder includes its own headers and those of folders behind it.
+const std::vector<std::string> folders = {"command", "pipeline", "emit", "schedule",
+                                          "lower",   "spec",     "ir",   "model"};
+
+struct Source {
+  std::string path;
+  std::string text;  ///< without comments
+};
+
+std::vector<Source> sources(const std::filesystem::path& folder) {
+  static const std::regex comment("//[^\n]*");
+  std::vector<Source> all;
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir / folder)) {
+    std::ifstream file(entry.path());
+    std::ostringstream text;
+    text << file.rdbuf();
+    all.push_back(
+        {(folder / entry.path().filename()).string(), std::regex_replace(text.str(), comment, "")});
+  }
+  return all;
+}
+
+std::vector<Source> sources(std::initializer_list<const char*> generator_folders) {
+  std::vector<Source> all;
+  for (const char* folder : generator_folders) {
+    const std::vector<Source> some = sources(std::filesystem::path("generator") / folder);
+    EXPECT_FALSE(some.empty()) << folder;
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+std::set<std::string> words(const std::string& text) {
+  std::set<std::string> found;
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      found.insert(std::move(word));
+      word.clear();
+    }
+  }
+  return found;
+}
+
+void expect_none(const std::vector<Source>& all, const std::set<std::string>& forbidden) {
+  EXPECT_FALSE(forbidden.empty());
+  for (const Source& source : all) {
+    for (const std::string& word : words(source.text)) {
+      EXPECT_EQ(forbidden.count(word), 0U) << source.path << " says '" << word << "'";
+    }
+  }
+}
+
+/// Of every table, with what assembly makes of it.
+std::set<std::string> isas_and_instructions() {
+  std::set<std::string> names;
+  IsaLibrary isas(source_dir / "templates");
+  for (const std::string& name : isas.known()) {
+    names.insert(name);
+    for (const Row& row : isas.get(name).rows) {
+      for (const std::string& line : row.assembly) {
+        names.insert(line.substr(0, line.find(' ')));
+      }
+    }
+  }
+  // What also means something here: operations, registers that are no vectors, a keyword.
+  std::erase_if(names, [](const std::string& name) {
+    return find_operation(name).has_value() || name == "scalar" || name == "and";
+  });
+  return names;
+}
+
+TEST(Folders, IncludeOnlyWhatIsBelow) {
+  static const std::regex include("#include \"([a-z]+)/");
+  const auto depth = [](const std::string& folder) {
+    return std::find(folders.begin(), folders.end(), folder) - folders.begin();
+  };
+  for (const std::string& folder : folders) {
+    for (const Source& source : sources({folder.c_str()})) {
+      for (std::sregex_iterator it(source.text.begin(), source.text.end(), include), end; it != end;
+           ++it) {
+        const std::string included = (*it)[1];
+        if (included == "tilewright") continue;  // the runtime's detection, for the command
+        EXPECT_LT(depth(included), static_cast<long>(folders.size())) << source.path;
+        EXPECT_GE(depth(included), depth(folder)) << source.path << " includes " << included;
+      }
+    }
+  }
+}
+
+TEST(Folders, RuntimeKnowsNothingOfTheGenerator) {
+  for (const Source& source : sources(std::filesystem::path("runtime/src"))) {
+    for (const std::string& folder : folders) {
+      EXPECT_EQ(source.text.find("#include \"" + folder + "/"), std::string::npos) << source.path;
+    }
+  }
+}
+
+TEST(Folders, NoFamilyBelowTheSpecs) {
+  std::set<std::string> families;
+  for (const std::string& name : yaml_names(source_dir / "specs")) {
+    families.insert(read_yaml(source_dir / "specs" / (name + ".yaml")).at("family").text());
+  }
+  expect_none(sources({"model", "ir", "schedule", "emit", "lower"}), families);
+}
+
+TEST(Folders, NoIsaAndNoInstructionWhereProgramsAreMade) {
+  expect_none(sources({"lower", "schedule"}), isas_and_instructions());
+}
+
+TEST(Folders, NoFormatWhereProgramsAreHandled) {
+  std::set<std::string> names;
+  for (const Format& format : formats()) {
+    if (format.scales != Granularity::none) names.emplace(format.name);
+  }
+  expect_none(sources({"ir", "schedule", "emit", "lower"}), names);
+}
+
+}  // namespace
+}  // namespace tw::test
