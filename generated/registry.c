@@ -3,7 +3,7 @@
 //
 // The registry of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 
@@ -46,6 +46,9 @@
 #endif
 #ifndef TW_FEATURE_NEON
 #define TW_FEATURE_NEON TW_FEATURE_UNKNOWN
+#endif
+#ifndef TW_FEATURE_SVE2
+#define TW_FEATURE_SVE2 TW_FEATURE_UNKNOWN
 #endif
 
 /* A function where its file has any content, else null. */
@@ -331,6 +334,19 @@ static const tw_layout layout_19 = {
 };
 
 static const tw_layout layout_20 = {
+    .id = UINT64_C(0x5c1a1bb04dde9c03),
+    .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 0,
+    .data_bits = 4,
+    .per_row_bytes = 12,
+    .per_row_block_bytes = 0,
+    .exact_k = 131071,
+};
+
+static const tw_layout layout_21 = {
     .id = UINT64_C(0x8943ccd61f8df364),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 1,
@@ -343,7 +359,7 @@ static const tw_layout layout_20 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_21 = {
+static const tw_layout layout_22 = {
     .id = UINT64_C(0x909c4a08951ce0d1),
     .text = "rhs i8 n4 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 4,
@@ -356,7 +372,7 @@ static const tw_layout layout_21 = {
     .exact_k = 65793,
 };
 
-static const tw_layout layout_22 = {
+static const tw_layout layout_23 = {
     .id = UINT64_C(0xd631fe194a0f7df2),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 1,
@@ -369,7 +385,7 @@ static const tw_layout layout_22 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_23 = {
+static const tw_layout layout_24 = {
     .id = UINT64_C(0x022f31065d26b606),
     .text = "rhs i8 n16 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 16,
@@ -382,7 +398,7 @@ static const tw_layout layout_23 = {
     .exact_k = 65793,
 };
 
-static const tw_layout layout_24 = {
+static const tw_layout layout_25 = {
     .id = UINT64_C(0x165f65464973eef1),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 4,
@@ -395,7 +411,7 @@ static const tw_layout layout_24 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_25 = {
+static const tw_layout layout_26 = {
     .id = UINT64_C(0xdd01f55bbfc2d9e5),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 4,
@@ -408,7 +424,7 @@ static const tw_layout layout_25 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_26 = {
+static const tw_layout layout_27 = {
     .id = UINT64_C(0x9c8d093631f05844),
     .text = "rhs i8 n32 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 32,
@@ -421,7 +437,7 @@ static const tw_layout layout_26 = {
     .exact_k = 65793,
 };
 
-static const tw_layout layout_27 = {
+static const tw_layout layout_28 = {
     .id = UINT64_C(0x47b1acc2b1a05d31),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 8,
@@ -434,7 +450,7 @@ static const tw_layout layout_27 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_28 = {
+static const tw_layout layout_29 = {
     .id = UINT64_C(0x7a675687ab534386),
     .text = "lhs i8 m1 kr4 k%32 [data|zeros:i32|scales:f32]",
     .panel = 1,
@@ -447,7 +463,7 @@ static const tw_layout layout_28 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_29 = {
+static const tw_layout layout_30 = {
     .id = UINT64_C(0x99a00ab31d837ddc),
     .text = "rhs i8 n8 kr4 k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 8,
@@ -460,7 +476,7 @@ static const tw_layout layout_29 = {
     .exact_k = 65793,
 };
 
-static const tw_layout layout_30 = {
+static const tw_layout layout_31 = {
     .id = UINT64_C(0x4d9f88a395468b1f),
     .text = "lhs i8 m4 kr4 k%32 [data|zeros:i32|scales:f32]",
     .panel = 4,
@@ -473,7 +489,7 @@ static const tw_layout layout_30 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_31 = {
+static const tw_layout layout_32 = {
     .id = UINT64_C(0xf7708e51073e5142),
     .text = "lhs i8 m1 kr8 k%32 [data|zeros:i32|scales:f32]",
     .panel = 1,
@@ -486,7 +502,7 @@ static const tw_layout layout_31 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_32 = {
+static const tw_layout layout_33 = {
     .id = UINT64_C(0x855d9d7b68aada20),
     .text = "rhs i8 n8 kr8 k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 8,
@@ -499,7 +515,7 @@ static const tw_layout layout_32 = {
     .exact_k = 65793,
 };
 
-static const tw_layout layout_33 = {
+static const tw_layout layout_34 = {
     .id = UINT64_C(0x2f13d002b4d15c7b),
     .text = "lhs i8 m4 kr8 k%32 [data|zeros:i32|scales:f32]",
     .panel = 4,
@@ -512,7 +528,7 @@ static const tw_layout layout_33 = {
     .exact_k = 0,
 };
 
-static const tw_layout layout_34 = {
+static const tw_layout layout_35 = {
     .id = UINT64_C(0x4d449c63c754e41f),
     .text = "lhs i8 m8 kr8 k%32 [data|zeros:i32|scales:f32]",
     .panel = 8,
@@ -1792,6 +1808,75 @@ const tw_kernel tw_generated_kernels[] = {
         .in_order = 0,
     },
     {
+        .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm",
+        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
+        .isa = "sve2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:182:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .lhs = &layout_8,
+        .rhs = &layout_20,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 16,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 21.3,
+        .content_hash = UINT64_C(0xa9cb88c5f87d458f),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm",
+        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
+        .isa = "sve2",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:187:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .lhs = &layout_10,
+        .rhs = &layout_20,
+        .tile_m = 4,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 51.2,
+        .content_hash = UINT64_C(0x8745b82e8a64804a),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm",
+        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
+        .isa = "sve2",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:192:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .lhs = &layout_11,
+        .rhs = &layout_20,
+        .tile_m = 8,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 56.9,
+        .content_hash = UINT64_C(0x049ceb4fdbfbe02f),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+    },
+    {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qai8dxp_qsi8cxp",
         .isa = "scalar",
@@ -1800,8 +1885,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:8:5",
         .run = tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_20,
-        .rhs = &layout_21,
+        .lhs = &layout_21,
+        .rhs = &layout_22,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -1823,8 +1908,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_22,
-        .rhs = &layout_23,
+        .lhs = &layout_23,
+        .rhs = &layout_24,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1846,8 +1931,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_22,
-        .rhs = &layout_23,
+        .lhs = &layout_23,
+        .rhs = &layout_24,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1869,8 +1954,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_24,
-        .rhs = &layout_23,
+        .lhs = &layout_25,
+        .rhs = &layout_24,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1892,8 +1977,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:28:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_20,
-        .rhs = &layout_23,
+        .lhs = &layout_21,
+        .rhs = &layout_24,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1915,8 +2000,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_20,
-        .rhs = &layout_23,
+        .lhs = &layout_21,
+        .rhs = &layout_24,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1938,8 +2023,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:34:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_25,
-        .rhs = &layout_23,
+        .lhs = &layout_26,
+        .rhs = &layout_24,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1961,8 +2046,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:34:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_25,
-        .rhs = &layout_23,
+        .lhs = &layout_26,
+        .rhs = &layout_24,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -1984,8 +2069,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:41:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .lhs = &layout_20,
-        .rhs = &layout_26,
+        .lhs = &layout_21,
+        .rhs = &layout_27,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -2007,8 +2092,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:41:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .lhs = &layout_20,
-        .rhs = &layout_26,
+        .lhs = &layout_21,
+        .rhs = &layout_27,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -2030,8 +2115,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:47:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .lhs = &layout_25,
-        .rhs = &layout_26,
+        .lhs = &layout_26,
+        .rhs = &layout_27,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -2053,8 +2138,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:47:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .lhs = &layout_25,
-        .rhs = &layout_26,
+        .lhs = &layout_26,
+        .rhs = &layout_27,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -2076,8 +2161,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:53:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .lhs = &layout_27,
-        .rhs = &layout_26,
+        .lhs = &layout_28,
+        .rhs = &layout_27,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -2099,8 +2184,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:53:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .lhs = &layout_27,
-        .rhs = &layout_26,
+        .lhs = &layout_28,
+        .rhs = &layout_27,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -2122,8 +2207,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:61:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_28,
-        .rhs = &layout_29,
+        .lhs = &layout_29,
+        .rhs = &layout_30,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -2145,8 +2230,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:61:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_28,
-        .rhs = &layout_29,
+        .lhs = &layout_29,
+        .rhs = &layout_30,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -2168,8 +2253,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_30,
-        .rhs = &layout_29,
+        .lhs = &layout_31,
+        .rhs = &layout_30,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2191,8 +2276,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_30,
-        .rhs = &layout_29,
+        .lhs = &layout_31,
+        .rhs = &layout_30,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2214,8 +2299,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_30,
-        .rhs = &layout_29,
+        .lhs = &layout_31,
+        .rhs = &layout_30,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2237,8 +2322,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_30,
-        .rhs = &layout_29,
+        .lhs = &layout_31,
+        .rhs = &layout_30,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2260,8 +2345,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:73:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_31,
-        .rhs = &layout_32,
+        .lhs = &layout_32,
+        .rhs = &layout_33,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -2283,8 +2368,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:73:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_31,
-        .rhs = &layout_32,
+        .lhs = &layout_32,
+        .rhs = &layout_33,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -2306,8 +2391,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:78:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_33,
-        .rhs = &layout_32,
+        .lhs = &layout_34,
+        .rhs = &layout_33,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2329,8 +2414,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:78:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_33,
-        .rhs = &layout_32,
+        .lhs = &layout_34,
+        .rhs = &layout_33,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2352,8 +2437,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_34,
-        .rhs = &layout_32,
+        .lhs = &layout_35,
+        .rhs = &layout_33,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2375,8 +2460,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:83:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_34,
-        .rhs = &layout_32,
+        .lhs = &layout_35,
+        .rhs = &layout_33,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -2390,7 +2475,7 @@ const tw_kernel tw_generated_kernels[] = {
         .in_order = 0,
     },
 };
-const size_t tw_generated_kernel_count = 81;
+const size_t tw_generated_kernel_count = 84;
 
 const tw_packer tw_generated_packers[] = {
     {
@@ -2402,6 +2487,7 @@ const tw_packer tw_generated_packers[] = {
         .features = 0,
         .layout = &layout_0,
         .content_hash = UINT64_C(0xc83a9b0a05265b5a),
+        .vectorized = 0,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx2",
@@ -2412,6 +2498,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_0,
         .content_hash = UINT64_C(0x3aaa90ec5ef59d80),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp2x4_avx2",
@@ -2422,6 +2509,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_3,
         .content_hash = UINT64_C(0x531105cdff66fad5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx2",
@@ -2432,6 +2520,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_4,
         .content_hash = UINT64_C(0x0ad16cb99594dfb5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx_vnni",
@@ -2442,6 +2531,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_0,
         .content_hash = UINT64_C(0xc503472417e4fc06),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx_vnni",
@@ -2452,6 +2542,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_4,
         .content_hash = UINT64_C(0x89f0d2432ace232b),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni",
@@ -2462,6 +2553,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_0,
         .content_hash = UINT64_C(0xec8ea1e694a27ffa),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni",
@@ -2472,6 +2564,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_4,
         .content_hash = UINT64_C(0x139a4a7c7558524b),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni",
@@ -2482,6 +2575,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_6,
         .content_hash = UINT64_C(0xab16877d2702c1ad),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod",
@@ -2492,6 +2586,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_0,
         .content_hash = UINT64_C(0x8f369758550afe11),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod",
@@ -2502,6 +2597,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_4,
         .content_hash = UINT64_C(0x09a6a7dd04be6e74),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm",
@@ -2512,6 +2608,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_8,
         .content_hash = UINT64_C(0x00a342e4a549b6de),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm",
@@ -2522,6 +2619,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_10,
         .content_hash = UINT64_C(0x18b583c43a878303),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm",
@@ -2532,6 +2630,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_11,
         .content_hash = UINT64_C(0x1be4b3ec44e0288e),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai",
@@ -2542,6 +2641,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_12,
         .content_hash = UINT64_C(0x99155b08de583562),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai",
@@ -2552,6 +2652,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_14,
         .content_hash = UINT64_C(0x3c658a899f9354e0),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai",
@@ -2562,6 +2663,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_16,
         .content_hash = UINT64_C(0x838f62852b4ea940),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai",
@@ -2572,6 +2674,40 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_19,
         .content_hash = UINT64_C(0xe6220795d871d181),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qai8dxp1x8_sve2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve2",
+        .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .layout = &layout_8,
+        .content_hash = UINT64_C(0xb23c6fb78f0a8110),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qai8dxp4x8_sve2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve2",
+        .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .layout = &layout_10,
+        .content_hash = UINT64_C(0xf74ee32d69689ec7),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qai8dxp8x8_sve2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve2",
+        .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .layout = &layout_11,
+        .content_hash = UINT64_C(0xa9cf8abe82c50bee),
+        .vectorized = 0,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6",
@@ -2580,8 +2716,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6,
         .features = 0,
-        .layout = &layout_20,
+        .layout = &layout_21,
         .content_hash = UINT64_C(0x2294d32087721a93),
+        .vectorized = 0,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19",
@@ -2590,8 +2727,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_22,
+        .layout = &layout_23,
         .content_hash = UINT64_C(0xa3375218e037a22d),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546",
@@ -2600,8 +2738,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_24,
+        .layout = &layout_25,
         .content_hash = UINT64_C(0xb50d0a10135a2689),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6",
@@ -2610,8 +2749,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_20,
+        .layout = &layout_21,
         .content_hash = UINT64_C(0x13bfe2ec8d3f0d9e),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b",
@@ -2620,8 +2760,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_25,
+        .layout = &layout_26,
         .content_hash = UINT64_C(0xc3a0febb072626b6),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6",
@@ -2630,8 +2771,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .layout = &layout_20,
+        .layout = &layout_21,
         .content_hash = UINT64_C(0x8663e937181d8ca6),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b",
@@ -2640,8 +2782,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .layout = &layout_25,
+        .layout = &layout_26,
         .content_hash = UINT64_C(0xab51c7475db4285e),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2",
@@ -2650,8 +2793,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .layout = &layout_27,
+        .layout = &layout_28,
         .content_hash = UINT64_C(0x1046ea9715179214),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687",
@@ -2660,8 +2804,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_28,
+        .layout = &layout_29,
         .content_hash = UINT64_C(0x9c924b3003f100eb),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3",
@@ -2670,8 +2815,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_30,
+        .layout = &layout_31,
         .content_hash = UINT64_C(0x5c834b6bd392505b),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51",
@@ -2680,8 +2826,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_31,
+        .layout = &layout_32,
         .content_hash = UINT64_C(0x410ab9251a387c76),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002",
@@ -2690,8 +2837,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_33,
+        .layout = &layout_34,
         .content_hash = UINT64_C(0x37bcbc2fa2fd7203),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63",
@@ -2700,8 +2848,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_34,
+        .layout = &layout_35,
         .content_hash = UINT64_C(0x5aae5fdcc214fd01),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x4_scalar",
@@ -2712,6 +2861,7 @@ const tw_packer tw_generated_packers[] = {
         .features = 0,
         .layout = &layout_1,
         .content_hash = UINT64_C(0x54658bafc6401416),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x4_scalar",
@@ -2722,6 +2872,7 @@ const tw_packer tw_generated_packers[] = {
         .features = 0,
         .layout = &layout_1,
         .content_hash = UINT64_C(0xac8b92c5ef727904),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp16x4_avx2",
@@ -2732,6 +2883,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_2,
         .content_hash = UINT64_C(0x0dccf940406e2de0),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp16x4_avx2",
@@ -2742,6 +2894,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_2,
         .content_hash = UINT64_C(0xd455b96886347f2a),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni",
@@ -2752,6 +2905,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_2,
         .content_hash = UINT64_C(0xb4a4b5be0b1103d8),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni",
@@ -2762,6 +2916,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_2,
         .content_hash = UINT64_C(0xcd3bf5fc3ab55b04),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni",
@@ -2772,6 +2927,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_5,
         .content_hash = UINT64_C(0xc15a5495bcde32b9),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni",
@@ -2782,6 +2938,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
         .layout = &layout_5,
         .content_hash = UINT64_C(0x5b698c1125852beb),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod",
@@ -2792,6 +2949,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_7,
         .content_hash = UINT64_C(0x20be0b52d05dc275),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod",
@@ -2802,6 +2960,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_7,
         .content_hash = UINT64_C(0x2352a44875a44ca5),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm",
@@ -2812,6 +2971,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_9,
         .content_hash = UINT64_C(0x6c4ed3cab88caf4c),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm",
@@ -2822,6 +2982,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_9,
         .content_hash = UINT64_C(0x3b837f53da515a36),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai",
@@ -2832,6 +2993,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_13,
         .content_hash = UINT64_C(0xf17a0b446661651a),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai",
@@ -2842,6 +3004,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_13,
         .content_hash = UINT64_C(0x51342e60c4364b01),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai",
@@ -2852,6 +3015,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_15,
         .content_hash = UINT64_C(0xc9fd4a3f99deca8f),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai",
@@ -2862,6 +3026,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_15,
         .content_hash = UINT64_C(0xf01256db3d8324bc),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai",
@@ -2872,6 +3037,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_17,
         .content_hash = UINT64_C(0x267e82583e1089d1),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai",
@@ -2882,6 +3048,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_17,
         .content_hash = UINT64_C(0x83f59951b8231d9b),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai",
@@ -2892,6 +3059,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_18,
         .content_hash = UINT64_C(0x72119f173c10b3bf),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai",
@@ -2902,6 +3070,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_18,
         .content_hash = UINT64_C(0xbceddb40af76378e),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai",
@@ -2912,6 +3081,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_17,
         .content_hash = UINT64_C(0xc2cfabf138a74e5e),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai",
@@ -2922,6 +3092,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_17,
         .content_hash = UINT64_C(0x3d9292bf607c665c),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai",
@@ -2932,6 +3103,7 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_18,
         .content_hash = UINT64_C(0x2c8511ccdacce270),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai",
@@ -2942,6 +3114,29 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_18,
         .content_hash = UINT64_C(0xaa006f88272a0099),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve2",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .layout = &layout_20,
+        .content_hash = UINT64_C(0x74996ec66fd32668),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2",
+        .operand = "rhs",
+        .source = "kxn",
+        .isa = "sve2",
+        .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
+        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .layout = &layout_20,
+        .content_hash = UINT64_C(0x34fbffb752724027),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8cxp4x4_scalar",
@@ -2950,8 +3145,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
-        .layout = &layout_21,
+        .layout = &layout_22,
         .content_hash = UINT64_C(0x7a02f6f46a91606e),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi8cxp4x4_scalar",
@@ -2960,8 +3156,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
-        .layout = &layout_21,
+        .layout = &layout_22,
         .content_hash = UINT64_C(0x45f427e9389b7f54),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8cxp16x4_avx2",
@@ -2970,8 +3167,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_23,
+        .layout = &layout_24,
         .content_hash = UINT64_C(0x37ab66396b6b0c12),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi8cxp16x4_avx2",
@@ -2980,8 +3178,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_23,
+        .layout = &layout_24,
         .content_hash = UINT64_C(0x2e4a0f39386cc7a4),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni",
@@ -2990,8 +3189,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_23,
+        .layout = &layout_24,
         .content_hash = UINT64_C(0x0d4d680da2997f52),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni",
@@ -3000,8 +3200,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_23,
+        .layout = &layout_24,
         .content_hash = UINT64_C(0x9f7a4bb4dde186f8),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni",
@@ -3010,8 +3211,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .layout = &layout_26,
+        .layout = &layout_27,
         .content_hash = UINT64_C(0x9a1db6bc9c436697),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni",
@@ -3020,8 +3222,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_AVX512VNNI | TW_FEATURE_BMI2,
-        .layout = &layout_26,
+        .layout = &layout_27,
         .content_hash = UINT64_C(0xbe02538cbd45318f),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod",
@@ -3030,8 +3233,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_29,
+        .layout = &layout_30,
         .content_hash = UINT64_C(0x087ce612dec23a7a),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod",
@@ -3040,8 +3244,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_29,
+        .layout = &layout_30,
         .content_hash = UINT64_C(0x774447bb0d3ebfbc),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm",
@@ -3050,8 +3255,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_32,
+        .layout = &layout_33,
         .content_hash = UINT64_C(0xc6699d6283cd0788),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm",
@@ -3060,8 +3266,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_32,
+        .layout = &layout_33,
         .content_hash = UINT64_C(0xce6b06c268772e61),
+        .vectorized = 1,
     },
 };
-const size_t tw_generated_packer_count = 67;
+const size_t tw_generated_packer_count = 72;

@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d9ad2944fb5640b8)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 
@@ -72,6 +72,9 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm(const 
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near(const tw_args *args);
@@ -118,6 +121,9 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x8_sve2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4x8_sve2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546(const tw_pack_args *args);
@@ -155,6 +161,8 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args *args);

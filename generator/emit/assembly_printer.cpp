@@ -168,7 +168,7 @@ class AssemblyPrinter {
     }
     for (size_t i = 0; i < op.immediates.size(); ++i) {
       values[op.row->immediates[i].name] = [&op, i](std::string_view) {
-        return to_string(op.immediates[i]);
+        return op.row->immediates[i].text(op.immediates[i]);
       };
     }
     const std::string comment =

@@ -100,7 +100,7 @@ void set_group_values(const Layout& layout, Values& values) {
 
 bool fill_lhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
-  const int64_t floats = lhs_step(request.isa, layout.rounding);
+  const int64_t floats = request.isa.can_print_c ? lhs_step(request.isa, layout.rounding) : 0;
   const bool vectorized = floats != 0;
   if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
   values["STEP"] = number(vectorized ? floats : plain_floats);
@@ -148,6 +148,12 @@ void set_order_values(const Layout& layout, Values& values) {
   values["HIGH_SIGN"] = order.high_unsigned ? "0" : "8";
 }
 
+/// Which byte of the source holds code `k` of column `column`, and in which half.
+void set_source_values(bool nxk, Values& values) {
+  values["SOURCE_BYTE"] = nxk ? "column * stride + k / 2" : "k * stride + column / 2";
+  values["SOURCE_ODD"] = nxk ? "k % 2" : "column % 2";
+}
+
 /// Source bytes of whole panels of columns.
 int64_t plain_run_bytes(const Layout& layout) {
   const int64_t codes = byte_codes(layout);
@@ -165,8 +171,7 @@ std::string plain_rhs_loop(const Request& request, Values values) {
     values["SOURCE_BYTE"] = nxk ? "column * stride + k" : "k * stride + column";
     return fill_template(request.files / "packer_rhs_plain_bytes.c", values);
   }
-  values["SOURCE_BYTE"] = nxk ? "column * stride + k / 2" : "k * stride + column / 2";
-  values["SOURCE_ODD"] = nxk ? "k % 2" : "column % 2";
+  set_source_values(nxk, values);
   return fill_template(request.files / "packer_rhs_plain.c", values);
 }
 
@@ -214,6 +219,17 @@ void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
                   isa.row_for(OpCode::store_fence)->c);
 }
 
+/// Panels as wide as vectors: one skeleton for both sources, plain C.
+void fill_scalable_rhs(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  set_source_values(request.source == "nxk", values);
+  values["PANEL_VL"] = number(layout.panel.vl);
+  values["KR"] = number(layout.order.kr);
+  values["K_MULTIPLE"] = number(layout.k_multiple);
+  values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
+  values["FIELDS"] = scalable_fields_text(layout);
+}
+
 bool fill_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   const bool nxk = request.source == "nxk";
@@ -256,11 +272,18 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   packer.layout = request.layout;
   packer.isa = &request.isa;
   Values values{{"SYMBOL", packer.symbol}};
-  set_common_values(request.layout, values);
-  set_edge_values(request.layout, values);
-  packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
+  const bool scalable = !request.layout.panel.is_fixed();
+  if (scalable) {
+    fill_scalable_rhs(request, values);
+  } else {
+    set_common_values(request.layout, values);
+    set_edge_values(request.layout, values);
+    packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
+  }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
-  const std::string skeleton = fmt::format("packer_{}_{}.c", packer.operand, packer.source);
+  const std::string skeleton = scalable
+                                   ? "packer_rhs_scalable.c"
+                                   : fmt::format("packer_{}_{}.c", packer.operand, packer.source);
   packer.text = c_file(rules, request.isa, fill_template(request.files / skeleton, values),
                        packer.symbol, "tw_pack_args");
   return packer;

@@ -63,8 +63,14 @@ void check_packable(const Layout& layout) {
   expect(layout, layout.block == 0, "only layouts without blocks can be packed");
   expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr");
-  expect(layout, layout.panel.is_fixed(), "only panels of a fixed size can be packed");
   const bool rhs = layout.side == Side::rhs;
+  const bool is_vl = layout.panel.fixed == 0 && layout.panel.svl == 0;
+  expect(layout,
+         layout.panel.is_fixed() ||
+             (rhs && is_vl && layout.order.pair == NibblePair::column &&
+              layout.edge == Edge::zeros && layout.fields.front().kind == FieldKind::data),
+         "a panel is of a fixed size, or of a multiple of vl columns that pair nibbles, codes "
+         "first and zeros for columns that do not exist");
   const int data = field_index(layout, FieldKind::data);
   const int sums = field_index(layout, FieldKind::sums);
   expect(layout, data >= 0 && (!rhs || sums > data),
@@ -114,6 +120,21 @@ std::string lhs_fields_text(const Layout& layout) {
     }
   }
   return text + "  }\n}\n";
+}
+
+std::string scalable_fields_text(const Layout& layout) {
+  std::string text;
+  for (const Field& each : layout.fields) {
+    if (each.kind == FieldKind::data) continue;
+    if (each.kind == FieldKind::sums) {
+      text += "  uint8_t *const sums = at;\n  memset(sums, 0, panel * sizeof(int32_t));\n";
+    } else {
+      text += fmt::format("  write_floats(at, args->{}, row, columns, panel);\n",
+                          each.kind == FieldKind::scales ? "scales" : "bias");
+    }
+    text += "  at += panel * sizeof(float);\n";
+  }
+  return text;
 }
 
 std::string rhs_fields_text(const Layout& layout) {

@@ -14,6 +14,9 @@ std::string field_offset_text(const Layout& layout, FieldKind kind);
 std::string lhs_fields_text(const Layout& layout);
 /// data_bytes(), sums_offset(), write_fields() and add_sums() of an rhs packer.
 std::string rhs_fields_text(const Layout& layout);
+/// The same of an rhs packer whose panels are as wide as vectors: statements that write the fields
+/// behind the codes, from `at` on, and name the place of the sums.
+std::string scalable_fields_text(const Layout& layout);
 
 /// Throws std::runtime_error when no packer knows how to write such fields.
 void check_packable(const Layout& layout);

@@ -134,10 +134,11 @@ std::string print_packer(const PackerEntry& packer, const Names& names) {
       "        .features = {},\n"
       "        .layout = &layout_{},\n"
       "        .content_hash = UINT64_C(0x{:016x}),\n"
+      "        .vectorized = {},\n"
       "    }},\n",
       source.symbol, source.operand, source.source, source.isa->name,
       names.run(packer.guard, source.symbol), feature_mask(source.isa->features),
-      names.layout(source.layout), packer.content_hash);
+      names.layout(source.layout), packer.content_hash, source.vectorized ? 1 : 0);
 }
 
 /// Features that an older runtime has no bit for are never present.

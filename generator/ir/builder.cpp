@@ -74,6 +74,11 @@ std::vector<Value> Builder::loop(std::string label, Value count, const std::vect
 
 std::vector<Value> Builder::stepped_loop(std::string label, Value count, Length step,
                                          const std::vector<Value>& inits, const Body& body) {
+  if (!step.is_fixed()) {  // no field of an instruction holds it: count the steps instead
+    const Value by = op(OpCode::length, {}, {.offset = step});
+    const Value last = op(OpCode::isub, {op(OpCode::iadd, {count, by}), constant(1)});
+    return loop(std::move(label), op(OpCode::idiv, {last, by}, {}, "steps"), inits, body);
+  }
   std::vector<Value> results = make_loop(std::move(label), count, inits, false, 0, body);
   std::get<std::unique_ptr<Loop>>(regions_.back()->nodes.back())->step = step;
   return results;

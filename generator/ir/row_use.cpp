@@ -43,7 +43,6 @@ void check_operands(const Program& program, const Op& op) {
   }
 }
 
-/// A row encodes one kind of length: plain bytes, or multiples of one vector length.
 void check_immediates(const Op& op) {
   const Row& row = *op.row;
   if (op.immediates.size() != row.immediates.size()) {
@@ -53,12 +52,10 @@ void check_immediates(const Op& op) {
   for (size_t i = 0; i < row.immediates.size(); ++i) {
     const Immediate& field = row.immediates[i];
     Length value = op.immediates[i];
-    int64_t number = value.fixed + value.vl + value.svl;
-    bool one_symbol = (value.fixed != 0) + (value.vl != 0) + (value.svl != 0) <= 1;
-    if (one_symbol && field.fits(number)) continue;
+    if (field.fits(value)) continue;
     wrong("immediate {} = {} does not fit {} {} bits times {} of row {}", field.name,
-          to_string(value), field.bits, field.is_signed ? "signed" : "unsigned", field.scale,
-          row.name);
+          to_string(value), field.bits, field.is_signed ? "signed" : "unsigned",
+          to_string(field.unit()), row.name);
   }
 }
 

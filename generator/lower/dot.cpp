@@ -46,6 +46,16 @@ Value signed_dot(const Tile1& t, Value sum, Value codes, const Activation& a,
                 Role::accumulator);
 }
 
+/// Neighbours of a added, then neighbours of b.
+Value add_pairs(const Tile1& t, Value a, Value b) {
+  if (t.b.isa().has(OpCode::pair_add, 32)) {
+    return t.b.op(OpCode::pair_add, {a, b}, {.bits = 32}, "out", Role::accumulator);
+  }
+  const Value even = t.b.op(OpCode::uzp_even, {a, b}, {.bits = 32}, "even", Role::accumulator);
+  const Value odd = t.b.op(OpCode::uzp_odd, {a, b}, {.bits = 32}, "odd", Role::accumulator);
+  return t.b.op(OpCode::add, {even, odd}, {.bits = 32}, "out", Role::accumulator);
+}
+
 /// Bytes of one column: a code, or a low nibble k and a high nibble some values of k later, two
 /// operands for one accumulator.
 class DepthDot : public Multiplier {
@@ -102,8 +112,7 @@ class DepthDot : public Multiplier {
       if (kr_ == 4) {
         row.push_back(sum[i]);
       } else if (i % 2 == 1) {  // two lanes a column
-        row.push_back(
-            t.b.op(OpCode::pair_add, {sum[i - 1], sum[i]}, {.bits = 32}, "out", Role::accumulator));
+        row.push_back(add_pairs(t, sum[i - 1], sum[i]));
       }
     }
     return rows;
@@ -190,8 +199,7 @@ class ColumnDot : public Multiplier {
         row.push_back(high);
         row.push_back(sum[i + 1]);
       } else {
-        row.push_back(
-            t.b.op(OpCode::pair_add, {high, sum[i + 1]}, {.bits = 32}, "out", Role::accumulator));
+        row.push_back(add_pairs(t, high, sum[i + 1]));
       }
     }
     return rows;

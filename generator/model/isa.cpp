@@ -10,12 +10,28 @@ std::string to_string(const Where& where) {
   return text;
 }
 
-bool Immediate::fits(int64_t value) const {
-  if (scale == 0 || value % scale != 0 || value < least) return false;
-  const int64_t encoded = value / scale;
-  if (bits >= 63) return is_signed || encoded >= 0;
+Length Immediate::unit() const {
+  if (of == Symbol::vl) return {0, scale};
+  if (of == Symbol::svl) return {0, 0, scale};
+  return scale;
+}
+
+std::optional<int64_t> Immediate::encoded(Length value) const {
+  if (scale == 0) return std::nullopt;
+  const int64_t number = (value.fixed + value.vl + value.svl) / scale;
+  return unit() * number == value ? std::optional(number) : std::nullopt;
+}
+
+bool Immediate::fits(Length value) const {
+  const std::optional<int64_t> number = encoded(value);
+  if (!number || *number < least) return false;
+  if (bits >= 63) return is_signed || *number >= 0;
   const int64_t half = int64_t{1} << (bits - 1);
-  return is_signed ? encoded >= -half && encoded < half : encoded >= 0 && encoded < 2 * half;
+  return is_signed ? *number >= -half && *number < half : *number >= 0 && *number < 2 * half;
+}
+
+std::string Immediate::text(Length value) const {
+  return of == Symbol::one ? to_string(value) : std::to_string(encoded(value).value_or(0));
 }
 
 const Operand* Row::operand(const std::string& operand_name) const {

@@ -65,13 +65,23 @@ struct Operand {
   std::string c_type;          ///< C type class when it differs from the row's `c_type`
 };
 
+/// What an immediate counts: bytes and the like, or multiples of a vector length.
+enum class Symbol : uint8_t { one, vl, svl };
+
 struct Immediate {
   std::string name;
   int bits = 32;
-  int scale = 1;  ///< encoded value * scale = value
+  int scale = 1;  ///< encoded number * scale * of = value
   bool is_signed = true;
+  Symbol of = Symbol::one;
   int64_t least = INT64_MIN;  ///< where the encoding begins later: right shifts at 1
-  [[nodiscard]] bool fits(int64_t value) const;
+  /// What the encoded number 1 stands for.
+  [[nodiscard]] Length unit() const;
+  /// The number that stands for `value`; none when it is no multiple of the unit.
+  [[nodiscard]] std::optional<int64_t> encoded(Length value) const;
+  [[nodiscard]] bool fits(Length value) const;
+  /// As assembly has it: bytes, but the encoded number when they depend on a vector length.
+  [[nodiscard]] std::string text(Length value) const;
 };
 
 /// One instruction (or a fixed short sequence), what it means and how it is written.

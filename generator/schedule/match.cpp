@@ -26,11 +26,6 @@ bool commutes(OpCode code) {
   }
 }
 
-bool fits(const Immediate& field, Length value) {
-  const int symbols = (value.fixed != 0) + (value.vl != 0) + (value.svl != 0);
-  return symbols <= 1 && field.fits(value.fixed + value.vl + value.svl);
-}
-
 /// Is the row made for vectors as long as those of `op`?
 bool length_fits(const Program& program, const Row& row, const Op& op) {
   const Length own = row.bytes == Length{} ? program.isa->vector_bytes : row.bytes;
@@ -86,7 +81,7 @@ class Matcher {
       if (found_.immediate_set[i]) return found_.immediates[i] == rest;
       found_.immediates[i] = rest;
       found_.immediate_set[i] = 1;
-      return fits(fields[i], rest);
+      return fields[i].fits(rest);
     }
     return false;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "schedule/effects.h"
 #include "schedule/liveness.h"
@@ -304,6 +305,7 @@ class Selector {
   /// Offsets that no row can encode are added to the pointer first.
   void split_offsets(Region& region) {
     std::vector<Node> nodes;
+    const auto outer = std::exchange(anchors_, {});
     for (Node& node : region.nodes) {
       if (auto* op = std::get_if<Op>(&node)) {
         split_offset(nodes, *op);
@@ -317,35 +319,89 @@ class Selector {
       nodes.push_back(std::move(node));
     }
     region.nodes = std::move(nodes);
+    anchors_ = outer;
+  }
+
+  /// The multiple of a power of two, the largest there is, from which rows reach the operation's
+  /// offset; else that offset itself.
+  Length anchor(Op op) const {
+    const Length whole = op.offset;
+    for (int64_t unit = int64_t{1} << 16; unit > 1 && whole.is_fixed(); unit /= 2) {
+      const int64_t below = whole.fixed / unit * unit;
+      for (const int64_t base : {below, below + unit}) {
+        op.offset = whole.fixed - base;
+        if (base != 0 && op.offset != Length{} && has_row(op)) return base;
+      }
+    }
+    return whole;
+  }
+
+  /// Lengths that no row can encode: a power of two times one that a row can.
+  void split_length(std::vector<Node>& nodes, Op& op) {
+    Op part = op;
+    int64_t shift = 0;
+    while (part.offset.divisible(2) && !has_row(part)) {
+      part.offset = part.offset.divided(2);
+      ++shift;
+    }
+    if (!has_row(part)) return;
+    const Value unit = append(nodes, OpCode::length, {}, part.offset, 0, "part");
+    op.code = OpCode::ishl;
+    op.args = {unit};
+    op.offset = 0;
+    op.imm = shift;
   }
 
   void split_offset(std::vector<Node>& nodes, Op& op) {
-    if (op.row != nullptr || op.offset == Length{} || op.code == OpCode::length || has_row(op)) {
-      return;
-    }
+    if (op.row != nullptr || op.offset == Length{} || has_row(op)) return;
+    if (op.code == OpCode::length) return split_length(nodes, op);
     const size_t at = info(op.code).args.find('s');
     const std::string hint = program_.values[static_cast<size_t>(op.args[at])].name;
     if (op.code == OpCode::iadd_imm) {
-      if (!op.offset.is_fixed()) return;
-      const Value by = append(nodes, OpCode::constant, {}, 0, op.offset.fixed, "step");
+      op.args.push_back(step_value(nodes, op.offset));
       op.code = OpCode::iadd;
-      op.args.push_back(by);
-    } else {
-      Op step;
-      step.code = OpCode::iadd_imm;
-      step.args = {op.args[at]};
-      step.offset = op.offset;
-      op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
-      step.results = {op.args[at]};
-      split_offset(nodes, step);
-      nodes.emplace_back(std::move(step));
+      op.offset = 0;
+      return;
     }
-    op.offset = 0;
+    const Length base = anchor(op);
+    const Length rest = op.offset - base;
+    const Value pointer = op.args[at];
+    // Neighbours share an anchor.
+    const std::pair key{pointer, base.fixed};
+    const auto known = rest == Length{} ? anchors_.end() : anchors_.find(key);
+    op.offset = rest;
+    if (known != anchors_.end()) {
+      op.args[at] = known->second;
+      return;
+    }
+    Op step;
+    step.code = OpCode::iadd_imm;
+    step.args = {pointer};
+    step.offset = base;
+    op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
+    if (rest != Length{}) anchors_[key] = op.args[at];
+    step.results = {op.args[at]};
+    split_offset(nodes, step);
+    nodes.emplace_back(std::move(step));
+  }
+
+  Value step_value(std::vector<Node>& nodes, Length bytes) {
+    if (bytes.is_fixed()) return append(nodes, OpCode::constant, {}, 0, bytes.fixed, "step");
+    Op step;
+    step.code = OpCode::length;
+    step.offset = bytes;
+    const Value v = program_.add_value({Kind::scalar, 8}, "step", Role::address);
+    step.results = {v};
+    split_offset(nodes, step);
+    nodes.emplace_back(std::move(step));
+    return v;
   }
 
   Program& program_;
   Rows rows_;
   std::vector<int> uses_;
+  /// Sums of a pointer and a constant in the region at hand.
+  std::map<std::pair<Value, int64_t>, Value> anchors_;
 };
 
 }  // namespace

@@ -163,8 +163,12 @@ std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
 
 Isa read_isa(const std::filesystem::path& templates_dir, const std::string& name) {
   Isa isa = read_table(templates_dir, name, {});
-  isa.can_print_c =
-      std::any_of(isa.rows.begin(), isa.rows.end(), [](const Row& row) { return !row.c.empty(); });
+  // Rows of scalars are there on every ISA of an architecture.
+  const auto has_c = [](const Row& row) {
+    const auto is_scalar = [](const Operand& operand) { return operand.kind == Kind::scalar; };
+    return !row.c.empty() && !std::all_of(row.operands.begin(), row.operands.end(), is_scalar);
+  };
+  isa.can_print_c = std::any_of(isa.rows.begin(), isa.rows.end(), has_c);
   isa.can_print_assembly = !isa.rules.leave.empty();
   return isa;
 }

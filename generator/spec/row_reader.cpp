@@ -78,6 +78,18 @@ void read_means(RowReader& reader) {
   }
 }
 
+/// 16, or 16vl: a field encodes multiples of one thing.
+void read_scale(const YamlNode& node, Immediate& immediate) {
+  const Length scale = node.length();
+  const int symbols = (scale.fixed != 0) + (scale.vl != 0) + (scale.svl != 0);
+  const int64_t number = scale.fixed + scale.vl + scale.svl;
+  if (symbols != 1 || number < 1 || number > 1 << 20) {
+    node.fail("'scale' must be a number from 1 to 1048576, or that times vl or svl");
+  }
+  immediate.scale = static_cast<int>(number);
+  immediate.of = scale.vl != 0 ? Symbol::vl : scale.svl != 0 ? Symbol::svl : Symbol::one;
+}
+
 void read_immediates(RowReader& reader) {
   const YamlNode* node = reader.node.find("imm");
   if (node == nullptr) return;
@@ -98,8 +110,7 @@ void read_immediates(RowReader& reader) {
       immediate.is_signed = is_signed->boolean();
     }
     if (const YamlNode* scale = entry.value.find("scale")) {
-      if (scale->positive() > 1 << 20) scale->fail("'scale' must be at most 1048576");
-      immediate.scale = static_cast<int>(scale->positive());
+      read_scale(*scale, immediate);
     }
     if (const YamlNode* least = entry.value.find("min")) immediate.least = least->integer();
   }

@@ -76,7 +76,8 @@ typedef struct tw_registry {
 
 tw_registry tw_generated_registry(void);
 bool tw_runnable_kernel(const tw_kernel* kernel, const tw_device* device);
-/* The runnable packer for this layout and source that needs most features; null: none. */
+/* The runnable packer for this layout and source: a vectorized one, of those the one that needs
+ * most features; null: none. */
 const tw_packer* tw_choose_packer(const tw_registry* registry, const tw_device* device,
                                   uint64_t layout, const char* source);
 tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, const char* isa);

@@ -110,6 +110,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
   args.packed = packed;
   args.packed_stride = plan->rhs_stride;
   args.flags = source->unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  args.vector_bytes = plan->device.vector_bytes;
   packer->run(&args);
   return TW_OK;
 }

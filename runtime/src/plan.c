@@ -146,6 +146,7 @@ static double tile_cycles(const tw_kernel* kernel, const tw_plan* plan) {
   double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
   /* What is predicted for cores that issue in order does not compare with what is for others. */
   if ((kernel->in_order != 0) != tw_device_in_order(&plan->device)) rate /= UNLIKE_CORE;
+  if (kernel->tile_n_scalable != 0) rate *= (double)(plan->device.vector_bytes / 16);
   const double macs = (double)kernel->tile_m * (double)tile_n * (double)plan->k;
   return (double)tw_divide_up(plan->n, tile_n) * (macs / rate + TILE_CYCLES);
 }

@@ -33,6 +33,11 @@ static int bit_count(tw_features features) {
   return count;
 }
 
+static bool better_packer(const tw_packer* a, const tw_packer* b) {
+  if ((a->vectorized != 0) != (b->vectorized != 0)) return a->vectorized != 0;
+  return bit_count(a->features) > bit_count(b->features);
+}
+
 const tw_packer* tw_choose_packer(const tw_registry* registry, const tw_device* device,
                                   uint64_t layout, const char* source) {
   const tw_packer* best = NULL;
@@ -40,7 +45,7 @@ const tw_packer* tw_choose_packer(const tw_registry* registry, const tw_device* 
     const tw_packer* packer = &registry->packers[i];
     if (packer->layout->id != layout || strcmp(packer->source, source) != 0) continue;
     if (packer->run == NULL || !tw_packer_supported(packer, device)) continue;
-    if (best == NULL || bit_count(packer->features) > bit_count(best->features)) best = packer;
+    if (best == NULL || better_packer(packer, best)) best = packer;
   }
   return best;
 }

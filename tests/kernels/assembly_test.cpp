@@ -78,7 +78,7 @@ void fault_in(const tw_kernel& kernel) {
   tw_args args{};
   args.size = sizeof args;
   args.m = kernel.tile_m;
-  args.n = kernel.tile_n;
+  args.n = tile_columns(kernel);
   args.k = 64;
   args.lhs = zeros.data();
   args.rhs = zeros.data();

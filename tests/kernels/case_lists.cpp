@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/case.h"
+#include "kernels/rows.h"
 
 namespace tw::test {
 namespace {
@@ -43,7 +44,7 @@ std::vector<Case> shape_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   size_t turn = 0;
   for (size_t m : edges(kernel.tile_m, 13)) {
-    for (size_t n : edges(kernel.tile_n, 37)) {
+    for (size_t n : edges(tile_columns(kernel), 37)) {
       for (size_t k : depths) {
         Case test = whole(m, n, k);
         deal_options(test, turn++);
@@ -58,8 +59,8 @@ std::vector<Case> shape_cases(const tw_kernel& kernel) {
 std::vector<Case> tail_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   size_t turn = 0;
-  for (size_t m = 1; m < kernel.tile_m; ++m) cases.push_back(whole(m, kernel.tile_n, 33));
-  for (size_t n = 1; n < kernel.tile_n; ++n) cases.push_back(whole(kernel.tile_m, n, 33));
+  for (size_t m = 1; m < kernel.tile_m; ++m) cases.push_back(whole(m, tile_columns(kernel), 33));
+  for (size_t n = 1; n < tile_columns(kernel); ++n) cases.push_back(whole(kernel.tile_m, n, 33));
   for (Case& test : cases) deal_options(test, turn++);
   return cases;
 }
@@ -71,7 +72,7 @@ std::vector<Case> option_cases(const tw_kernel& kernel) {
     for (int bias = 0; bias < static_cast<int>(Bias::count); ++bias) {
       for (int clamp = 0; clamp < static_cast<int>(Clamp::count); ++clamp) {
         for (Flush flush : {Flush::start, Flush::end}) {
-          Case test = whole(kernel.tile_m + 1, kernel.tile_n + 3, turn % 3 == 0 ? 40 : 65);
+          Case test = whole(kernel.tile_m + 1, tile_columns(kernel) + 3, turn % 3 == 0 ? 40 : 65);
           deal_options(test, turn++);
           test.values = static_cast<Values>(values);
           test.bias = static_cast<Bias>(bias);
@@ -86,10 +87,10 @@ std::vector<Case> option_cases(const tw_kernel& kernel) {
 }
 
 std::vector<Case> portion_cases(const tw_kernel& kernel) {
-  const size_t mp = kernel.lhs->panel;
-  const size_t np = kernel.rhs->panel;
+  const size_t mp = panel_rows(*kernel.lhs);
+  const size_t np = panel_rows(*kernel.rhs);
   const size_t m = 3 * std::max(mp, kernel.tile_m) + 1;
-  const size_t n = 3 * std::max(np, kernel.tile_n) + 5;
+  const size_t n = 3 * std::max(np, tile_columns(kernel)) + 5;
   const Portion portions[] = {
       {0, mp, 0, np},                    // the first panel
       {mp, 2 * mp, np, 2 * np},          // one in the middle
@@ -118,7 +119,7 @@ std::vector<Case> deep_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   for (Values values : {Values::extreme, Values::random}) {
     Case test =
-        whole(std::max<size_t>(2, kernel.tile_m), std::min<size_t>(4, kernel.tile_n), 16384);
+        whole(std::max<size_t>(2, kernel.tile_m), std::min<size_t>(4, tile_columns(kernel)), 16384);
     test.values = values;
     cases.push_back(test);
   }

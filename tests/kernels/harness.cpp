@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 
+#include "kernels/rows.h"
 #include "reference/pack_reference.h"
 #include "support/call_checked.h"
 
@@ -34,7 +35,7 @@ struct Packed {
   std::vector<uint8_t> before;
 
   [[nodiscard]] const uint8_t* panel_at(size_t row, const tw_layout& layout) const {
-    return buffer->data() + row / layout.panel * stride;
+    return buffer->data() + row / panel_rows(layout) * stride;
   }
   [[nodiscard]] bool changed() const {
     return !std::equal(before.begin(), before.end(), buffer->data());
@@ -44,8 +45,8 @@ struct Packed {
 size_t panel_bytes(const tw_layout& layout, size_t k) {
   const size_t padded = (k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
   const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;
-  return layout.panel * (padded * layout.data_bits / 8 + layout.per_row_bytes +
-                         blocks * layout.per_row_block_bytes);
+  return panel_rows(layout) * (padded * layout.data_bits / 8 + layout.per_row_bytes +
+                               blocks * layout.per_row_block_bytes);
 }
 
 /// Codes as 4-bit sources, low nibble first. [rows][columns] of `at(row, column)`.
@@ -112,7 +113,8 @@ std::string call(void (*function)(const tw_args*), const tw_args& args,
 /// Packs `rows` rows with everything between guard pages.
 std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
                  const std::vector<const GuardedBuffer*>& sources, Packed& packed) {
-  const size_t panels = (args.rows + packer.layout->panel - 1) / packer.layout->panel;
+  const size_t panel = panel_rows(*packer.layout);
+  const size_t panels = (args.rows + panel - 1) / panel;
   const size_t bytes = panel_bytes(*packer.layout, args.k);
   packed.stride = bytes + test.panel_padding;
   packed.buffer =
@@ -122,6 +124,7 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
   args.row_end = args.rows;
   args.packed = packed.buffer->data();
   args.packed_stride = packed.stride;
+  args.vector_bytes = vector_bytes();
   std::vector<const GuardedBuffer*> buffers = sources;
   buffers.push_back(packed.buffer.get());
   const std::string wrong = report_text(call_checked(reinterpret_cast<Function>(packer.run), &args),
@@ -203,8 +206,8 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   const tw_packer* rhs_packer = test.kxn ? packers.kxn : packers.nxk;
   if (packers.lhs == nullptr) return "no packer for its lhs layout";
   if (rhs_packer == nullptr) return "no packer for its rhs layout";
-  if (kernel.lhs->panel_scalable != 0 || kernel.rhs->panel_scalable != 0) {
-    return "its panels depend on a vector length, which this harness does not know";
+  if (panel_rows(*kernel.lhs) == 0 || panel_rows(*kernel.rhs) == 0) {
+    return "its panels depend on a vector length, and this machine has no such vectors";
   }
   const LayoutText lhs_layout = read_layout(kernel.lhs->text);
   const LayoutText rhs_layout = read_layout(kernel.rhs->text);

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "kernels/harness.h"
 #include "kernels/rows.h"
+#include "tilewright/tilewright.h"
 
 namespace tw::test {
 namespace {
@@ -82,6 +84,17 @@ TEST(Kernels, EachRowRunsItsOwnFunction) {
     const auto [first, is_new] = names.emplace(row.run, row.name);
     EXPECT_TRUE(is_new) << row.name << " runs the function of " << first->second;
   }
+}
+
+/// Where the machine is known, so is the length of its vectors.
+TEST(Kernels, VectorsAreAsLongAsExpected) {
+  const char* expected = std::getenv("TILEWRIGHT_EXPECT_VECTOR_BYTES");
+  if (expected != nullptr) {
+    EXPECT_EQ(std::to_string(vector_bytes()), expected);
+  }
+  tw_device device;
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  EXPECT_EQ(device.vector_bytes, vector_bytes());
 }
 
 struct IsaCount {

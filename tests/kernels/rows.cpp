@@ -9,6 +9,7 @@
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 namespace tw::test {
@@ -67,6 +68,23 @@ const std::vector<Feature>& known_features() {
 #endif
 
 }  // namespace
+
+size_t vector_bytes() {
+#if defined(__aarch64__)
+  if ((getauxval(AT_HWCAP) & HWCAP_SVE) == 0) return 0;
+  return static_cast<size_t>(prctl(PR_SVE_GET_VL)) & PR_SVE_VL_LEN_MASK;
+#else
+  return 0;
+#endif
+}
+
+size_t panel_rows(const tw_layout& layout) {
+  return layout.panel + layout.panel_scalable * (vector_bytes() / 16);
+}
+
+size_t tile_columns(const tw_kernel& kernel) {
+  return kernel.tile_n + kernel.tile_n_scalable * (vector_bytes() / 16);
+}
 
 std::vector<const tw_kernel*> running_kernels() {
   std::vector<const tw_kernel*> rows(tw_list_kernels(&device(), nullptr, 0));

@@ -8,6 +8,13 @@
 
 namespace tw::test {
 
+/// Bytes of this machine's vectors where their length is known only at run time; 0: it has none.
+size_t vector_bytes();
+
+/// Rows (lhs) or columns (rhs) of a panel, and columns of a tile, on this machine.
+size_t panel_rows(const tw_layout& layout);
+size_t tile_columns(const tw_kernel& kernel);
+
 /// Rows that are built and that the runtime allows on this machine.
 std::vector<const tw_kernel*> running_kernels();
 

@@ -213,9 +213,11 @@ tw_kernel wrong_kernel(Fault fault) {
 }
 
 Packers wrong_kernel_packers() {
-  static const tw_packer lhs = {"lhs", "lhs", "f32", "scalar", pack_lhs, 0, &lhs_layout, 0};
-  static const tw_packer nxk = {"nxk", "rhs", "nxk", "scalar", pack_rhs<false>, 0, &rhs_layout, 0};
-  static const tw_packer kxn = {"kxn", "rhs", "kxn", "scalar", pack_rhs<true>, 0, &rhs_layout, 0};
+  static const tw_packer lhs = {"lhs", "lhs", "f32", "scalar", pack_lhs, 0, &lhs_layout, 0, 0};
+  static const tw_packer nxk = {"nxk", "rhs",       "nxk", "scalar", pack_rhs<false>,
+                                0,     &rhs_layout, 0,     0};
+  static const tw_packer kxn = {"kxn", "rhs",       "kxn", "scalar", pack_rhs<true>,
+                                0,     &rhs_layout, 0,     0};
   return {&lhs, &nxk, &kxn};
 }
 

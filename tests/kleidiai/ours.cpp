@@ -36,7 +36,7 @@ std::vector<const tw_packer*> packers(const char* source, Wanted wanted) {
 
 size_t panel_bytes(const tw_layout& layout, size_t k) {
   const size_t padded = (k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
-  return layout.panel * (padded * layout.data_bits / 8 + layout.per_row_bytes);
+  return panel_rows(layout) * (padded * layout.data_bits / 8 + layout.per_row_bytes);
 }
 
 std::vector<uint8_t> pack(const tw_packer& packer, tw_pack_args args) {
@@ -44,7 +44,9 @@ std::vector<uint8_t> pack(const tw_packer& packer, tw_pack_args args) {
   args.size = sizeof args;
   args.row_end = args.rows;
   args.packed_stride = panel_bytes(layout, args.k);
-  std::vector<uint8_t> packed((args.rows + layout.panel - 1) / layout.panel * args.packed_stride);
+  args.vector_bytes = vector_bytes();
+  const size_t panel = panel_rows(layout);
+  std::vector<uint8_t> packed((args.rows + panel - 1) / panel * args.packed_stride);
   args.packed = packed.data();
   packer.run(&args);
   return packed;

@@ -146,7 +146,7 @@ TEST_P(KleidiaiAndOwnLayouts, GiveTheSameProducts) {
   const TheirKernel& reference = their_kernels().front();
   Agreement both;
   size_t ties = 0;
-  for (const Problem& it : problems(kernel.lhs->panel, kernel.rhs->panel, 4)) {
+  for (const Problem& it : problems(panel_rows(*kernel.lhs), panel_rows(*kernel.rhs), 4)) {
     const std::vector<float> theirs = their_product(
         reference, it.shape, their_lhs(reference, it.lhs), their_rhs(reference, it.rhs), it.bounds);
     const tw_packer& rhs_packer = it.rhs.kxn ? *packers.kxn : *packers.nxk;

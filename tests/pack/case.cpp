@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "kernels/rows.h"
 #include "reference/pack_reference.h"
 #include "reference/quantize_reference.h"
 #include "support/call_checked.h"
@@ -177,7 +178,7 @@ std::string to_string(const PackCase& c) {
 
 std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
-  const LayoutText layout = read_layout(packer.layout->text);
+  const LayoutText layout = read_layout(packer.layout->text, vector_bytes() / 16);
   Source source;
   const Ties ties = layout.ties_away ? Ties::away : Ties::even;
   const OperandCodes codes = is_lhs(packer)
@@ -210,6 +211,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   }
   args.packed = packed.data();
   args.packed_stride = wanted.size() / panels;
+  args.vector_bytes = vector_bytes();
   // Slices in any order.
   std::vector<size_t> ends = slice_ends(c, layout.panel);
   std::vector<size_t> order(ends.size());
@@ -230,7 +232,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
 }
 
 std::vector<PackCase> edge_cases(const tw_packer& packer) {
-  const size_t panel = packer.layout->panel;
+  const size_t panel = panel_rows(*packer.layout);
   std::vector<size_t> rows = {1, panel, panel + 1, 2 * panel, 3 * panel - 1};
   if (panel > 1) rows.push_back(panel - 1);
   const std::vector<size_t> depths = {1, 2, 3, 7, 8, 31, 32, 33, 64, 127, 128, 129, 256, 259};
@@ -253,7 +255,7 @@ std::vector<PackCase> edge_cases(const tw_packer& packer) {
 
 std::vector<PackCase> random_cases(const tw_packer& packer, size_t count, uint32_t seed) {
   std::mt19937 random(seed);
-  const size_t panel = packer.layout->panel;
+  const size_t panel = panel_rows(*packer.layout);
   auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
   std::vector<PackCase> cases;
   for (size_t i = 0; i < count; ++i) {

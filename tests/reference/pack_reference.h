@@ -1,5 +1,5 @@
 // Packed operands in plain C++, from a layout's canonical text (tw_layout::text). Shares no code
-// with the generator. Layouts without blocks, panels of a fixed size.
+// with the generator. Layouts without blocks.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,7 @@ struct FieldText {
 struct LayoutText {
   bool lhs = false;
   size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
+  size_t segments = 1;  ///< 16-byte parts of a vector, where panels are as wide as vectors
   std::string pair;
   size_t distance = 0;     ///< pair=depth: in k, from low to high nibble
   bool edge_last = false;  ///< what does not exist is like the last one that does, not zero
@@ -51,7 +52,8 @@ inline FieldText read_field(const std::string& text) {
   return field;
 }
 
-inline LayoutText read_layout(const std::string& text) {
+/// `vl` is the length of vectors in units of 16 bytes: panels of "n8vl" have 8 * vl columns.
+inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   LayoutText layout;
   std::istringstream words(text);
   std::string word;
@@ -89,6 +91,10 @@ inline LayoutText read_layout(const std::string& text) {
       layout.high_unsigned = word[1] == 'u';
     } else if (word[0] == 'm' || word[0] == 'n') {
       layout.panel = number(1);
+      if (word.find("vl") != std::string::npos) {
+        layout.segments = vl;
+        layout.panel *= vl;
+      }
     } else {
       throw std::invalid_argument("layout '" + text + "': " + word);
     }
@@ -130,10 +136,11 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
     const size_t run = k / (2 * distance) * (distance / kr) + k % distance / kr;
     return {(run * layout.panel + row) * kr + k % kr, k / distance % 2 == 1};
   }
-  const size_t half = 16 / kr;  // a 16-byte vector: `half` columns high, the next `half` low
+  const size_t bytes = 16 * layout.segments;
+  const size_t half = bytes / kr;  // a vector: `half` columns high, the next `half` low
   const size_t vector = row / (2 * half);
   const size_t group = k / kr * (layout.panel / (2 * half));
-  return {(group + vector) * 16 + row % half * kr + k % kr, row / half % 2 == 0};
+  return {(group + vector) * bytes + row % half * kr + k % kr, row / half % 2 == 0};
 }
 
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {

@@ -73,7 +73,8 @@ std::vector<uint64_t> make_corners(Element element) {
       break;
   }
   std::vector<uint64_t> list = integer_corners(static_cast<int>(8 * bytes_of(element)));
-  if (element == Element::i64) {  // scalars: counts, shifts, sizes
+  if (element == Element::divisor) list.erase(list.begin());  // 0
+  if (bytes_of(element) == 8) {                               // scalars: counts, shifts, sizes
     const uint64_t half = 0xFFFFFFFFU;
     list.insert(list.end(), {3, 15, 16, 17, 31, 32, 63, 64, 65, 255, half, half + 1, half >> 1});
   }
@@ -90,6 +91,7 @@ size_t bytes_of(Element element) {
     case Element::f16:
       return 2;
     case Element::i64:
+    case Element::divisor:
       return 8;
     default:
       return 4;
@@ -118,6 +120,8 @@ Element element_of(const MeansNode& node, size_t argument) {
     case OpCode::dot4_s8s8_lane:
     case OpCode::mmla_s8s8:
       return argument == 0 ? Element::i32 : Element::i8;
+    case OpCode::idiv:
+      return argument == 1 ? Element::divisor : Element::i64;
     case OpCode::low_bits:  // of at most 255 bits
       return argument == 1 ? Element::i8 : Element::i64;
     default:
@@ -159,9 +163,9 @@ Element loaded_element(const Row& row) {
 
 const std::vector<uint64_t>& corners(Element element) {
   static const std::vector<uint64_t> lists[] = {
-      make_corners(Element::i8),        make_corners(Element::i16), make_corners(Element::i32),
-      make_corners(Element::i64),       make_corners(Element::f16), make_corners(Element::f32),
-      make_corners(Element::f32_in_i32)};
+      make_corners(Element::i8),         make_corners(Element::i16),    make_corners(Element::i32),
+      make_corners(Element::i64),        make_corners(Element::f16),    make_corners(Element::f32),
+      make_corners(Element::f32_in_i32), make_corners(Element::divisor)};
   return lists[static_cast<size_t>(element)];
 }
 

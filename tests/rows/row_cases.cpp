@@ -28,12 +28,12 @@ struct Span {
 
 /// The lanes that a predicate lets touch memory.
 std::vector<uint8_t> active_lanes(const RowProgram& program, const RowCase& one,
-                                  const std::string& predicate, OpCode maker) {
+                                  const std::string& predicate, OpCode maker, VectorLength vl) {
   for (const Slot& slot : program.inputs) {
     if (slot.operand != predicate || slot.type.kind != Kind::predicate) continue;
     uint64_t scalar = 0;
     std::memcpy(&scalar, one.inputs.data() + slot.offset, sizeof scalar);
-    std::vector<uint8_t> active(static_cast<size_t>(slot.type.bytes.fixed));
+    std::vector<uint8_t> active(static_cast<size_t>(slot.type.bytes.at(vl)));
     predicate_operation(maker, active.size(), scalar, active.data());
     return active;
   }
@@ -42,8 +42,8 @@ std::vector<uint8_t> active_lanes(const RowProgram& program, const RowCase& one,
 
 class GroupMaker {
  public:
-  GroupMaker(const RowUse& use, const RowProgram& program)
-      : use_(use), row_(*use.row), program_(program), random_(row_.where.line) {}
+  GroupMaker(const RowUse& use, const RowProgram& program, VectorLength vl)
+      : use_(use), row_(*use.row), program_(program), vl_(vl), random_(row_.where.line) {}
 
   RowGroup make() {
     group_.name = to_string(use_);
@@ -142,7 +142,7 @@ class GroupMaker {
       if (!makes_address(node, {})) span.add(8 * field, 8);
       return;
     }
-    const int64_t at = (node.offset + number(use_, node.offset_name)).fixed;
+    const int64_t at = (node.offset + number(use_, node.offset_name)).at(vl_);
     switch (node.code) {
       case OpCode::load_i64:
       case OpCode::store_i64:
@@ -155,7 +155,7 @@ class GroupMaker {
       case OpCode::store_pred: {
         const OpCode maker =
             use_.isa->has(OpCode::pred_bits, node.bits) ? OpCode::pred_bits : OpCode::pred_first;
-        const auto active = active_lanes(program_, one, node.args[0].operand, maker);
+        const auto active = active_lanes(program_, one, node.args[0].operand, maker, vl_);
         for (size_t i = 0; i < active.size(); ++i) {
           const auto lane = static_cast<int64_t>(i) * node.bits / 8;
           if (active[i] != 0) span.add(at + lane, node.bits / 8);
@@ -163,7 +163,7 @@ class GroupMaker {
         return;
       }
       default:
-        return span.add(at, (row_.bytes == Length{} ? use_.isa->vector_bytes : row_.bytes).fixed);
+        return span.add(at, (row_.bytes == Length{} ? use_.isa->vector_bytes : row_.bytes).at(vl_));
     }
   }
 
@@ -186,6 +186,7 @@ class GroupMaker {
   const RowUse& use_;
   const Row& row_;
   const RowProgram& program_;
+  const VectorLength vl_;
   std::mt19937_64 random_;
   size_t first_corners_ = 1;
   RowGroup group_;
@@ -198,7 +199,7 @@ struct Run {
 };
 
 Run run_case(const Program& program, Access access, const RowCase& one, size_t output_bytes,
-             bool physical) {
+             VectorLength vl, bool physical) {
   Run now;
   Arguments arguments;
   auto field = [&](ArgField which) -> uint64_t& {
@@ -210,7 +211,7 @@ Run run_case(const Program& program, Access access, const RowCase& one, size_t o
   now.outputs = now.memory.add("results", std::vector<uint8_t>(output_bytes, row_poison), true);
   field(writes ? ArgField::dst : ArgField::rhs) = now.touched + static_cast<uint64_t>(one.pointer);
   field(ArgField::dst_stride) = now.outputs - field(ArgField::dst);
-  run(program, arguments, now.memory, {.vl = {}, .physical = physical});
+  run(program, arguments, now.memory, {.vl = vl, .physical = physical});
   return now;
 }
 
@@ -228,15 +229,16 @@ std::vector<uint8_t> results_of(const Run& run, const std::vector<SpecialOutput>
 }
 
 void GroupMaker::interpret(RowCase& one) {
-  const Run done = run_case(program_.selected, group_.access, one, program_.output_bytes, false);
+  const Run done =
+      run_case(program_.selected, group_.access, one, program_.output_bytes, vl_, false);
   one.outputs = results_of(done, group_.special);
   one.after = done.memory.bytes(done.touched);
 }
 
 }  // namespace
 
-RowGroup make_group(const RowUse& use, const RowProgram& program) {
-  return GroupMaker(use, program).make();
+RowGroup make_group(const RowUse& use, const RowProgram& program, VectorLength vl) {
+  return GroupMaker(use, program, vl).make();
 }
 
 std::string check_registers(const Program& allocated, const RowGroup& group, bool keeps) {
@@ -245,7 +247,7 @@ std::string check_registers(const Program& allocated, const RowGroup& group, boo
     const RowCase& one = group.cases[group.cases.size() - 1 - i];
     std::vector<uint8_t> wanted = one.outputs;
     if (!keeps) wanted.resize(group.result_bytes);
-    const Run done = run_case(allocated, group.access, one, wanted.size(), true);
+    const Run done = run_case(allocated, group.access, one, wanted.size(), {}, true);
     if (results_of(done, group.special) != wanted) return "other results on its registers";
     if (done.memory.bytes(done.touched) != one.after) return "other memory on its registers";
   }

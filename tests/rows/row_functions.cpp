@@ -52,6 +52,7 @@ bool is_selected(const RowUse& use, const RowProgram& program) {
 }
 
 bool is_printed_in_c(const RowUse& use, const RowProgram& program) {
+  if (!use.isa->can_print_c) return false;
   if (is_plain(*use.row)) return true;
   if (use.row->c.empty() || use.row->means.size() != 1) return false;
   for (const Node& node : program.lowered.body.nodes) {

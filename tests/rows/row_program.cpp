@@ -73,6 +73,9 @@ class RowWriter {
 
   Length own_bytes() const { return row_.bytes == Length{} ? isa_.vector_bytes : row_.bytes; }
 
+  /// Room for a vector of any length, so that one Program serves all of them.
+  static size_t room(Length bytes) { return static_cast<size_t>(bytes.at(longest_vectors)); }
+
   static size_t take(std::vector<Slot>& slots, Slot slot, size_t& total) {
     constexpr size_t slot_bytes = 64;
     slot.offset = total;
@@ -115,7 +118,7 @@ class RowWriter {
 
   Value make_vector(const Operand& operand, Length bytes) {
     if (isa_.has(OpCode::load, 0, bytes)) {
-      Builder::With with = input(operand, {Kind::vector, bytes}, static_cast<size_t>(bytes.fixed));
+      Builder::With with = input(operand, {Kind::vector, bytes}, room(bytes));
       with.bytes = bytes;
       return emit(OpCode::load, {inputs_}, with);
     }
@@ -210,8 +213,7 @@ class RowWriter {
   void keep_vector(const Operand& operand, Value v, bool floats) {
     const Length bytes = b_.type(v).bytes;
     if (isa_.has(OpCode::store, 0, bytes)) {
-      emit(OpCode::store, {outputs_, v},
-           output(operand, b_.type(v), static_cast<size_t>(bytes.fixed), floats));
+      emit(OpCode::store, {outputs_, v}, output(operand, b_.type(v), room(bytes), floats));
       return;
     }
     // Too short to be stored: through an operation that makes it longer.
@@ -229,7 +231,7 @@ class RowWriter {
   void keep_predicate(const Operand& operand, Value v) {
     const int bits = lane_bits(row_, operand.name);
     if (!isa_.has(OpCode::load_pred, bits)) fail("nothing shows its predicate");
-    const auto bytes = static_cast<size_t>(own_bytes().fixed);
+    const size_t bytes = room(own_bytes());
     Builder::With with = input(operand, {Kind::vector, own_bytes()}, bytes, bits);
     with.bytes = own_bytes();
     const Value through = emit(OpCode::load_pred, {v, inputs_}, with);

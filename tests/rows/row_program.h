@@ -12,6 +12,9 @@
 
 namespace tw::test {
 
+/// Of ISAs whose vectors have a length that only the machine knows: 2048 bits.
+constexpr VectorLength longest_vectors{16, 16};
+
 /// A row with a number for each of its immediates.
 struct RowUse {
   const Isa* isa = nullptr;

@@ -16,17 +16,17 @@ int64_t largest(const Immediate& field) {
 }
 
 /// Both ends of the field, and values at which other limits may lie: of lanes, shifts, encodings.
-std::vector<int64_t> candidates(const Immediate& field) {
+std::vector<Length> candidates(const Immediate& field) {
   std::vector<int64_t> values = {0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 63, 64, 85, 127, 228, 255};
   const int64_t last = largest(field);
   values.insert(values.end(), {last / 2, last - 1, last});
   if (field.is_signed) values.insert(values.end(), {-1, -2, -64, -last, -last - 1});
-  std::vector<int64_t> legal;
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::vector<Length> legal;
   for (int64_t value : values) {
-    if (field.fits(value * field.scale)) legal.push_back(value * field.scale);
+    if (field.fits(field.unit() * value)) legal.push_back(field.unit() * value);
   }
-  std::sort(legal.begin(), legal.end());
-  legal.erase(std::unique(legal.begin(), legal.end()), legal.end());
   return legal;
 }
 
@@ -85,9 +85,9 @@ std::vector<RowUse> row_uses(const Isa& isa, const Row& row) {
   for (const Immediate& field : row.immediates) {
     std::vector<RowUse> next;
     for (const RowUse& use : all) {
-      for (int64_t value : candidates(field)) {
+      for (const Length value : candidates(field)) {
         next.push_back(use);
-        next.back().immediates.emplace_back(value);
+        next.back().immediates.push_back(value);
       }
     }
     all = std::move(next);

@@ -2,11 +2,13 @@
 // and choice of operands, a table of the functions, and the operands with the results that the
 // interpreter gives.
 //
-//   write_rows TEMPLATES ISA OUT      writes OUT/rows_ISA.c, .S, _table.c and .cases
+//   write_rows TEMPLATES ISA OUT      writes OUT/rows_ISA.c, .S, _table.c and .cases; and for
+//                                     vectors of a length known only at run time _256.cases ...
 #include <fmt/format.h>
 
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "emit/assembly_printer.h"
@@ -30,7 +32,10 @@ struct Counts {
 class TableWriter {
  public:
   TableWriter(const std::filesystem::path& templates, const Isa& isa)
-      : isa_(isa), c_rules_(read_c_file_rules(templates)), dialect_(read_dialect(templates)) {}
+      : isa_(isa), c_rules_(read_c_file_rules(templates)), dialect_(read_dialect(templates)) {
+    if (isa.vector_bytes.is_fixed()) return;
+    for (const int64_t vl : {2, 4, 8, 16}) longer_[vl] = {};
+  }
 
   void add_rows() {
     for (const Row& row : isa_.rows) add(row);
@@ -41,7 +46,7 @@ class TableWriter {
 
   void write(const std::filesystem::path& folder) const {
     const std::string name = "rows_" + isa_.name;
-    std::string c = c_;
+    std::string c = "typedef int no_row_has_c_text;\n";  // C forbids files without declarations
     if (!c_symbol_.empty()) c = c_file(c_rules_, isa_, c_, c_symbol_);
     save(folder / (name + ".c"), c);
     std::string assembly = assembly_;
@@ -49,6 +54,9 @@ class TableWriter {
     save(folder / (name + ".S"), assembly);
     save(folder / (name + "_table.c"), table());
     write_groups(folder / (name + ".cases"), groups_);
+    for (const auto& [vl, groups] : longer_) {
+      write_groups(folder / fmt::format("{}_{}.cases", name, 128 * vl), groups);
+    }
   }
 
  private:
@@ -74,7 +82,8 @@ class TableWriter {
       const bool printed = is_printed_in_c(use, plain);
       in_c = in_c || printed;
       in_assembly = in_assembly || selected;
-      groups_.push_back(make_group(use, program));
+      groups_.push_back(make_group(use, program, {}));
+      for (auto& [vl, groups] : longer_) groups.push_back(make_group(use, program, {vl, vl}));
       for (RowFunction& function : row_functions(use, groups_.back())) print(function);
     }
     ++counts_.rows;
@@ -91,7 +100,7 @@ class TableWriter {
     }
     if (in_c) {
       ++counts_.c;
-    } else if (!row.c.empty()) {
+    } else if (!row.c.empty() && isa_.can_print_c) {
       complain(row, "its C text is never printed");
     } else if (row.means.size() > 1) {
       ++counts_.folded;
@@ -157,6 +166,7 @@ class TableWriter {
   const CFileRules c_rules_;
   const Dialect dialect_;
   std::vector<RowGroup> groups_;
+  std::map<int64_t, std::vector<RowGroup>> longer_;  ///< the same with longer vectors, by vl
   std::string c_, c_symbol_, assembly_, table_, declarations_;
   std::vector<std::string> complaints_;
   Counts counts_;

@@ -207,14 +207,14 @@ const size_t tw_generated_kernel_count =
     sizeof tw_generated_kernels / sizeof tw_generated_kernels[0];
 
 const tw_packer tw_generated_packers[] = {
-    {"lhs1", "lhs", "f32", "scalar", lhs_packer<1>, 0, &kLhs1, 0},
-    {"lhs4", "lhs", "f32", "scalar", lhs_packer<4>, 0, &kLhs4, 0},
-    {"lhs4_vnni", "lhs", "f32", "avx512_vnni", lhs_packer<4>, kVnni, &kLhs4, 0},
-    {"lhs8", "lhs", "f32", "scalar", lhs_packer<8>, 0, &kLhs8, 0},
-    {"rhs8_nxk", "rhs", "nxk", "scalar", rhs_packer<8, true>, 0, &kRhs8, 0},
-    {"rhs8_kxn", "rhs", "kxn", "scalar", rhs_packer<8, false>, 0, &kRhs8, 0},
-    {"rhs32_nxk", "rhs", "nxk", "scalar", rhs_packer<32, true>, 0, &kRhs32, 0},
-    {"rhs8_arm_nxk", "rhs", "nxk", "neon_i8mm", rhs_packer<8, true>, kI8mm, &kRhs8Arm, 0},
+    {"lhs1", "lhs", "f32", "scalar", lhs_packer<1>, 0, &kLhs1, 0, 1},
+    {"lhs4", "lhs", "f32", "scalar", lhs_packer<4>, 0, &kLhs4, 0, 1},
+    {"lhs4_vnni", "lhs", "f32", "avx512_vnni", lhs_packer<4>, kVnni, &kLhs4, 0, 1},
+    {"lhs8", "lhs", "f32", "scalar", lhs_packer<8>, 0, &kLhs8, 0, 1},
+    {"rhs8_nxk", "rhs", "nxk", "scalar", rhs_packer<8, true>, 0, &kRhs8, 0, 1},
+    {"rhs8_kxn", "rhs", "kxn", "scalar", rhs_packer<8, false>, 0, &kRhs8, 0, 1},
+    {"rhs32_nxk", "rhs", "nxk", "scalar", rhs_packer<32, true>, 0, &kRhs32, 0, 1},
+    {"rhs8_arm_nxk", "rhs", "nxk", "neon_i8mm", rhs_packer<8, true>, kI8mm, &kRhs8Arm, 0, 1},
 };
 const size_t tw_generated_packer_count =
     sizeof tw_generated_packers / sizeof tw_generated_packers[0];

@@ -96,6 +96,25 @@ TEST(Plan, UsesOnlyWhatTheMachineHas) {
   }
 }
 
+// Plain C is for where there is nothing else, however new what it was compiled for.
+TEST(Plan, VectorizedPackersComeFirst) {
+  tw_layout layout{};
+  layout.id = 7;
+  const auto packer = [&](const char* name, tw_features features, int vectorized) {
+    const auto run = [](const tw_pack_args*) {};
+    return tw_packer{name, "lhs", "f32", name, run, features, &layout, 0, vectorized};
+  };
+  const tw_packer rows[] = {packer("scalar", 0, 0),
+                            packer("plain", TW_FEATURE_I8MM | TW_FEATURE_SVE2, 0),
+                            packer("dotprod", TW_FEATURE_DOTPROD, 1),
+                            packer("i8mm", TW_FEATURE_DOTPROD | TW_FEATURE_I8MM, 1)};
+  tw_device device = neoverse_n2();
+  for (const size_t count : {4, 3, 2, 1}) {
+    const tw_registry registry{nullptr, 0, rows, count};
+    EXPECT_EQ(tw_choose_packer(&registry, &device, 7, "f32"), &rows[count - 1]);
+  }
+}
+
 TEST(Plan, ForeignMachines) {
   struct {
     tw_device device;

@@ -73,6 +73,48 @@ TEST(Select, AStepBeyondTheLoadsIsAddedAfterThem) {
   EXPECT_EQ(count_of(rows, "add"), 4 + 1);
 }
 
+TEST(Select, FarOffsetsShareASum) {
+  // 128-bit elements, 16 bytes apart: the field reaches -128 to 112.
+  const Isa& isa = shipped_isa("sve2");
+  Builder b("far", isa);
+  const Value source = b.arg(ArgField::lhs);
+  const Value target = b.arg(ArgField::dst);
+  Value sum = b.op(OpCode::zero);
+  for (int64_t i = 0; i < 16; ++i) {
+    const Value x = b.op(OpCode::load_dup, {source}, {.bits = 128, .offset = 16 * i});
+    sum = b.op(OpCode::add, {sum, x}, {.bits = 32});
+  }
+  b.op(OpCode::store, {target, sum});
+  Program program = b.finish();
+  select(program);
+  EXPECT_EQ(verify(program), "");
+  int sums = 0;
+  for_each_op(program.body, [&](const Op& op) {
+    sums += op.row->means.front().code == OpCode::iadd_imm ? 1 : 0;
+  });
+  EXPECT_EQ(sums, 1);
+}
+
+TEST(Select, LengthsBeyondTheFieldAreShifted) {
+  const Isa& isa = shipped_isa("sve2");
+  Builder b("long", isa);
+  const Value target = b.arg(ArgField::dst);
+  const Value source = b.add(b.arg(ArgField::lhs), Length(0, 3 * 512));
+  b.op(OpCode::store, {target, b.op(OpCode::load, {source})});
+  Program program = b.finish();
+  select(program);
+  EXPECT_EQ(verify(program), "");
+  int lengths = 0;
+  int shifts = 0;
+  for_each_op(program.body, [&](const Op& op) {
+    const OpCode code = op.row->means.front().code;
+    lengths += code == OpCode::length ? 1 : 0;
+    shifts += code == OpCode::ishl ? 1 : 0;
+  });
+  EXPECT_EQ(lengths, 1);
+  EXPECT_EQ(shifts, 1);
+}
+
 TEST(Select, FoldsMemoryOperands) {
   Builder b("fold", fake_isa());
   const Value source = b.arg(ArgField::lhs);

@@ -116,6 +116,27 @@ TEST(IsaReader, ReadsEveryKeyOfARow) {
   EXPECT_EQ(row.clobbers, (std::vector<std::string>{"flags", "v:2"}));
 }
 
+TEST(IsaReader, ImmediatesCountMultiplesOfAVectorLength) {
+  const Isa isa = read(table +
+                       "rows:\n"
+                       "  - means: \"d = load(p)[o]\"\n"
+                       "    imm: {o: {bits: 4, scale: 16vl, min: -3}}\n"
+                       "    asm: \"ld1b {d}, [{p}, #{o}, mul vl]\"\n"
+                       "    class: load\n");
+  const Immediate& field = isa.rows.at(0).immediates.at(0);
+  EXPECT_TRUE(field.fits(0));
+  EXPECT_TRUE(field.fits(Length(0, 7 * 16)));
+  EXPECT_TRUE(field.fits(Length(0, -3 * 16)));
+  EXPECT_FALSE(field.fits(Length(0, -4 * 16)));  // encoded, it is less than the least
+  EXPECT_FALSE(field.fits(Length(0, 8 * 16)));
+  EXPECT_FALSE(field.fits(Length(0, 8)));
+  EXPECT_FALSE(field.fits(16));
+  EXPECT_FALSE(field.fits(Length(16, 16)));
+  EXPECT_FALSE(field.fits(Length(0, 0, 16)));
+  EXPECT_EQ(field.text(Length(0, 3 * 16)), "3");
+  EXPECT_EQ(field.text(0), "0");
+}
+
 TEST(IsaReader, DefaultNamesAreUnique) {
   const Isa isa =
       read(table +

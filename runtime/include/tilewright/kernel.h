@@ -61,6 +61,8 @@ typedef struct tw_pack_args {
   void* packed;         /* the whole packed operand's first panel */
   size_t packed_stride; /* from panel to panel */
   uint64_t flags;       /* TW_PACK_... */
+  size_t vector_bytes;  /* layouts with panels as wide as vectors: of the machine that will run on
+                           them, a multiple of 16; others: not used */
 } tw_pack_args;
 
 typedef void (*tw_packer_fn)(const tw_pack_args* args);

@@ -81,6 +81,7 @@ typedef struct tw_packer {
   tw_features features;
   const tw_layout* layout;
   uint64_t content_hash;
+  int vectorized; /* its inner loops; else plain C, which others of the same layout come before */
 } tw_packer;
 
 /* Generated. Rows of one family stand together; null-terminated by count. */
