@@ -14,7 +14,7 @@ constexpr unsigned long hwcap2_i8mm = 1UL << 13;
 constexpr int accumulators = 24;
 
 // One loop of 24 independent instructions `op`; .arch_extension so that no flags are needed.
-#define TW_PEAK_LOOP(function, extension, op)                                                    \
+#define TW_PEAK_LOOP(function, extension, op, lanes)                                             \
   void function(long iterations) {                                                               \
     asm volatile(                                                                                \
         ".arch armv8.2-a\n"                                                                      \
@@ -26,7 +26,8 @@ constexpr int accumulators = 24;
         ".p2align 6\n"                                                                           \
         "1:\n"                                                                                   \
         ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n" op             \
-        " v\\i\\().4s, v30.16b, v31.16b\n"                                                       \
+        " v\\i\\().4s, v30." lanes ", v31." lanes                                                \
+        "\n"                                                                                     \
         ".endr\n"                                                                                \
         "subs %0, %0, #1\n"                                                                      \
         "b.ne 1b\n"                                                                              \
@@ -36,8 +37,9 @@ constexpr int accumulators = 24;
           "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v30",    \
           "v31");                                                                                \
   }
-TW_PEAK_LOOP(run_smmla, "i8mm", "smmla")
-TW_PEAK_LOOP(run_sdot, "dotprod", "sdot")
+TW_PEAK_LOOP(run_smmla, "i8mm", "smmla", "16b")
+TW_PEAK_LOOP(run_sdot, "dotprod", "sdot", "16b")
+TW_PEAK_LOOP(run_fmla, "simd", "fmla", "4s")
 #undef TW_PEAK_LOOP
 
 /// Reads `streams` equal parts of the buffer side by side, prefetching `ahead` bytes (0: not).
@@ -87,6 +89,7 @@ std::vector<PeakLoop> peak_loops() {
   if ((getauxval(AT_HWCAP) & hwcap_dotprod) != 0) {
     loops.push_back({"sdot", TW_FEATURE_DOTPROD, 16, accumulators, 7.5, run_sdot});
   }
+  loops.push_back({"fmla", TW_FEATURE_NEON, 4, accumulators, 1.9, run_fmla, 32});
   return loops;
 }
 

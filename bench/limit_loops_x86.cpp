@@ -72,6 +72,45 @@ __attribute__((target("avx2"))) void run_vpdpbusd_256(long iterations) {
 TW_PRODUCT_LOOP(run_vpmaddubsw, "vpmaddubsw", "vpaddw")
 TW_PRODUCT_LOOP(run_vpmaddwd, "vpmaddwd", "vpaddd")
 
+__attribute__((target("avx512f"))) void run_fma(long iterations) {
+  asm volatile(
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"
+      "vpxord %%zmm\\i, %%zmm\\i, %%zmm\\i\n"
+      ".endr\n"
+      ".p2align 6\n"
+      "1:\n"
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n"
+      "vfmadd231ps %%zmm31, %%zmm30, %%zmm\\i\n"
+      ".endr\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      "vzeroupper\n"
+      : "+r"(iterations)
+      :
+      : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",
+        "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",
+        "zmm20", "zmm21", "zmm22", "zmm23", "zmm30", "zmm31");
+}
+
+__attribute__((target("avx2"))) void run_fma_256(long iterations) {
+  asm volatile(
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,14,15\n"
+      "vpxor %%ymm\\i, %%ymm\\i, %%ymm\\i\n"
+      ".endr\n"
+      ".p2align 6\n"
+      "1:\n"
+      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11\n"
+      "vfmadd231ps %%ymm15, %%ymm14, %%ymm\\i\n"
+      ".endr\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      "vzeroupper\n"
+      : "+r"(iterations)
+      :
+      : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9",
+        "ymm10", "ymm11", "ymm14", "ymm15");
+}
+
 /// Reads `streams` equal parts of the buffer side by side, prefetching `ahead` bytes (0: not).
 template <int streams, int ahead>
 __attribute__((target("avx512f"))) long read512(const std::byte* data, size_t bytes) {
@@ -163,6 +202,13 @@ std::vector<PeakLoop> peak_loops() {
         {"vpmaddubsw + vpaddw ymm", TW_FEATURE_AVX2, 32, accumulators_256, 30, run_vpmaddubsw});
     loops.push_back(
         {"vpmaddwd + vpaddd ymm", TW_FEATURE_AVX2, 16, accumulators_256, 15, run_vpmaddwd, 16});
+  }
+  // Floats: 16 and 8 MACs; one such instruction a cycle is the least.
+  if (has_avx512()) {
+    loops.push_back({"vfmadd231ps zmm", TW_FEATURE_AVX512F, 16, accumulators, 15.7, run_fma, 32});
+  }
+  if (__builtin_cpu_supports("fma") != 0) {
+    loops.push_back({"vfmadd231ps ymm", TW_FEATURE_FMA, 8, accumulators_256, 7.8, run_fma_256, 32});
   }
   return loops;
 }

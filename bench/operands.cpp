@@ -1,13 +1,43 @@
 #include "operands.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
 namespace tw::bench {
 
+namespace {
+
+/// Random bits become a float between 1/128 and 1/8, of either sign.
+void make_float(uint8_t* at, size_t bits) {
+  const size_t mantissa = bits == 16 ? 10 : 23;
+  uint32_t value = 0;
+  std::memcpy(&value, at, bits / 8);
+  const uint32_t exponent = (bits == 16 ? 8U : 120U) + (value >> mantissa & 3U);
+  const uint32_t kept = 1U << (bits - 1) | ((1U << mantissa) - 1);
+  value = (value & kept) | exponent << mantissa;
+  std::memcpy(at, &value, bits / 8);
+}
+
+float get_float(const uint8_t* at, size_t bits) {
+  if (bits == 32) {
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  uint16_t half = 0;
+  std::memcpy(&half, at, sizeof half);
+  const float size = std::ldexp(static_cast<float>(1024 + (half & 1023)), (half >> 10 & 31) - 25);
+  return half >> 15 == 0 ? size : -size;
+}
+
+}  // namespace
+
 float Weights::value(size_t column, size_t depth) const {
-  const uint8_t byte = codes[column * stride() + depth * bits / 8];
+  const uint8_t* at = &codes[column * stride() + depth * bits / 8];
+  if (bits >= 16) return get_float(at, bits);
+  const uint8_t byte = *at;
   if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scales[column];
   const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
   return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scales[column];
@@ -20,6 +50,10 @@ Weights random_weights(size_t n, size_t k, size_t bits) {
   for (size_t i = 0; i < w.codes.size(); i += sizeof(uint64_t)) {
     const uint64_t word = random();
     std::memcpy(&w.codes[i], &word, std::min(sizeof word, w.codes.size() - i));
+  }
+  if (bits >= 16) {
+    w.scales.clear();
+    for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * bits / 8], bits);
   }
   std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
   const float part = bits == 8 ? 1.0F / 16 : 1;  // the same range of weights

@@ -11,11 +11,12 @@
 namespace tw::bench {
 
 /// A weight matrix in 4 bits, two codes to a byte, or in 8, with a scale and a bias per output
-/// column. The bytes serve as n x k and as k x n alike: random codes have no order.
+/// column; or in floats of 16 or 32 bits, with a bias. The bytes serve as n x k and as k x n alike:
+/// random weights have no order.
 struct Weights {
   size_t n = 0, k = 0;
   size_t bits = 4;
-  std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low nibble first
+  std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low nibble first; or floats
   std::vector<float> scales, bias;
   [[nodiscard]] size_t stride() const { return (k * bits + 7) / 8; }
   [[nodiscard]] float value(size_t column, size_t depth) const;

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t depth = 2048;
 constexpr size_t hot_rows = 64;
 
-/// RHS: codes that fill four times the last-level cache. LHS: f32 rows as a layer's input
+/// RHS: weights that fill four times the last-level cache. LHS: f32 rows as a layer's input
 /// finds them, in cache.
 void run_packer(benchmark::State& state, const Session& session, const tw_packer& packer) {
   const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
@@ -36,14 +36,11 @@ void run_packer(benchmark::State& state, const Session& session, const tw_packer
   const size_t packed_bytes = tw_divide_up(rows, panel) * args.packed_stride;
 
   const Memory source(source_bytes), packed(std::max(packed_bytes, source_bytes));
-  const std::vector<float> values = random_values(lhs ? rows * depth : rows);
-  if (lhs) {
-    std::memcpy(source.data(), values.data(), source_bytes);
-  } else {
-    const Weights weights = random_weights(rows, depth, packer.layout->data_bits);
-    std::memcpy(source.data(), weights.codes.data(), source_bytes);
-    args.scales = values.data();
-    args.bias = values.data();
+  const Weights weights = random_weights(rows, depth, lhs ? 32 : packer.layout->data_bits);
+  std::memcpy(source.data(), weights.codes.data(), source_bytes);
+  if (!lhs) {
+    args.bias = weights.bias.data();
+    if (packer.layout->scales != 0) args.scales = weights.scales.data();
   }
   args.source = source.data();
   args.packed = packed.data();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tw::bench {
@@ -27,27 +28,32 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   plan_.reset(plan);
 
   rhs_bytes_ = tw_rhs_bytes(plan);
+  floats_ = tw_plan_rhs_layout(plan)->scales == 0;
   rhs_ = std::make_unique<Copies>(rhs_bytes_, options.rotate_bytes);
+  pack_rhs();
+  rhs_->spread();
+}
+
+void PlannedMatmul::pack_rhs() {
   tw_rhs_source source{};
   source.order = TW_NXK;
-  source.data = weights.codes.data();
-  source.data_bytes = weights.codes.size();
-  source.stride = weights.stride();
-  source.scales = weights.scales.data();
-  source.scale_count = weights.scales.size();
-  source.bias = weights.bias.data();
-  source.bias_count = weights.bias.size();
-  for (size_t s = 0; s < tw_rhs_slices(plan); ++s) {
-    require(tw_pack_rhs(plan, &source, rhs_->first(), rhs_bytes_, s), "packing the weights");
+  source.bias = weights_.bias.data();
+  source.bias_count = weights_.bias.size();
+  source.data = weights_.codes.data();
+  source.data_bytes = weights_.codes.size();
+  source.stride = weights_.stride();
+  source.scales = floats_ ? nullptr : weights_.scales.data();
+  source.scale_count = weights_.scales.size();
+  for (size_t s = 0; s < tw_rhs_slices(plan_.get()); ++s) {
+    require(tw_pack_rhs(plan_.get(), &source, rhs_->first(), rhs_bytes_, s), "packing the weights");
   }
-  rhs_->spread();
 }
 
 void PlannedMatmul::prepare(size_t m) {
   m_ = m;
   values_ = random_values(m * weights_.k);
   require(tw_lhs_bytes(plan_.get(), m, &lhs_bytes_), "size of the packed activations");
-  lhs_ = std::make_unique<Memory>(lhs_bytes_);
+  lhs_ = std::make_unique<Memory>(std::max<size_t>(lhs_bytes_, 1));
   dst_bytes_ = m * weights_.n * sizeof(float);
   dst_ = std::make_unique<Memory>(dst_bytes_);
   pack_lhs();
@@ -68,8 +74,14 @@ void PlannedMatmul::pack_lhs() {
 void PlannedMatmul::run() {
   tw_run_args args{};
   args.m = m_;
-  args.lhs = lhs_->data();
-  args.lhs_bytes = lhs_bytes_;
+  if (floats_) {
+    args.lhs = values_.data();
+    args.lhs_bytes = values_.size() * sizeof(float);
+    args.lhs_stride = weights_.k * sizeof(float);
+  } else {
+    args.lhs = lhs_->data();
+    args.lhs_bytes = lhs_bytes_;
+  }
   args.rhs = rhs_->next();
   args.rhs_bytes = rhs_bytes_;
   args.dst = reinterpret_cast<float*>(dst_->data());
@@ -79,6 +91,18 @@ void PlannedMatmul::run() {
   for (size_t s = 0; s < slices; ++s) require(tw_run(plan_.get(), &args, s), "running");
 }
 
+double PlannedMatmul::allowed_error(size_t row, size_t column) const {
+  double size = std::abs(weights_.bias[column]), error = 1e-4;
+  for (size_t j = 0; j < weights_.k; ++j) {
+    const double w = weights_.value(column, j);
+    size += std::abs(values_[row * weights_.k + j] * w);
+    error += w * w / 12;  // variance of rounding to a step of 1 ...
+  }
+  if (floats_) return static_cast<double>(weights_.k + 3) * std::ldexp(size, -24);
+  // ... and a step is 2 / 255. Eight standard deviations.
+  return 8 * 2.0 / 255 * std::sqrt(error);
+}
+
 void PlannedMatmul::check() const {
   const auto* dst = reinterpret_cast<const float*>(dst_->data());
   constexpr size_t samples = 64;
@@ -86,14 +110,11 @@ void PlannedMatmul::check() const {
     // Corners first, then a walk that meets every row and column modulo small numbers.
     const size_t row = i == 0 ? 0 : (i == 1 ? m_ - 1 : i * 7919 % m_);
     const size_t column = i == 0 ? 0 : (i == 1 ? weights_.n - 1 : i * 104729 % weights_.n);
-    double sum = weights_.bias[column], error = 1e-4;
+    double sum = weights_.bias[column];
     for (size_t j = 0; j < weights_.k; ++j) {
-      const double w = weights_.value(column, j);
-      sum += values_[row * weights_.k + j] * w;
-      error += w * w / 12;  // variance of rounding to a step of 1 ...
+      sum += double{values_[row * weights_.k + j]} * weights_.value(column, j);
     }
-    // ... and a step is 2 / 255. Eight standard deviations.
-    const double allowed = 8 * 2.0 / 255 * std::sqrt(error);
+    const double allowed = allowed_error(row, column);
     const double got = dst[row * weights_.n + column];
     if (!(std::abs(got - sum) <= allowed)) {
       fail(fmt::format("{} computed {} for row {}, column {} of {}x{}x{}; the product is {} +- {}",

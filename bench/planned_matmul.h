@@ -29,7 +29,7 @@ class PlannedMatmul {
   /// dst = lhs x the next copy of the weights.
   void run();
   /// Fails unless sampled outputs of the last run() are the product, within what quantizing the
-  /// activations to 8 bits costs.
+  /// activations to 8 bits costs; with floats, within what rounding does.
   void check() const;
 
   [[nodiscard]] std::vector<tw_segment> segments(size_t m) const;
@@ -42,11 +42,16 @@ class PlannedMatmul {
   [[nodiscard]] const Memory& rhs_memory() const { return rhs_->memory(); }
 
  private:
+  void pack_rhs();
+  /// What an output may differ from the product.
+  [[nodiscard]] double allowed_error(size_t row, size_t column) const;
+
   struct Destroy {
     void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
   };
   const Weights& weights_;
   std::unique_ptr<tw_plan, Destroy> plan_;
+  bool floats_ = false;  ///< weights and activations are multiplied as floats
   size_t rhs_bytes_ = 0;
   std::unique_ptr<Copies> rhs_;
   size_t m_ = 0;

@@ -5,7 +5,6 @@
 // into lhs i8 m8 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32] (47b1acc2b1a05d31)
 //          | 64 x k bits of codes | 8 i32 x sums | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 

@@ -6,7 +6,6 @@
 //          | 16 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

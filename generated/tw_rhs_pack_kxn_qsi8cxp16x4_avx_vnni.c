@@ -5,7 +5,6 @@
 // into rhs i8 n16 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32] (022f31065d26b606)
 //          | 128 x k bits of codes | 16 i32 x sums | 16 f32 x scales | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
 

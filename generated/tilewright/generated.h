@@ -3,6 +3,8 @@
 //
 // Declarations of the kernels and packers here.
 //
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (15cf2009588fb5bd)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // again  tilewright generate
@@ -17,6 +19,39 @@ extern "C" {
 #endif
 
 /* Kernels. Those of another architecture are declared, but not defined. */
+void tw_matmul_clamp_f32_f32_f16p16x1_1x16_avx2_u8_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p16x1_1x16_avx2_u8_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p32x1_1x32_avx512f_u8_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p32x1_1x32_avx512f_u8_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p32x1_4x32_avx512f_u4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p32x1_4x32_avx512f_u4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p32x1_8x32_avx512f_u4_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p32x1_8x32_avx512f_u4_far(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p8x1_4x8_neon_u8(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p4x1_1x4_scalar_u4(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16x1_4x16_avx2_u4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16x1_4x16_avx2_u4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p32x1_1x32_avx512f_u8_a4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p32x1_1x32_avx512f_u8_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p24x1_4x12_neon_u8(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args *args);
@@ -137,6 +172,20 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f16p32x1_avx512f(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f16p8x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f16p8x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p4x1_scalar(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p4x1_scalar(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p32x1_avx512f(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args *args);

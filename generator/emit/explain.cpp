@@ -17,6 +17,7 @@ bool multiplies(OpCode code) {
     case OpCode::mmla_s8s8:
     case OpCode::outer_s8s8:
     case OpCode::fma:
+    case OpCode::fma_lane:
       return true;
     default:
       return false;

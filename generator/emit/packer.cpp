@@ -259,6 +259,12 @@ bool fill_rhs(const Request& request, Values& values) {
   return step.has_value();
 }
 
+/// Floats need no decoding and nothing beside them.
+void fill_rhs_floats(const Layout& layout, Values& values) {
+  values["BYTES"] = number(bits(layout.element) / 8);
+  values["FIELDS"] = rhs_fields_text(layout);
+}
+
 // ---- both ----
 
 PackerSource make_packer(const Request& request, const std::string& name) {
@@ -273,17 +279,22 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   packer.isa = &request.isa;
   Values values{{"SYMBOL", packer.symbol}};
   const bool scalable = !request.layout.panel.is_fixed();
+  const bool floats = !lhs && is_float(request.format);
   if (scalable) {
     fill_scalable_rhs(request, values);
   } else {
     set_common_values(request.layout, values);
     set_edge_values(request.layout, values);
-    packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
+    if (floats) {
+      fill_rhs_floats(request.layout, values);
+    } else {
+      packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
+    }
   }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
-  const std::string skeleton = scalable
-                                   ? "packer_rhs_scalable.c"
-                                   : fmt::format("packer_{}_{}.c", packer.operand, packer.source);
+  const std::string skeleton = scalable ? "packer_rhs_scalable.c"
+                                        : fmt::format("packer_{}_{}{}.c", packer.operand,
+                                                      packer.source, floats ? "_floats" : "");
   packer.text = c_file(rules, request.isa, fill_template(request.files / skeleton, values),
                        packer.symbol, "tw_pack_args");
   return packer;
@@ -313,25 +324,30 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates) {
   std::vector<PackerSource> lhs_packers;
   std::vector<PackerSource> rhs_packers;
-  auto add = [&](const Request& request) {
+  auto add = [&](const Request& request, const std::string& family) {
     check_source(request);
     std::vector<PackerSource>& all = request.layout.side == Side::lhs ? lhs_packers : rhs_packers;
     std::string name = packer_name(request);
-    for (const PackerSource& other : all) {
+    for (PackerSource& other : all) {
       if (other.isa != &request.isa || other.source != request.source) continue;
-      if (other.layout == request.layout) return;
+      if (other.layout == request.layout) {
+        std::vector<std::string>& its = other.families;
+        if (std::find(its.begin(), its.end(), family) == its.end()) its.push_back(family);
+        return;
+      }
       // Same panels with other fields: the id tells them apart.
       if (other.name == name) name += fmt::format("_{:08x}", id(request.layout) >> 32);
     }
     all.push_back(make_packer(request, name));
+    all.back().families = {family};
   };
   const std::filesystem::path files = std::filesystem::path(templates) / "file";
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
-      add({v.lhs, *v.isa, *v.family.lhs, v.style, from, files});
+      add({v.lhs, *v.isa, *v.family.lhs, v.style, from, files}, v.family.name);
     }
     for (const std::string& from : v.family.rhs_from) {
-      add({v.rhs, *v.isa, *v.family.rhs, v.style, from, files});
+      add({v.rhs, *v.isa, *v.family.rhs, v.style, from, files}, v.family.name);
     }
   }
   lhs_packers.insert(lhs_packers.end(), rhs_packers.begin(), rhs_packers.end());

@@ -18,6 +18,7 @@ struct PackerSource {
   std::string source;   ///< "f32" (lhs), "nxk" or "kxn" (rhs)
   Layout layout;
   const Isa* isa = nullptr;
+  std::vector<std::string> families;  ///< those that need it
   bool vectorized = false;  ///< false: the ISA lacks operations, or has no vectors: plain C
   std::string text;         ///< the C file, without the file's head (licence, origin)
 };

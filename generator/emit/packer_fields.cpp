@@ -57,12 +57,26 @@ std::string write_floats_text(const Layout& layout) {
          "}\n\n";
 }
 
+/// Codes come in groups, with their sums behind them; floats one by one.
+void check_data(const Layout& layout) {
+  const bool rhs = layout.side == Side::rhs;
+  const int data = field_index(layout, FieldKind::data);
+  const int sums = field_index(layout, FieldKind::sums);
+  if (rhs && bits(layout.element) >= 16) {
+    expect(layout, data >= 0 && sums < 0 && layout.order.kr == 1 && layout.k_multiple == 1,
+           "floats stand one by one, without sums, and k is not padded");
+    return;
+  }
+  expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
+         "k must be padded to a multiple of 4 kr");
+  expect(layout, data >= 0 && (!rhs || sums > data),
+         "a panel needs data, and on the rhs sums behind it");
+}
+
 }  // namespace
 
 void check_packable(const Layout& layout) {
   expect(layout, layout.block == 0, "only layouts without blocks can be packed");
-  expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
-         "k must be padded to a multiple of 4 kr");
   const bool rhs = layout.side == Side::rhs;
   const bool is_vl = layout.panel.fixed == 0 && layout.panel.svl == 0;
   expect(layout,
@@ -71,10 +85,7 @@ void check_packable(const Layout& layout) {
               layout.edge == Edge::zeros && layout.fields.front().kind == FieldKind::data),
          "a panel is of a fixed size, or of a multiple of vl columns that pair nibbles, codes "
          "first and zeros for columns that do not exist");
-  const int data = field_index(layout, FieldKind::data);
-  const int sums = field_index(layout, FieldKind::sums);
-  expect(layout, data >= 0 && (!rhs || sums > data),
-         "a panel needs data, and on the rhs sums behind it");
+  check_data(layout);
   for (const Field& each : layout.fields) {
     const bool is_float = each.kind == FieldKind::scales || each.kind == FieldKind::bias;
     const ElementType wanted = is_float ? ElementType::f32 : ElementType::i32;
@@ -139,15 +150,18 @@ std::string scalable_fields_text(const Layout& layout) {
 
 std::string rhs_fields_text(const Layout& layout) {
   const bool has_bias = field_index(layout, FieldKind::bias) >= 0;
+  const bool has_sums = field_index(layout, FieldKind::sums) >= 0;
   std::string text = data_bytes_text(layout);
-  text += fmt::format("static size_t sums_offset(size_t padded) {{ return {}; }}\n\n",
-                      field_offset_text(layout, FieldKind::sums));
+  if (has_sums) {
+    text += fmt::format("static size_t sums_offset(size_t padded) {{ return {}; }}\n",
+                        field_offset_text(layout, FieldKind::sums));
+  }
+  text += '\n';
   if (has_bias || field_index(layout, FieldKind::scales) >= 0) text += write_floats_text(layout);
-  text +=
-      "// All fields but the codes; sums begin at 0.\n"
-      "static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,\n"
-      "                         size_t row, size_t columns) {\n"
-      "  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));\n";
+  text += fmt::format("// All fields but the {}.\n", has_sums ? "codes; sums begin at 0" : "data") +
+          "static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,\n"
+          "                         size_t row, size_t columns) {\n";
+  if (has_sums) text += "  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));\n";
   for (const Field& each : layout.fields) {
     if (each.kind != FieldKind::scales && each.kind != FieldKind::bias) continue;
     const std::string part = each.factor == 1 ? "1.0f" : fmt::format("1.0f / {}", each.factor);
@@ -156,8 +170,10 @@ std::string rhs_fields_text(const Layout& layout) {
                         each.kind == FieldKind::scales ? "scales" : "bias",
                         layout.edge == Edge::last ? ", " + part : "");
   }
+  text += "}\n";
+  if (!has_sums) return text;
   text +=
-      "}\n\n"
+      "\n"
       "static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {\n"
       "  for (size_t c = 0; c < PANEL; ++c) {\n"
       "    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);\n"

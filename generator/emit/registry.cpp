@@ -83,10 +83,11 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .per_row_bytes = {},\n"
       "    .per_row_block_bytes = {},\n"
       "    .exact_k = {},\n"
+      "    .scales = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl, layout.k_multiple,
       layout.block, bits(layout.element), row_bytes(layout, false), row_bytes(layout, true),
-      exact_k(layout));
+      exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0);
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {

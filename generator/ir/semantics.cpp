@@ -246,6 +246,15 @@ void bitwise(const VectorOperation& in, uint8_t* to) {
   }
 }
 
+/// The second factor is one element of each segment.
+void fma_lane(const VectorOperation& in, uint8_t* to) {
+  for (size_t i = 0; i < in.bytes / 4; ++i) {
+    const size_t lane = i / 4 * 4 + static_cast<size_t>(in.imm);
+    put(to, i,
+        std::fma(get<float>(in.arg[0], i), get<float>(in.arg[1], lane), get<float>(in.arg[2], i)));
+  }
+}
+
 void floats(const VectorOperation& in, uint8_t* to) {
   switch (in.code) {
     case OpCode::fadd:
@@ -256,6 +265,8 @@ void floats(const VectorOperation& in, uint8_t* to) {
       return float_lanes(in, to, [](float a, float b, float) { return a * b; });
     case OpCode::fma:
       return float_lanes(in, to, [](float a, float b, float c) { return std::fma(a, b, c); });
+    case OpCode::fma_lane:
+      return fma_lane(in, to);
     case OpCode::fmin:
       return float_lanes(in, to, [](float a, float b, float) { return a < b ? a : b; });
     default:
@@ -369,6 +380,7 @@ void vector_operation(const VectorOperation& in, uint8_t* to) {
     case OpCode::fsub:
     case OpCode::fmul:
     case OpCode::fma:
+    case OpCode::fma_lane:
     case OpCode::fmin:
     case OpCode::fmax:
       return floats(in, to);

@@ -78,16 +78,11 @@ void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
                  [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
                    return add_block(t, multiplier, lhs, rhs, totals);
                  });
-  const Value clamp = t.b.arg(ArgField::clamp);
-  const Value low = t.b.op(OpCode::load_dup, {clamp}, {.bits = 32}, "min", Role::operand);
-  const Value high =
-      t.b.op(OpCode::load_dup, {clamp}, {.bits = 32, .offset = 4}, "max", Role::operand);
+  const Limits limits = load_limits(t);
   store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
     const Value total = state.carried[static_cast<size_t>(r * t.vectors() + j)];
     const Value out = t.b.op(OpCode::fadd, {total, bias}, {}, "out", Role::operand);
-    // The limits stand first, so that a NaN stays one.
-    const Value above = t.b.op(OpCode::fmax, {low, out}, {}, "out", Role::operand);
-    return t.b.op(OpCode::fmin, {high, above}, {}, fmt::format("out_{}_{}", r, j), Role::operand);
+    return clamp_output(t, out, limits, fmt::format("out_{}_{}", r, j));
   });
 }
 

@@ -83,9 +83,7 @@ void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
   const std::vector<Value> scales =
       load_row(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
   const std::vector<Value> row_scales = field_pointers(t, t.lhs, FieldKind::scales);
-  const Value clamp = t.b.arg(ArgField::clamp);
-  const Value low = load_dup32(t, {clamp, 0}, "min");
-  const Value high = load_dup32(t, {clamp, 4}, "max");
+  const Limits limits = load_limits(t);
   store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
     const Value row_scale =
         load_dup32(t, lhs_row(t, row_scales, r, FieldKind::scales), fmt::format("scale_row_{}", r));
@@ -94,9 +92,7 @@ void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
     const Value scale = t.b.op(OpCode::fmul, {scales[static_cast<size_t>(j)], row_scale}, {},
                                "scale", Role::operand);
     const Value out = t.b.op(OpCode::fma, {real, scale, bias}, {}, "out", Role::operand);
-    // The limits stand first, so that a NaN stays one.
-    const Value above = t.b.op(OpCode::fmax, {low, out}, {}, "out", Role::operand);
-    return t.b.op(OpCode::fmin, {high, above}, {}, fmt::format("out_{}_{}", r, j), Role::operand);
+    return clamp_output(t, out, limits, fmt::format("out_{}_{}", r, j));
   });
 }
 

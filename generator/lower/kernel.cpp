@@ -92,6 +92,7 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
 
 std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
   if (v.technique == Technique::mmla) return make_mmla(v);
+  if (v.technique == Technique::fma) return make_fma(v, fma_depth(v));
   if (v.rhs.order.pair == NibblePair::column) return make_column_dot(v);
   const bool narrow = v.rhs.order.low_unsigned && !v.isa->has(OpCode::dot4_u8s8);
   if (narrow && v.lhs.element == ElementType::i16) return make_pair_dot(v);
@@ -181,6 +182,13 @@ class KernelWriter {
     return v;
   }
 
+  Value padded_k() {
+    const int64_t multiple = v_.lhs.k_multiple;
+    const Value k = b_.arg(ArgField::k);
+    if (multiple == 1) return k;
+    return b_.op(OpCode::iand_imm, {b_.add(k, multiple - 1)}, {.imm = -multiple}, "k_padded");
+  }
+
   Value step_down(Value left, Length tile) {
     return b_.op(OpCode::isub_sat, {left, b_.op(OpCode::length, {}, {.offset = tile})});
   }
@@ -193,8 +201,7 @@ class KernelWriter {
     const Value dst = q[1];
     const Walk lhs = pop(q, at, lhs_span_);
     Tile1 t{b_, v_, {}, {}, no_value, m_left, n_left, dst, column_bytes};
-    const Value bumped = b_.add(b_.arg(ArgField::k), v_.lhs.k_multiple - 1);
-    t.padded = b_.op(OpCode::iand_imm, {bumped}, {.imm = -int64_t{v_.lhs.k_multiple}}, "k_padded");
+    t.padded = padded_k();
     t.lhs = {&v_.lhs,
              clamped_pointers(b_, lhs.panel, b_.arg(ArgField::lhs_stride), m_left, v_.lhs.panel,
                               lhs_span_.panels, "lhs"),
@@ -207,7 +214,9 @@ class KernelWriter {
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
-    if (v_.rhs.block != 0) {
+    if (v_.lhs.element == ElementType::f32) {
+      lower_float_tile(t, *multiplier_, *make_fma(v_, 1));
+    } else if (v_.rhs.block != 0) {
       lower_block_tile(t, *multiplier_);
     } else {
       lower_channel_tile(t, *multiplier_);

@@ -11,8 +11,6 @@ std::vector<Value> dst_rows(const Tile1& t) {
                           "dst");
 }
 
-constexpr int64_t segment_lanes = 4;  ///< 32-bit lanes in 16 bytes
-
 class OutputWriter {
  public:
   OutputWriter(const Tile1& t, const OutputOf& output) : t_(t), b_(t.b), output_(output) {}
@@ -53,23 +51,44 @@ class OutputWriter {
     return places;
   }
 
+  using BiasOf = std::function<Value(int64_t vector)>;
+  using Store = std::function<void(Value dst, int64_t vector, Value out)>;
+
+  /// False when the registers cannot hold all of the bias beside sums, limits and one output.
+  [[nodiscard]] bool bias_fits() const {
+    const RegisterFile* file = b_.isa().file_of(Kind::vector);
+    const int64_t needed = (t_.v.tile.m + 1) * t_.vectors() + 4;
+    return file == nullptr || needed <= file->count();
+  }
+
   /// Rows from the last to the first: those beyond the edge share the pointer of the last real
   /// row, which is written after them.
-  template <typename Store>
-  void rows_downwards(const std::vector<Value>& bias, Store&& store) {
+  void rows_downwards(const BiasOf& bias_of, const Store& store) {
+    std::vector<Value> bias;
+    Rows outputs(static_cast<size_t>(t_.v.tile.m));
+    for (int64_t j = 0; j < t_.vectors(); ++j) {
+      bias.push_back(bias_of(j));
+      if (bias_fits()) continue;
+      for (int64_t r = t_.v.tile.m; r-- > 0;) {
+        outputs[static_cast<size_t>(r)].push_back(output_(r, j, bias.back()));
+      }
+    }
     for (int64_t r = t_.v.tile.m - 1; r >= 0; --r) {
       for (int64_t j = 0; j < t_.vectors(); ++j) {
-        store(dst_[static_cast<size_t>(r)], j, output_(r, j, bias[static_cast<size_t>(j)]));
+        const auto column = static_cast<size_t>(j);
+        const std::vector<Value>& done = outputs[static_cast<size_t>(r)];
+        store(dst_[static_cast<size_t>(r)], j,
+              done.empty() ? output_(r, j, bias[column]) : done[column]);
       }
     }
   }
 
   void whole_rows() {
-    std::vector<Value> bias;
-    for (const Place& at : bias_places()) {
-      bias.push_back(
-          b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand));
-    }
+    const std::vector<Place> places = bias_places();
+    const BiasOf bias = [&](int64_t j) {
+      const Place& at = places[static_cast<size_t>(j)];
+      return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand);
+    };
     rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
       b_.op(OpCode::store, {dst, out}, {.offset = b_.isa().vector_bytes * j});
     });
@@ -99,40 +118,34 @@ class OutputWriter {
   void masked_rows() {
     const std::vector<Value> columns = predicates();
     const std::vector<Place> places = bias_places();
-    std::vector<Value> bias;
-    for (size_t j = 0; j < places.size(); ++j) {
-      bias.push_back(b_.op(OpCode::load_pred, {columns[j], places[j].pointer},
-                           {.bits = 32, .offset = places[j].offset}, "bias", Role::operand));
-    }
+    const BiasOf bias = [&](int64_t j) {
+      const auto column = static_cast<size_t>(j);
+      return b_.op(OpCode::load_pred, {columns[column], places[column].pointer},
+                   {.bits = 32, .offset = places[column].offset}, "bias", Role::operand);
+    };
     rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
       b_.op(OpCode::store_pred, {columns[static_cast<size_t>(j)], dst, out},
             {.bits = 32, .offset = b_.isa().vector_bytes * j});
     });
   }
 
-  /// Bias vectors lane by lane; lanes beyond the last column repeat its value.
-  std::vector<Value> bias_by_lanes() {
+  /// A bias vector lane by lane; lanes beyond the last column (number `last`) repeat its value.
+  Value bias_by_lanes(const std::vector<Place>& places, Value last, int64_t j) {
     const int64_t lanes = t_.lanes().fixed;
-    const std::vector<Place> places = bias_places();
-    const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
-    std::vector<Value> bias;
-    for (int64_t j = 0; j < t_.vectors(); ++j) {
-      const Place& at = places[static_cast<size_t>(j)];
-      const Value before = b_.constant(j * lanes);
-      const Value room = b_.op(OpCode::isub_sat, {last, before});
-      // A vector wholly beyond the edge reads the row's first column instead.
-      const Value first =
-          b_.op(OpCode::if_null, {b_.op(OpCode::isub_sat, {t_.n_left, before}),
-                                  places.front().pointer, b_.add(at.pointer, at.offset)});
-      Value vector = b_.op(OpCode::load_dup, {first}, {.bits = 32}, "bias", Role::operand);
-      for (int64_t lane = 1; lane < lanes; ++lane) {
-        const Value at_most = b_.op(OpCode::imin, {room, b_.constant(lane)});
-        const Value skip = b_.op(OpCode::ishl, {at_most}, {.imm = 2});
-        vector = load_lane(vector, b_.op(OpCode::iadd, {first, skip}), lane);
-      }
-      bias.push_back(vector);
+    const Place& at = places[static_cast<size_t>(j)];
+    const Value before = b_.constant(j * lanes);
+    const Value room = b_.op(OpCode::isub_sat, {last, before});
+    // A vector wholly beyond the edge reads the row's first column instead.
+    const Value first =
+        b_.op(OpCode::if_null, {b_.op(OpCode::isub_sat, {t_.n_left, before}),
+                                places.front().pointer, b_.add(at.pointer, at.offset)});
+    Value vector = b_.op(OpCode::load_dup, {first}, {.bits = 32}, "bias", Role::operand);
+    for (int64_t lane = 1; lane < lanes; ++lane) {
+      const Value at_most = b_.op(OpCode::imin, {room, b_.constant(lane)});
+      const Value skip = b_.op(OpCode::ishl, {at_most}, {.imm = 2});
+      vector = load_lane(vector, b_.op(OpCode::iadd, {first, skip}), lane);
     }
-    return bias;
+    return vector;
   }
 
   Value load_lane(Value vector, Value pointer, int64_t lane) {
@@ -160,9 +173,10 @@ class OutputWriter {
       int64_t vector;
     };
     std::vector<Stored> all;
-    rows_downwards(bias_by_lanes(), [&](Value dst, int64_t j, Value out) {
-      all.push_back({dst, out, j});
-    });
+    const std::vector<Place> places = bias_places();
+    const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
+    const BiasOf bias = [&](int64_t j) { return bias_by_lanes(places, last, j); };
+    rows_downwards(bias, [&](Value dst, int64_t j, Value out) { all.push_back({dst, out, j}); });
     for (int64_t column = 0; column + 1 < t_.v.tile.n.fixed; ++column) {
       b_.branch(t_.n_left, Compare::at_least, b_.constant(column + 1), [&] {
         for (const Stored& s : all) {
@@ -181,6 +195,20 @@ class OutputWriter {
 };
 
 }  // namespace
+
+Limits load_limits(const Tile1& t) {
+  const Value clamp = t.b.arg(ArgField::clamp);
+  Limits limits;
+  limits.low = t.b.op(OpCode::load_dup, {clamp}, {.bits = 32}, "min", Role::operand);
+  limits.high = t.b.op(OpCode::load_dup, {clamp}, {.bits = 32, .offset = 4}, "max", Role::operand);
+  return limits;
+}
+
+Value clamp_output(const Tile1& t, Value out, const Limits& limits, const std::string& name) {
+  // The limits stand first, so that a NaN stays one.
+  const Value above = t.b.op(OpCode::fmax, {limits.low, out}, {}, "out", Role::operand);
+  return t.b.op(OpCode::fmin, {limits.high, above}, {}, name, Role::operand);
+}
 
 void prefetch_outputs(const Tile1& t) {
   constexpr int64_t cache_line = 64;

@@ -14,6 +14,8 @@ namespace tw {
 /// Values of one 32-bit type, [row][vector], row-major: vector j holds columns j * lanes ...
 using Rows = std::vector<std::vector<Value>>;
 
+inline constexpr int64_t segment_lanes = 4;  ///< 32-bit lanes in 16 bytes
+
 /// The panels that a tile's rows (lhs) or columns (rhs) lie in.
 struct Panels1D {
   const Layout* layout = nullptr;
@@ -122,7 +124,7 @@ class Multiplier {
   /// Multiplies group number `g` after the cursors (one per panel).
   virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                     int64_t g, std::vector<Value>& accumulators) = 0;
-  /// Exact sums of products, row-major.
+  /// Sums of products, row-major; exact ones of integers.
   virtual Rows finish(const Tile1& t, const std::vector<Value>& accumulators) = 0;
 };
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
@@ -130,11 +132,18 @@ std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
+/// For floats: sums are f32. `depth`: values of k in a group.
+std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);
+/// The depth at which vectors of activations pay: as many as a segment holds, where an operand can
+/// be one lane; 1 elsewhere.
+int64_t fma_depth(const Variant& v);
 
 /// The k loop and what follows it, for formats with one scale per channel and per row ...
 void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
 /// ... and for formats with scales per block of k on both sides.
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
+/// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
+void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single);
 
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns
@@ -154,6 +163,12 @@ struct KState {
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
 
 // store.cpp
+/// What outputs are clamped to, in every lane.
+struct Limits {
+  Value low = no_value, high = no_value;
+};
+Limits load_limits(const Tile1& t);
+Value clamp_output(const Tile1& t, Value out, const Limits& limits, const std::string& name);
 /// Fetches the tile's output lines before its k loop, so that the stores behind it do not wait.
 void prefetch_outputs(const Tile1& t);
 /// Stores row-major f32 outputs after `finish(row, vector, bias)` made them: whole vectors when

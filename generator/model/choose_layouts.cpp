@@ -99,7 +99,14 @@ Appetite byte_appetite(Technique technique, const Isa& isa) {
   refuse(technique, isa);
 }
 
+/// Weights in floats.
+Appetite float_appetite(Technique technique, const Isa& isa) {
+  if (technique != Technique::fma || !isa.has(OpCode::fma)) refuse(technique, isa);
+  return {OpCode::fma, {1}, 1, isa.vector_bytes.divided(4), NibblePair::none, false, false};
+}
+
 Appetite appetite(const Format& rhs, Technique technique, const Isa& isa, int kr) {
+  if (is_float(rhs)) return float_appetite(technique, isa);
   return rhs.element == ElementType::i4 ? nibble_appetite(technique, isa, kr)
                                         : byte_appetite(technique, isa);
 }
@@ -125,6 +132,30 @@ void check_panels(const Appetite& wants, const Isa& isa, const Panels& panels) {
         "rhs panel {} does not fit {} on {}: panels of whole vectors, multiples of {} columns",
         to_string(panels.rhs), info(wants.code).name, isa.name, to_string(wants.rhs_columns)));
   }
+}
+
+/// Rows as their user keeps them: panels of one row, no padding, nothing but values.
+Layout unpacked_layout(const Format& format) {
+  Layout layout;
+  layout.side = Side::lhs;
+  layout.element = format.element;
+  layout.order.kr = 1;
+  layout.k_multiple = 1;
+  layout.fields = {{FieldKind::data, format.element, 1, 1, true}};
+  return layout;
+}
+
+/// Floats need nothing beside them but the bias; k ends where it ends.
+Layout float_layout(const Format& format, const Panels& panels) {
+  Layout layout;
+  layout.side = Side::rhs;
+  layout.element = format.element;
+  layout.panel = panels.rhs;
+  layout.order.kr = panels.kr;
+  layout.k_multiple = 1;
+  layout.fields = {{FieldKind::data, format.element, 1, 1, true},
+                   {FieldKind::bias, ElementType::f32, 1, 1, false}};
+  return layout;
 }
 
 Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& panels) {
@@ -203,18 +234,34 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   return {left, right};
 }
 
+void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa) {
+  const bool floats = lhs.element == ElementType::f32 && is_float(rhs);
+  const bool known = rhs.element == ElementType::i4 || rhs.element == ElementType::i8;
+  const bool codes = known && !rhs.quantized_on_the_fly && lhs.element == ElementType::i8 &&
+                     lhs.block == rhs.block;
+  if (!floats && !codes) {
+    throw std::invalid_argument(
+        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx or "
+                    "qsi8cx, qsi8d32 with qsi4c32, f32 with f32 or f16",
+                    lhs.name, rhs.name));
+  }
+  if (floats != (technique == Technique::fma)) {
+    throw std::invalid_argument(fmt::format("technique {} does not multiply {} with {}; {}",
+                                            name(technique), lhs.name, rhs.name,
+                                            floats ? "fma does" : "dot and mmla do"));
+  }
+  if (floats && rhs.element == ElementType::f16 && !isa.has(OpCode::cvt_f16_f32)) {
+    throw std::invalid_argument(
+        fmt::format("format {} is not possible on {}: it has no instruction that makes f32 of it",
+                    rhs.name, isa.name));
+  }
+}
+
 }  // namespace
 
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {
-  const bool known = rhs.element == ElementType::i4 || rhs.element == ElementType::i8;
-  if (!known || rhs.quantized_on_the_fly || lhs.element != ElementType::i8 ||
-      lhs.block != rhs.block) {
-    throw std::invalid_argument(
-        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx or "
-                    "qsi8cx and qsi8d32 with qsi4c32",
-                    lhs.name, rhs.name));
-  }
+  check_pair(lhs, rhs, technique, isa);
   const bool own = wanted.style == LayoutStyle::own;
   const Appetite wants =
       own ? appetite(rhs, technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
@@ -225,6 +272,14 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_kr(wants, isa, panels.kr);
   check_panels(wants, isa, panels);
   if (!own) return kleidiai_layouts(lhs, rhs, panels);
+  if (is_float(lhs)) {
+    if (panels.lhs != Length{1}) {
+      throw std::invalid_argument(
+          fmt::format("lhs panel {} does not fit {}, which is not packed: 1 does",
+                      to_string(panels.lhs), lhs.name));
+    }
+    return {unpacked_layout(lhs), float_layout(rhs, panels)};
+  }
   return {lhs_layout(lhs, wants, panels), rhs_layout(rhs, wants, panels)};
 }
 

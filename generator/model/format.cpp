@@ -47,8 +47,18 @@ const std::vector<Format>& formats() {
       {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
       {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
+      {"f32", ElementType::f32, Granularity::none, false, false, 0},
+      {"f16", ElementType::f16, Granularity::none, false, false, 0},
   };
   return table;
+}
+
+bool is_float(const Format& format) {
+  return format.scales == Granularity::none && bits(format.element) >= 16;
+}
+
+bool is_unpacked_lhs(const Format& format) {
+  return is_float(format) && !format.quantized_on_the_fly;
 }
 
 const Format* find_format(std::string_view wanted) {

@@ -16,13 +16,18 @@ int bits(ElementType type);
 enum class Granularity { none, row, channel, block };
 
 struct Format {
-  std::string_view name;  ///< "qai8dx", "qsi4cx", "qsi4c32": as in family names
+  std::string_view name;  ///< "qai8dx", "qsi4cx", "f32": as in family names
   ElementType element;
   Granularity scales;
   bool has_zero_point;        ///< asymmetric
   bool quantized_on_the_fly;  ///< an LHS that its packer quantizes from floats
   int block;                  ///< default block length (values along k), 0: no blocks
 };
+
+/// Floats, without scales: multiplied as they are, sums are floats.
+bool is_float(const Format& format);
+/// An LHS that kernels read as its user keeps it, row by row: nothing is quantized, nothing packed.
+bool is_unpacked_lhs(const Format& format);
 
 const Format* find_format(std::string_view name);
 const std::vector<Format>& formats();

@@ -16,7 +16,7 @@ enum class Side { lhs, rhs };
 
 /// What a field holds, for each row (lhs) or column (rhs) of a panel.
 enum class FieldKind {
-  data,         ///< the codes
+  data,         ///< the codes, or the floats themselves
   sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it)
   scales,       ///< f32 or f16
@@ -35,13 +35,13 @@ struct Field {
 
 /// Which two 4-bit codes share a byte.
 enum class NibblePair {
-  none,    ///< 8-bit codes (or kept as 16 bits)
+  none,    ///< values of whole bytes
   depth,   ///< low: k, high: k + distance, of the same row
   column,  ///< high: column c, low: column c + (columns of one vector), same k
 };
 
 /// Order of the codes, all panels alike, k in groups:
-///   none    [k / kr][row][kr codes]
+///   none    [k / kr][row][kr values]
 ///   depth   [k / (2 distance)][k % distance / kr][row][kr bytes]
 ///   column  [k / kr][vector][segment s of vl][16 / kr columns][kr bytes]; a vector's high nibbles
 ///           are columns ((2 v + 0) * vl + s) * (16 / kr) + j, its low nibbles

@@ -77,9 +77,10 @@ std::string_view name(Kind kind);
   X(fadd, "vv", "v", "")                                                                           \
   X(fsub, "vv", "v", "")                                                                           \
   X(fmul, "vv", "v", "")                                                                           \
-  X(fma, "vvv", "v", "") /* a * b + c */                                                           \
-  X(fmin, "vv", "v", "") /* a < b ? a : b: b where one is a NaN, or both are zeros */              \
-  X(fmax, "vv", "v", "") /* a > b ? a : b, likewise */                                             \
+  X(fma, "vvv", "v", "")       /* a * b + c */                                                     \
+  X(fma_lane, "vvv", "v", "i") /* b: 32-bit element #i of each segment */                          \
+  X(fmin, "vv", "v", "")       /* a < b ? a : b: b where one is a NaN, or both are zeros */        \
+  X(fmax, "vv", "v", "")       /* a > b ? a : b, likewise */                                       \
   X(cvt_i32_f32, "v", "v", "")                                                                     \
   X(cvt_f32_i32, "v", "v", "")      /* to nearest even, in range */                                \
   X(cvt_f32_i32_away, "v", "v", "") /* to nearest, ties away from zero, in range */                \

@@ -44,12 +44,16 @@ std::string_view name(LayoutStyle style) {
 }
 
 std::string Variant::name() const {
-  std::string text =
-      fmt::format("matmul_clamp_{}_{}p{}x{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
-                  family.lhs->name, to_string(lhs.panel), lhs.order.kr, family.rhs->name,
-                  to_string(rhs.panel), rhs.order.kr, tile.m, to_string(tile.n), isa->name);
+  std::string packed;
+  if (!is_unpacked_lhs(*family.lhs)) {
+    packed = fmt::format("p{}x{}", to_string(lhs.panel), lhs.order.kr);
+  }
+  std::string text = fmt::format("matmul_clamp_{}_{}{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
+                                 family.lhs->name, packed, family.rhs->name, to_string(rhs.panel),
+                                 rhs.order.kr, tile.m, to_string(tile.n), isa->name);
   // An ISA that multiplies matrices does so unless the name says otherwise.
-  const Technique usual = isa->has(OpCode::mmla_s8s8) ? Technique::mmla : Technique::dot;
+  Technique usual = isa->has(OpCode::mmla_s8s8) ? Technique::mmla : Technique::dot;
+  if (is_float(*family.rhs)) usual = Technique::fma;
   if (technique != usual) text += fmt::format("_{}", tw::name(technique));
   if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));
   const Knobs defaults;

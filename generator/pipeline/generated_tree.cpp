@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "emit/assembly_printer.h"
 #include "emit/c_file.h"
@@ -74,6 +75,7 @@ class TreeMaker {
     const SpecFile origin{spec.name, fnv1a(read_text(spec.file))};
     spec_files_.push_back(origin);
     for (Variant& variant : read_spec(spec.file, isas_)) {
+      family_files_[variant.family.name].insert(spec_files_.size() - 1);
       variants_.push_back(std::move(variant));
       try {
         add_kernels(variants_.back(), origin);
@@ -165,8 +167,20 @@ class TreeMaker {
                                                     packer.source, packer.isa->name,
                                                     packer.vectorized ? "" : ", plain C")};
       for (const std::string& line : describe("into ", packer.layout)) about.push_back(line);
-      tree_.files.push_back({packer.symbol + ".c", head(about) + "\n" + packer.text});
+      tree_.files.push_back(
+          {packer.symbol + ".c",
+           file_head(options_.origin, files_of(packer), about) + "\n" + packer.text});
     }
+  }
+
+  [[nodiscard]] std::vector<SpecFile> files_of(const PackerSource& packer) const {
+    std::set<size_t> its;
+    for (const std::string& family : packer.families) {
+      its.insert(family_files_.at(family).begin(), family_files_.at(family).end());
+    }
+    std::vector<SpecFile> files;
+    for (const size_t i : its) files.push_back(spec_files_[i]);
+    return files;
   }
 
   void add_lists() {
@@ -203,6 +217,7 @@ class TreeMaker {
   std::deque<Variant> variants_;               ///< the registry points into it
   std::vector<PackerSource> packers_;
   std::vector<SpecFile> spec_files_;
+  std::map<std::string, std::set<size_t>> family_files_;  ///< family -> its spec files
   Registry registry_;
   GeneratedTree tree_;
 };

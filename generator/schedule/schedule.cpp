@@ -11,15 +11,15 @@
 namespace tw {
 namespace {
 
-/// Loads per instruction (0: no limit) and how hard to pipeline.
+/// How many loads an instruction does, and how hard to pipeline.
 struct Choice {
-  int loads_per_row = 0;
+  SelectOptions loads;
   bool pipelined = false;
   int spare = 0;  ///< vector registers that pipelining leaves to register lists
 };
 
 /// From the fastest to the one that takes fewest registers.
-std::vector<Choice> choices(const CoreModel& core, int loads) {
+std::vector<Choice> choices(const CoreModel& core, const SelectOptions& loads) {
   std::vector<Choice> all;
   for (int spare : {0, 2, 4, 6}) {
     if (core.in_order) all.push_back({loads, true, spare});
@@ -31,7 +31,7 @@ std::vector<Choice> choices(const CoreModel& core, int loads) {
 Scheduled attempt(const Program& ordered, const CoreModel& core, const Choice& choice) {
   Scheduled result;
   result.selected = clone(ordered);
-  select(result.selected, {.loads_per_row = choice.loads_per_row});
+  select(result.selected, choice.loads);
   result.pipelined = clone(result.selected);
   if (choice.pipelined) pipeline(result.pipelined, core, choice.spare);
   result.allocated = clone(result.pipelined);
@@ -40,8 +40,8 @@ Scheduled attempt(const Program& ordered, const CoreModel& core, const Choice& c
 }
 
 /// The first choice that fits; nothing if none does, or the error of the last when `must_fit`.
-std::optional<Scheduled> first_fit(const Program& ordered, const CoreModel& core, int loads,
-                                   bool must_fit) {
+std::optional<Scheduled> first_fit(const Program& ordered, const CoreModel& core,
+                                   const SelectOptions& loads, bool must_fit) {
   const std::vector<Choice> all = choices(core, loads);
   for (const Choice& choice : all) {
     try {
@@ -63,9 +63,13 @@ double hot_cycles(const Scheduled& scheduled, const CoreModel& core) {
 
 Scheduled schedule(const Program& ordered, const CoreModel& core, bool paired_loads) {
   std::optional<Scheduled> best;
-  for (int loads : {0, 2, 1}) {
-    if (paired_loads && loads == 0) continue;
-    std::optional<Scheduled> next = first_fit(ordered, core, loads, loads == 1 && !best);
+  const SelectOptions all{}, neighbors{.only_neighbors = true}, pairs{.loads_per_row = 2},
+      single{.loads_per_row = 1};
+  for (const SelectOptions& loads : {all, pairs, neighbors, single}) {
+    if (paired_loads && loads.loads_per_row == 0) continue;
+    if (loads.only_neighbors && best) continue;
+    const bool must_fit = loads.loads_per_row == 1 && !best;
+    std::optional<Scheduled> next = first_fit(ordered, core, loads, must_fit);
     if (next && (!best || hot_cycles(*next, core) < hot_cycles(*best, core))) {
       best = std::move(next);
     }

@@ -407,7 +407,7 @@ class Selector {
 }  // namespace
 
 void select(Program& program, const SelectOptions& options) {
-  if (options.loads_per_row == 0) chain_streams(program);
+  if (options.loads_per_row == 0) chain_streams(program, options.only_neighbors);
   Selector(program, options).run();
 }
 

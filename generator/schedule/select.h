@@ -7,6 +7,7 @@ namespace tw {
 
 struct SelectOptions {
   int loads_per_row = 0;  ///< at most; 0: as many as rows have, and chains of post-indexed loads
+  bool only_neighbors = false;  ///< chains join only loads with none of another pointer in between
 };
 
 /// Replaces operations by rows with assembly text, as many operations a row as possible: memory

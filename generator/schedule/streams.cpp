@@ -99,7 +99,23 @@ struct Group {
   int64_t count = 0;
 };
 
-std::vector<Group> groups(const Isa& isa, const Walk& walk) {
+/// Does a load through another pointer stand between the loads of the group?
+bool interrupted(const Loop& loop, const Walk& walk, const Group& group) {
+  size_t first = loop.body.nodes.size();
+  size_t last = 0;
+  for (int64_t i = group.first; i < group.first + group.count; ++i) {
+    first = std::min(first, walk.loads.at(i * walk.shape.bytes));
+    last = std::max(last, walk.loads.at(i * walk.shape.bytes));
+  }
+  for (size_t node = first; node < last; ++node) {
+    const Op& op = std::get<Op>(loop.body.nodes[node]);
+    const bool load = op.code == OpCode::load || op.code == OpCode::load_dup;
+    if (load && op.args[0] != loop.params[walk.param]) return true;
+  }
+  return false;
+}
+
+std::vector<Group> groups(const Isa& isa, const Loop& loop, const Walk& walk, bool only_neighbors) {
   int64_t run = 0;  // loads without a gap, from the start, within the step
   while (walk.loads.contains(run * walk.shape.bytes) && (run + 1) * walk.shape.bytes <= walk.step) {
     ++run;
@@ -108,7 +124,10 @@ std::vector<Group> groups(const Isa& isa, const Walk& walk) {
   std::vector<Group> found;
   for (int64_t size : row_sizes(isa, walk.shape)) {
     const int64_t done = found.empty() ? 0 : found.back().first + found.back().count;
-    for (int64_t at = done; at + size <= run; at += size) found.push_back({at, size});
+    for (int64_t at = done; at + size <= run; at += size) {
+      if (only_neighbors && interrupted(loop, walk, {at, size})) break;
+      found.push_back({at, size});
+    }
   }
   return found;
 }
@@ -181,37 +200,37 @@ void chain(Program& program, Loop& loop, const Walk& walk, const std::vector<Gro
   loop.body.nodes = std::move(nodes);
 }
 
-void chain_loop(Program& program, Loop& loop) {
+void chain_loop(Program& program, Loop& loop, bool only_neighbors) {
   if (!straight_without_stores(loop)) return;
   for (size_t param = 0; param < loop.params.size(); ++param) {
     Walk walk;
     if (!find_walk(program, loop, param, walk)) continue;
-    const std::vector<Group> parts = groups(*program.isa, walk);
+    const std::vector<Group> parts = groups(*program.isa, loop, walk, only_neighbors);
     if (parts.empty()) continue;
     const std::vector<size_t> place = places(walk, parts);
     if (walk.last_other <= place.front()) chain(program, loop, walk, parts, place);
   }
 }
 
-void chain_region(Program& program, Region& region) {
+void chain_region(Program& program, Region& region, bool only_neighbors) {
   for (Node& node : region.nodes) {
     if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {
       if ((*loop)->hot) {
-        chain_loop(program, **loop);
+        chain_loop(program, **loop, only_neighbors);
       } else {
-        chain_region(program, (*loop)->body);
+        chain_region(program, (*loop)->body, only_neighbors);
       }
     } else if (auto* branch = std::get_if<std::unique_ptr<If>>(&node)) {
-      chain_region(program, (*branch)->then_body);
-      chain_region(program, (*branch)->else_body);
+      chain_region(program, (*branch)->then_body, only_neighbors);
+      chain_region(program, (*branch)->else_body, only_neighbors);
     }
   }
 }
 
 }  // namespace
 
-void chain_streams(Program& program) {
-  chain_region(program, program.body);
+void chain_streams(Program& program, bool only_neighbors) {
+  chain_region(program, program.body, only_neighbors);
 }
 
 }  // namespace tw

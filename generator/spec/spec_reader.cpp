@@ -38,11 +38,19 @@ Family read_family(const YamlNode& root) {
   Family family;
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
-  lhs.expect_keys({"format", "from"});
   rhs.expect_keys({"format", "from"});
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
-  family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
+  if (is_unpacked_lhs(*family.lhs)) {
+    if (const YamlNode* from = lhs.find("from")) {
+      from->fail(fmt::format("{} rows are read as they lie, nothing packs them: leave 'from' away",
+                             family.lhs->name));
+    }
+    lhs.expect_keys({"format"});
+  } else {
+    lhs.expect_keys({"format", "from"});
+    family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
+  }
   family.rhs_from = read_sources(rhs, {"nxk", "kxn"});
   if (root.at("dst").text() != "f32") {
     root.at("dst").fail(unknown_text("dst", root.at("dst").text(), {"f32"}));
@@ -52,7 +60,8 @@ Family read_family(const YamlNode& root) {
   const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
   const std::string expected =
-      fmt::format("matmul_clamp_{}_{}p_{}p", name(family.dst), family.lhs->name, family.rhs->name);
+      fmt::format("matmul_clamp_{}_{}{}_{}p", name(family.dst), family.lhs->name,
+                  is_unpacked_lhs(*family.lhs) ? "" : "p", family.rhs->name);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));

@@ -36,10 +36,15 @@ void tw_append_word(tw_text* list, const char* word);
 /* False when the result does not fit in half of the address space. */
 bool tw_multiply(size_t a, size_t b, size_t* result);
 bool tw_add(size_t a, size_t b, size_t* result);
+/* Bytes from the first of `rows` rows of `row_bytes`, `stride` apart, to the last one's end: no
+ * padding is needed behind it. rows is at least 1. */
+bool tw_matrix_bytes(size_t rows, size_t row_bytes, size_t stride, size_t* bytes);
 bool tw_round_up(size_t value, size_t multiple, size_t* result);
 size_t tw_divide_up(size_t a, size_t b);
 /* Rows (or columns) of a panel; 0 if the layout needs vectors and there are none. */
 size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes);
+/* An LHS that is the caller's own rows of floats: kernels read them where they are. */
+bool tw_is_unpacked(const tw_layout* lhs);
 bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes);
 
 /* ---- device ---- */
@@ -123,6 +128,7 @@ struct tw_plan {
   size_t n, k;
   const tw_layout* rhs;
   size_t rhs_panel, rhs_stride, rhs_bytes;
+  bool lhs_unpacked; /* for any number of rows */
   tw_split split;
   tw_tuning tuning; /* as the caller gave it */
   size_t n_block;   /* columns, whole panels and tiles */

@@ -16,6 +16,10 @@ bool tw_add(size_t a, size_t b, size_t* result) {
   return true;
 }
 
+bool tw_matrix_bytes(size_t rows, size_t row_bytes, size_t stride, size_t* bytes) {
+  return tw_multiply(rows - 1, stride, bytes) && tw_add(*bytes, row_bytes, bytes);
+}
+
 size_t tw_divide_up(size_t a, size_t b) {
   return a / b + (a % b != 0);
 }
@@ -27,6 +31,11 @@ bool tw_round_up(size_t value, size_t multiple, size_t* result) {
 size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes) {
   if (layout->panel_scalable != 0 && vector_bytes < 16) return 0;
   return layout->panel + layout->panel_scalable * (vector_bytes / 16);
+}
+
+bool tw_is_unpacked(const tw_layout* lhs) {
+  return lhs->panel == 1 && lhs->panel_scalable == 0 && lhs->k_multiple == 1 && lhs->block == 0 &&
+         lhs->data_bits == 32 && lhs->per_row_bytes == 0;
 }
 
 bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes) {

@@ -20,7 +20,7 @@ static tw_status check_matrix(const char* who, size_t rows, size_t row_bytes, si
     return tw_fail(TW_TOO_SMALL, "%s.stride is %zu; a row has %zu bytes", who, stride, row_bytes);
   }
   size_t needed;
-  if (!tw_multiply(rows - 1, stride, &needed) || !tw_add(needed, row_bytes, &needed)) {
+  if (!tw_matrix_bytes(rows, row_bytes, stride, &needed)) {
     return tw_fail(TW_TOO_LARGE, "%s.stride is %zu; %zu rows overflow the address space", who,
                    stride, rows);
   }
@@ -40,8 +40,16 @@ static tw_status check_packed(const char* who, const void* packed, size_t bytes,
 }
 
 static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source) {
-  if (source->scales == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
-  if (source->scale_count < plan->n) {
+  const bool has_scales = plan->rhs->scales != 0;
+  if (has_scales && source->scales == NULL) {
+    return tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
+  }
+  if (!has_scales && source->scales != NULL) {
+    return tw_fail(TW_INVALID,
+                   "tw_pack_rhs: source.scales is set; layout %s has none, null is legal",
+                   plan->rhs->text);
+  }
+  if (has_scales && source->scale_count < plan->n) {
     return tw_fail(TW_TOO_SMALL,
                    "tw_pack_rhs: source.scale_count is %zu; one of each of n = %zu "
                    "columns is needed",
@@ -135,7 +143,8 @@ static size_t slice_rows(const tw_plan* plan, const tw_segment* segment) {
 size_t tw_lhs_slices(const tw_plan* plan, size_t m) {
   tw_rows rows;
   size_t slices = 0;
-  if (plan == NULL || tw_rows_of(plan, m, "tw_lhs_slices", &rows) != TW_OK) return 0;
+  if (plan == NULL || plan->lhs_unpacked || tw_rows_of(plan, m, "tw_lhs_slices", &rows) != TW_OK)
+    return 0;
   for (size_t i = 0; i < rows.count; ++i) {
     slices += tw_divide_up(rows.segments[i].rows, slice_rows(plan, &rows.segments[i]));
   }
@@ -160,7 +169,7 @@ static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_l
 tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source, void* packed,
                       size_t packed_bytes, size_t slice) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: plan is null");
-  if (m == 0) return TW_OK;
+  if (m == 0 || plan->lhs_unpacked) return TW_OK;
   if (source == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source is null");
   if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source.data is null");
   tw_rows rows;

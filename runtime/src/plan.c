@@ -156,10 +156,16 @@ static void add_choice(tw_plan* plan, const tw_kernel* kernel) {
   tw_choice choice = {.kernel = kernel, .tile_cycles = tile_cycles(kernel, plan)};
   const size_t vector_bytes = plan->device.vector_bytes;
   choice.lhs_panel = tw_panel_rows(kernel->lhs, vector_bytes);
-  choice.lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
-  if (choice.lhs_packer == NULL || choice.lhs_panel == 0) return;
+  const bool unpacked = tw_is_unpacked(kernel->lhs);
+  if (!unpacked) {
+    choice.lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
+    if (choice.lhs_packer == NULL || choice.lhs_panel == 0) return;
+  }
   if (!tw_panel_bytes(kernel->lhs, vector_bytes, plan->k, &choice.lhs_stride)) return;
   tw_split* split = &plan->split;
+  /* A run has one LHS: all its kernels read the caller's rows, or none does. */
+  if (split->count == 0) plan->lhs_unpacked = unpacked;
+  if (plan->lhs_unpacked != unpacked) return;
   for (size_t i = 0; i < split->count; ++i) {
     if (split->choices[i].kernel->tile_m != kernel->tile_m) continue;
     if (choice.tile_cycles < split->choices[i].tile_cycles) split->choices[i] = choice;

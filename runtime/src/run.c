@@ -15,7 +15,7 @@ static tw_status check_dst(const tw_plan* plan, const tw_run_args* args) {
                    "bytes",
                    args->dst_stride, plan->n, row);
   }
-  if (!tw_multiply(args->m - 1, args->dst_stride, &needed) || !tw_add(needed, row, &needed)) {
+  if (!tw_matrix_bytes(args->m, row, args->dst_stride, &needed)) {
     return tw_fail(TW_TOO_LARGE,
                    "tw_run: args.dst_stride is %zu; m = %zu rows overflow the "
                    "address space",
@@ -28,12 +28,47 @@ static tw_status check_dst(const tw_plan* plan, const tw_run_args* args) {
   return TW_OK;
 }
 
-static tw_status check_args(const tw_plan* plan, const tw_run_args* args, const tw_rows* rows) {
-  if (args->lhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.lhs is null");
+/* The caller's own rows. */
+static tw_status check_unpacked_lhs(const tw_plan* plan, const tw_run_args* args) {
+  const size_t row = plan->k * sizeof(float); /* the plan's layouts have passed: no overflow */
+  size_t needed;
+  if (args->lhs_stride < row) {
+    return tw_fail(TW_TOO_SMALL,
+                   "tw_run: args.lhs_stride is %zu; this plan reads unpacked rows, and one of "
+                   "k = %zu values has %zu bytes",
+                   args->lhs_stride, plan->k, row);
+  }
+  if (!tw_matrix_bytes(args->m, row, args->lhs_stride, &needed)) {
+    return tw_fail(TW_TOO_LARGE,
+                   "tw_run: args.lhs_stride is %zu; m = %zu rows overflow the address space",
+                   args->lhs_stride, args->m);
+  }
+  if (args->lhs_bytes < needed) {
+    return tw_fail(TW_TOO_SMALL, "tw_run: args.lhs_bytes is %zu; m = %zu unpacked rows need %zu",
+                   args->lhs_bytes, args->m, needed);
+  }
+  return TW_OK;
+}
+
+static tw_status check_packed_lhs(const tw_run_args* args, const tw_rows* rows) {
+  if (args->lhs_stride != 0) {
+    return tw_fail(TW_INVALID,
+                   "tw_run: args.lhs_stride is %zu; this plan reads what tw_pack_lhs packed, 0 is "
+                   "legal",
+                   args->lhs_stride);
+  }
   if (args->lhs_bytes < rows->lhs_bytes) {
     return tw_fail(TW_TOO_SMALL, "tw_run: args.lhs_bytes is %zu; m = %zu rows need %zu",
                    args->lhs_bytes, args->m, rows->lhs_bytes);
   }
+  return TW_OK;
+}
+
+static tw_status check_args(const tw_plan* plan, const tw_run_args* args, const tw_rows* rows) {
+  if (args->lhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.lhs is null");
+  const tw_status lhs =
+      plan->lhs_unpacked ? check_unpacked_lhs(plan, args) : check_packed_lhs(args, rows);
+  if (lhs != TW_OK) return lhs;
   if (args->rhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.rhs is null");
   if (args->rhs_bytes < plan->rhs_bytes) {
     return tw_fail(TW_TOO_SMALL, "tw_run: args.rhs_bytes is %zu; this plan needs %zu",
@@ -58,8 +93,6 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
   const size_t first = part->row_begin > segment->row_begin ? part->row_begin : segment->row_begin;
   const size_t last = part->row_end < end ? part->row_end : end;
   if (first >= last) return;
-  const size_t lhs_panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
-  const size_t lhs_at = (first - segment->row_begin) / lhs_panel * segment->lhs_stride;
   const size_t rhs_at = part->column_begin / plan->rhs_panel * plan->rhs_stride;
 
   tw_args args = {.size = sizeof args};
@@ -67,8 +100,15 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
   args.n = part->column_end - part->column_begin;
   args.k = plan->k;
   args.block = plan->rhs->block;
-  args.lhs = (const char*)run->lhs + segment->lhs_offset + lhs_at;
-  args.lhs_stride = segment->lhs_stride;
+  if (plan->lhs_unpacked) {
+    args.lhs = (const char*)run->lhs + first * run->lhs_stride;
+    args.lhs_stride = run->lhs_stride;
+  } else {
+    const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+    const size_t panels = (first - segment->row_begin) / panel;
+    args.lhs = (const char*)run->lhs + segment->lhs_offset + panels * segment->lhs_stride;
+    args.lhs_stride = segment->lhs_stride;
+  }
   args.rhs = (const char*)run->rhs + rhs_at;
   args.rhs_stride = plan->rhs_stride;
   args.dst = (char*)run->dst + first * run->dst_stride + part->column_begin * sizeof(float);

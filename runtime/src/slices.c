@@ -23,6 +23,7 @@ tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* ro
     const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
     size_t bytes;
     segment->lhs_offset = rows->lhs_bytes;
+    if (plan->lhs_unpacked) continue;
     if (!tw_multiply(tw_divide_up(segment->rows, panel), segment->lhs_stride, &bytes) ||
         !tw_round_up(bytes, ALIGNMENT, &bytes) ||
         !tw_add(rows->lhs_bytes, bytes, &rows->lhs_bytes)) {
@@ -68,12 +69,13 @@ static size_t cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
   return rows->m;
 }
 
-/* Half of the L2 cache is for the packed LHS. */
+/* Half of the L2 cache is for the LHS. */
 static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
   if (rows->count == 0) return 0;
   size_t block = plan->tuning.m_block;
   if (block == 0) {
-    const size_t row_bytes = tw_divide_up(rows->lhs_bytes, rows->m);
+    const size_t row_bytes =
+        plan->lhs_unpacked ? rows->segments[0].lhs_stride : tw_divide_up(rows->lhs_bytes, rows->m);
     block = tw_l2_bytes(&plan->device) / 2 / row_bytes;
   }
   const size_t unit = cut_unit(plan, &rows->segments[0]);

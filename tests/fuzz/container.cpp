@@ -76,7 +76,8 @@ void sign(uint8_t* at, const void* data, size_t bytes) {
 }
 
 std::vector<uint8_t> pack(const tw_plan* plan, size_t n, size_t k) {
-  const size_t stride = (k + 1) / 2;
+  const tw_layout& layout = *tw_plan_rhs_layout(plan);
+  const size_t stride = (k * layout.data_bits + 7) / 8;
   const std::vector<uint8_t> codes(n * stride, 0x5a);
   const std::vector<float> scales(n, 0.5F);
   tw_rhs_source source = {};
@@ -84,7 +85,7 @@ std::vector<uint8_t> pack(const tw_plan* plan, size_t n, size_t k) {
   source.data = codes.data();
   source.data_bytes = codes.size();
   source.stride = stride;
-  source.scales = scales.data();
+  source.scales = layout.scales != 0 ? scales.data() : nullptr;
   source.scale_count = n;
   std::vector<uint8_t> packed(tw_rhs_bytes(plan));
   for (size_t slice = 0; slice < tw_rhs_slices(plan); ++slice) {
@@ -106,8 +107,14 @@ void run(const tw_plan* plan, size_t n, size_t k, size_t m, const std::vector<ui
   std::vector<float> dst(m * n);
   tw_run_args args = {};
   args.m = m;
-  args.lhs = lhs.data();
-  args.lhs_bytes = lhs.size();
+  if (bytes == 0) {  // it reads the rows themselves
+    args.lhs = values.data();
+    args.lhs_bytes = source.data_bytes;
+    args.lhs_stride = source.stride;
+  } else {
+    args.lhs = lhs.data();
+    args.lhs_bytes = lhs.size();
+  }
   args.rhs = weights.data();
   args.rhs_bytes = weights.size();
   args.dst = dst.data();

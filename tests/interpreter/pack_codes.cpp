@@ -42,6 +42,8 @@ void put(std::vector<uint8_t>& bytes, int64_t at, T value) {
 
 void put_value(std::vector<uint8_t>& bytes, int64_t at, ElementType type, double value) {
   switch (type) {
+    case ElementType::i16:
+      return put(bytes, at, static_cast<int16_t>(value));
     case ElementType::i32:
       return put(bytes, at, static_cast<int32_t>(value));
     case ElementType::f32:
@@ -95,8 +97,8 @@ void put_codes(const Layout& layout, const Operand& in, VectorLength vl, int64_t
       int code = code_of(layout, in, global, static_cast<size_t>(i));
       const CodePlace place = code_place(layout, k, row, i, vl);
       code += place.offset;
-      if (layout.element == ElementType::i16) {
-        put(bytes, base + place.byte, static_cast<int16_t>(code));
+      if (bits(layout.element) >= 16) {
+        put_value(bytes, base + place.byte, layout.element, code);
         continue;
       }
       uint8_t& byte = bytes[static_cast<size_t>(base + place.byte)];

@@ -8,6 +8,9 @@
 namespace tw::test {
 namespace {
 
+bool floats(const Ground& ground) {
+  return ground.technique == Technique::fma;
+}
 const Format& lhs_format(const Ground& ground) {
   return *find_format(ground.lhs);
 }
@@ -57,18 +60,18 @@ bool possible(const Ground& ground) {
 std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   Panels panels;
   panels.style = ground.style;
-  panels.kr = random.of({0, 0, 4, 8});
+  panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;
   const Length lhs_unit = smallest->lhs.panel;
   const Length rhs_unit = smallest->rhs.panel;
-  panels.lhs = lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
+  panels.lhs = floats(ground) ? lhs_unit : lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
   panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 1, 2, 3});
   const std::optional<LayoutPair> chosen = layouts(ground, panels);
   if (!chosen) return std::nullopt;
 
   Variant variant;
-  variant.family.name = std::string("matmul_clamp_f32_") + ground.lhs + "p_" + ground.rhs + "p";
+  variant.family.name = "random";
   variant.family.lhs = &lhs_format(ground);
   variant.family.rhs = &rhs_format(ground);
   variant.style = ground.style;
@@ -76,10 +79,12 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.rhs = chosen->rhs;
   variant.technique = ground.technique;
   variant.isa = ground.isa;
-  variant.tile.m = span_of(panels.lhs, lhs_unit, random).fixed;
+  variant.tile.m = floats(ground) ? random.of<int64_t>({1, 1, 2, 3, 4, 6, 8})
+                                  : span_of(panels.lhs, lhs_unit, random).fixed;
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
   const bool blocks = variant.lhs.block != 0;
   variant.knobs.unroll_k = blocks ? variant.lhs.block : random.of({32, 64, 128});
+  if (floats(ground)) variant.knobs.unroll_k = random.of({1, 2, 4, 4, 8, 16});
   variant.knobs.accumulators = blocks ? 1 : random.of({1, 1, 1, 2, 4, 8});
   variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));
   variant.knobs.paired_loads = random.between(0, 1) == 1;
@@ -99,19 +104,25 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   for (size_t i = 0; i < codes.m * codes.k; ++i) {
     codes.lhs.push_back(static_cast<int8_t>(extreme ? -128 : random.between(-128, 127)));
   }
-  const int64_t half = int64_t{1} << (bits(variant.family.rhs->element) - 1);
+  // As floats: whole numbers, whose sums are exact in any order.
+  const int64_t half = int64_t{1} << (std::min(bits(variant.family.rhs->element), 8) - 1);
   for (size_t i = 0; i < codes.n * codes.k; ++i) {
     codes.rhs.push_back(static_cast<int8_t>(extreme ? -half : random.between(-half, half - 1)));
   }
   for (size_t i = 0; i < codes.m; ++i) {
+    const bool has_zero_points = variant.family.lhs->has_zero_point;
     codes.zero_points.push_back(
-        static_cast<int32_t>(codes.block != 0 ? 0 : random.between(-128, 127)));
+        static_cast<int32_t>(has_zero_points ? random.between(-128, 127) : 0));
   }
   for (size_t i = 0; i < codes.m * codes.blocks(); ++i) {
     codes.lhs_scales.push_back(random_scale(random));
   }
   for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
     codes.rhs_scales.push_back(random_scale(random));
+  }
+  if (is_float(*variant.family.rhs)) {  // whole numbers, whose sums are exact in any order
+    codes.lhs_scales.assign(codes.m, 1);
+    codes.rhs_scales.assign(codes.n, 1);
   }
   for (size_t i = 0; i < codes.n; ++i) codes.bias.push_back(random_real(random, -3, 3));
   if (random.between(0, 1) == 1) codes.min = -1.25F;

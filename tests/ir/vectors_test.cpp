@@ -332,6 +332,10 @@ TEST(Vectors, Floats) {
   EXPECT_EQ(f32(OpCode::fmul, 2)[2], 1.0F + std::ldexp(1.0F, -11));
   EXPECT_EQ(f32(OpCode::fma, 3)[0], inf);
   EXPECT_EQ(f32(OpCode::fma, 3)[2], std::ldexp(1.0F, -24));
+  const std::vector<float> by_lane =  // every lane of a by b's third; c
+      as<float>(run_vector(fixed16(), OpCode::fma_lane, {.imm = 2}, 3, bytes_of(all), 16));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(by_lane[i], std::fma(a[i], b[2], c[i])) << i;
+  EXPECT_TRUE(std::isnan(by_lane[3]));
   EXPECT_EQ(f32(OpCode::fmin, 2)[0], -2.0F);
   EXPECT_EQ(f32(OpCode::fmax, 2)[0], 1.5F);
   EXPECT_EQ(f32(OpCode::fmin, 2)[3], 1.0F) << "a NaN gives the second argument";

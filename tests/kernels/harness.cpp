@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <sstream>
 
+#include "kernels/float_operands.h"
 #include "kernels/rows.h"
 #include "reference/pack_reference.h"
 #include "support/call_checked.h"
@@ -133,6 +135,18 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
   return wrong.empty() ? wrong : std::string(packer.name) + ": " + wrong;
 }
 
+/// Rows as their user keeps them; the last one ends where the buffer does.
+void place_rows(const Case& test, const Matmul& problem, Packed& lhs) {
+  const size_t row = problem.k * sizeof(float);
+  lhs.stride = row + test.panel_padding;
+  lhs.buffer = make_buffer("lhs", problem.m == 0 ? 0 : (problem.m - 1) * lhs.stride + row, test);
+  lhs.buffer->fill(poison);
+  for (size_t r = 0; r < problem.m && row != 0; ++r) {
+    std::memcpy(lhs.buffer->data() + r * lhs.stride, problem.lhs.data() + r * problem.k, row);
+  }
+  lhs.before.assign(lhs.buffer->data(), lhs.buffer->data() + lhs.buffer->size());
+}
+
 std::string pack_lhs(const tw_packer& packer, const Case& test, const Matmul& problem,
                      Packed& packed) {
   const Buffer source = make_buffer("lhs source", problem.lhs, test);
@@ -146,8 +160,14 @@ std::string pack_lhs(const tw_packer& packer, const Case& test, const Matmul& pr
 
 std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& problem,
                      Packed& packed) {
-  const size_t bits = packer.layout->data_bits;
-  const Buffer source = make_buffer("rhs source", rhs_source(problem, test, bits), test);
+  const tw_layout& layout = *packer.layout;
+  const size_t bits = layout.data_bits;
+  const bool floats = has_float_weights(layout);
+  const Buffer source =
+      make_buffer("rhs source",
+                  floats ? float_source(as_floats(problem, layout), layout, test.kxn)
+                         : rhs_source(problem, test, bits),
+                  test);
   const Buffer scales = make_buffer("scales", problem.scales, test);
   // A bias argument replaces the packed bias, so that one is made wrong.
   std::vector<float> values = problem.bias;
@@ -160,8 +180,8 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   args.k = problem.k;
   args.source = source->data();
   const size_t row_codes = test.kxn ? problem.n : problem.k;
-  args.source_stride = bits == 8 ? row_codes : (row_codes + 1) / 2;
-  args.scales = reinterpret_cast<const float*>(scales->data());
+  args.source_stride = (row_codes * bits + 7) / 8;
+  args.scales = floats ? nullptr : reinterpret_cast<const float*>(scales->data());
   args.bias = test.bias == Bias::none ? nullptr : reinterpret_cast<const float*>(bias->data());
   args.flags = bits == 4 && test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   return pack(packer, test, args, {source.get(), scales.get(), bias.get()}, packed);
@@ -171,10 +191,33 @@ bool same(float a, float b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
 }
 
+/// What is wrong with an output; empty: nothing.
+using Judge = std::function<std::string(size_t row, size_t column, float value)>;
+
+/// Codes: right to the bit.
+Judge judge_codes(const Matmul& problem) {
+  return [n = problem.n, expected = multiply(problem)](size_t row, size_t column, float value) {
+    const float right = expected[row * n + column];
+    if (same(value, right)) return std::string();
+    std::ostringstream text;
+    text << std::hexfloat << value << ", should be " << right;
+    return text.str();
+  };
+}
+
+/// Floats: within the bound.
+Judge judge_floats(const FloatMatmul& floats) {
+  return [floats](size_t row, size_t column, float value) {
+    const FloatOutput right = float_output(floats, row, column);
+    if (agrees(value, right, floats)) return std::string();
+    std::ostringstream text;
+    text << value << ", should be " << right.value << " +- " << right.bound;
+    return text.str();
+  };
+}
+
 /// Compares the portion with the reference and everything else with the poison.
-std::string compare(const Case& test, const Matmul& problem, const GuardedBuffer& dst,
-                    size_t stride) {
-  const std::vector<float> expected = multiply(problem);
+std::string compare(const Case& test, const Judge& judge, const GuardedBuffer& dst, size_t stride) {
   const Portion& portion = test.portion;
   std::vector<bool> ours(dst.size(), false);
   for (size_t row = portion.m0; row < portion.m1; ++row) {
@@ -182,12 +225,9 @@ std::string compare(const Case& test, const Matmul& problem, const GuardedBuffer
       const size_t offset = row * stride + column * sizeof(float);
       float value = 0;
       std::memcpy(&value, dst.data() + offset, sizeof value);
-      const float right = expected[row * problem.n + column];
-      if (!same(value, right)) {
-        std::ostringstream text;
-        text << std::hexfloat << "dst[" << row << "][" << column << "] is " << value
-             << ", should be " << right;
-        return text.str();
+      const std::string wrong = judge(row, column, value);
+      if (!wrong.empty()) {
+        return "dst[" + std::to_string(row) + "][" + std::to_string(column) + "] is " + wrong;
       }
       for (size_t i = 0; i < sizeof(float); ++i) ours[offset + i] = true;
     }
@@ -201,10 +241,24 @@ std::string compare(const Case& test, const Matmul& problem, const GuardedBuffer
   return {};
 }
 
+/// The output with all NaNs alike: their signs and payloads are nobody's promise.
+std::vector<uint8_t> output_bytes(const Case& test, const GuardedBuffer& dst, size_t stride) {
+  std::vector<uint8_t> bytes(dst.data(), dst.data() + dst.size());
+  for (size_t i = 0; i < test.m * test.n; ++i) {
+    uint8_t* at = bytes.data() + i / test.n * stride + i % test.n * sizeof(float);
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    if (!std::isnan(value)) continue;
+    value = NAN;
+    std::memcpy(at, &value, sizeof value);
+  }
+  return bytes;
+}
+
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
                   std::vector<uint8_t>* bytes) {
   const tw_packer* rhs_packer = test.kxn ? packers.kxn : packers.nxk;
-  if (packers.lhs == nullptr) return "no packer for its lhs layout";
+  if (!is_unpacked(*kernel.lhs) && packers.lhs == nullptr) return "no packer for its lhs layout";
   if (rhs_packer == nullptr) return "no packer for its rhs layout";
   if (panel_rows(*kernel.lhs) == 0 || panel_rows(*kernel.rhs) == 0) {
     return "its panels depend on a vector length, and this machine has no such vectors";
@@ -216,7 +270,12 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   problem.factor = scale_factor(rhs_layout);
   Packed lhs;
   Packed rhs;
-  std::string wrong = pack_lhs(*packers.lhs, test, problem, lhs);
+  std::string wrong;
+  if (is_unpacked(*kernel.lhs)) {
+    place_rows(test, problem, lhs);
+  } else {
+    wrong = pack_lhs(*packers.lhs, test, problem, lhs);
+  }
   if (wrong.empty()) wrong = pack_rhs(*rhs_packer, test, problem, rhs);
   if (!wrong.empty()) return wrong;
 
@@ -254,8 +313,10 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (!wrong.empty()) return wrong;
   if (lhs.changed()) return "it changed its lhs";
   if (rhs.changed()) return "it changed its rhs";
-  if (bytes != nullptr) bytes->assign(dst->data(), dst->data() + dst->size());
-  return compare(test, problem, *dst, stride);
+  if (bytes != nullptr) *bytes = output_bytes(test, *dst, stride);
+  const Judge judge = has_float_weights(*kernel.rhs) ? judge_floats(as_floats(problem, *kernel.rhs))
+                                                     : judge_codes(problem);
+  return compare(test, judge, *dst, stride);
 }
 
 }  // namespace

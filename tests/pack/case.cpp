@@ -112,6 +112,35 @@ OperandCodes make_weights(const PackCase& c, bool kxn, size_t bits, std::mt19937
   return codes;
 }
 
+/// Values of `size` bytes of any bits, and biases.
+OperandCodes make_values(const PackCase& c, bool kxn, size_t size, std::mt19937& random,
+                         Source& source) {
+  const size_t outer = kxn ? c.k : c.rows;
+  const size_t row_bytes = (kxn ? c.rows : c.k) * size;
+  source.stride = row_bytes + c.extra_stride;
+  source.bytes.resize((outer - 1) * source.stride + row_bytes);
+  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  OperandCodes values{c.rows, c.k, {}, {}, {}, {}};
+  for (size_t r = 0; r < c.rows; ++r) {
+    for (size_t k = 0; k < c.k; ++k) {
+      const size_t at = kxn ? k * source.stride + r * size : r * source.stride + k * size;
+      uint32_t bits = 0;
+      std::memcpy(&bits, source.bytes.data() + at, size);
+      values.floats.push_back(bits);
+    }
+    source.bias.push_back(random_float(random));
+  }
+  values.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
+  return values;
+}
+
+OperandCodes make_source(const tw_packer& packer, const PackCase& c, Ties ties, size_t bits,
+                         std::mt19937& random, Source& source) {
+  if (is_lhs(packer)) return make_floats(c, ties, random, source);
+  if (bits >= 16) return make_values(c, is_kxn(packer), bits / 8, random, source);
+  return make_weights(c, is_kxn(packer), bits, random, source);
+}
+
 void fill(const GuardedBuffer& buffer, const void* bytes) {
   if (buffer.size() != 0) std::memcpy(buffer.data(), bytes, buffer.size());
 }
@@ -181,9 +210,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   const LayoutText layout = read_layout(packer.layout->text, vector_bytes() / 16);
   Source source;
   const Ties ties = layout.ties_away ? Ties::away : Ties::even;
-  const OperandCodes codes = is_lhs(packer)
-                                 ? make_floats(c, ties, random, source)
-                                 : make_weights(c, is_kxn(packer), layout.bits, random, source);
+  const OperandCodes codes = make_source(packer, c, ties, layout.bits, random, source);
   const std::vector<uint8_t> wanted = pack(layout, codes);
   const size_t panels = (c.rows + layout.panel - 1) / layout.panel;
 
@@ -205,7 +232,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   args.source = from.data();
   args.source_stride = source.stride;
   if (!is_lhs(packer)) {
-    args.scales = reinterpret_cast<const float*>(scales.data());
+    if (!source.scales.empty()) args.scales = reinterpret_cast<const float*>(scales.data());
     if (c.with_bias) args.bias = reinterpret_cast<const float*>(bias.data());
     args.flags = layout.bits == 4 && c.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   }

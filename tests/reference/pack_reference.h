@@ -23,6 +23,7 @@ struct FieldText {
 /// "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]"
 struct LayoutText {
   bool lhs = false;
+  bool floats = false;  ///< f32 or f16 instead of codes
   size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
   size_t segments = 1;  ///< 16-byte parts of a vector, where panels are as wide as vectors
   std::string pair;
@@ -61,8 +62,9 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   while (words >> word) {
     if (word == "lhs" || word == "rhs") {
       layout.lhs = word == "lhs";
-    } else if (word == "i4" || word == "i8" || word == "i16") {
+    } else if (word == "i4" || word == "i8" || word == "i16" || word == "f16" || word == "f32") {
       layout.bits = number(1);
+      layout.floats = word[0] == 'f';
     } else if (word.rfind("kr", 0) == 0) {
       layout.kr = number(2);
     } else if (word.rfind("k%", 0) == 0) {
@@ -116,7 +118,8 @@ struct OperandCodes {
   std::vector<int8_t> codes;  ///< [rows][k]; one row more if the source's last byte has it
   std::vector<int32_t> zero_points;
   std::vector<float> scales, bias;
-  bool by_pairs = false;  ///< a source byte holds codes of two rows
+  bool by_pairs = false;              ///< a source byte holds codes of two rows
+  std::vector<uint32_t> floats = {};  ///< [rows][k], instead of codes: the bits
 };
 
 /// Byte within a panel's data, and whether it is the high nibble.
@@ -141,6 +144,13 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
   const size_t vector = row / (2 * half);
   const size_t group = k / kr * (layout.panel / (2 * half));
   return {(group + vector) * bytes + row % half * kr + k % kr, row / half % 2 == 0};
+}
+
+/// Floats are not interleaved: kr is 1.
+inline void put_float(const LayoutText& layout, uint8_t* data, size_t row, size_t k,
+                      uint32_t bits) {
+  const size_t bytes = layout.bits / 8;  // the lower ones of the bits, which come first
+  std::memcpy(data + (k * layout.panel + row) * bytes, &bits, bytes);
 }
 
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
@@ -199,7 +209,13 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
         out.resize(begin + layout.panel * padded * layout.bits / 8);
         for (size_t r = 0; r < layout.panel; ++r) {
           for (size_t k = 0; k < padded; ++k) {
-            put_code(layout, out.data() + begin, r, k, code_of(layout, from, first + r, k));
+            if (layout.floats) {
+              const bool exists = first + r < from.rows && k < from.k;
+              put_float(layout, out.data() + begin, r, k,
+                        exists ? from.floats[(first + r) * from.k + k] : 0);
+            } else {
+              put_code(layout, out.data() + begin, r, k, code_of(layout, from, first + r, k));
+            }
           }
         }
         continue;

@@ -51,6 +51,7 @@ bool makes_floats(OpCode code) {
     case OpCode::fsub:
     case OpCode::fmul:
     case OpCode::fma:
+    case OpCode::fma_lane:
     case OpCode::fmin:
     case OpCode::fmax:
     case OpCode::cvt_f16_f32:

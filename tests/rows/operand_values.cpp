@@ -104,6 +104,7 @@ Element element_of(const MeansNode& node, size_t argument) {
     case OpCode::fsub:
     case OpCode::fmul:
     case OpCode::fma:
+    case OpCode::fma_lane:
     case OpCode::fmin:
     case OpCode::fmax:
       return Element::f32;

@@ -256,9 +256,8 @@ class RunErrors : public ::testing::Test {
         lhs_(plan_.lhs_bytes(5)),
         rhs_(tw_rhs_bytes(plan_.get())),
         dst_(5 * 40, 7),
-        good_{5,          lhs_.data(), lhs_.size(), rhs_.data(), rhs_.size(), dst_.data(),
-              5 * 40 * 4, 40 * 4,      nullptr,     0,           0,           0,
-              0} {}
+        good_{5,      lhs_.data(), lhs_.size(), rhs_.data(), rhs_.size(), dst_.data(), 5 * 40 * 4,
+              40 * 4, nullptr,     0,           0,           0,           0,           0} {}
   void fails(const tw_run_args& args, tw_status want, const std::string& message) {
     expect(tw_run(plan_.get(), &args, 0), want, "tw_run: " + message);
     EXPECT_EQ(dst_, std::vector<float>(5 * 40, 7));
@@ -289,6 +288,10 @@ TEST_F(RunErrors, Sizes) {
   fails(bad, TW_TOO_SMALL,
         "args.lhs_bytes is " + std::to_string(lhs_.size() - 1) + "; m = 5 rows need " +
             std::to_string(lhs_.size()));
+  bad = good_;
+  bad.lhs_stride = 256;
+  fails(bad, TW_INVALID,
+        "args.lhs_stride is 256; this plan reads what tw_pack_lhs packed, 0 is legal");
   bad = good_;
   bad.rhs_bytes = 0;
   fails(bad, TW_TOO_SMALL, "args.rhs_bytes is 0; this plan needs " + std::to_string(rhs_.size()));

@@ -102,13 +102,13 @@ void multiply_tile(const tw_args* a, const tw_kernel& kernel) {
 
 // ---- layouts: LHS by panel, RHS by ISA ----
 
-const tw_layout kLhs1{0x101, "lhs 1", 1, 0, kMultiple, 0, 8, kLhsExtra, 0, 0};
-const tw_layout kLhs4{0x104, "lhs 4", 4, 0, kMultiple, 0, 8, kLhsExtra, 0, 0};
-const tw_layout kLhs8{0x108, "lhs 8", 8, 0, kMultiple, 0, 8, kLhsExtra, 0, 0};
-const tw_layout kRhs8{0x208, "rhs 8 scalar", 8, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071};
-const tw_layout kRhs32{0x220, "rhs 32", 32, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071};
-const tw_layout kRhs8Arm{0x308, "rhs 8 arm", 8, 0, kMultiple, 0, 4, kRhsExtra, 0, 65535};
-const tw_layout kRhsScalable{0x404, "rhs 4vl", 0, 4, kMultiple, 0, 4, kRhsExtra, 0, 131071};
+const tw_layout kLhs1{0x101, "lhs 1", 1, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1};
+const tw_layout kLhs4{0x104, "lhs 4", 4, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1};
+const tw_layout kLhs8{0x108, "lhs 8", 8, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1};
+const tw_layout kRhs8{0x208, "rhs 8 scalar", 8, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071, 1};
+const tw_layout kRhs32{0x220, "rhs 32", 32, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071, 1};
+const tw_layout kRhs8Arm{0x308, "rhs 8 arm", 8, 0, kMultiple, 0, 4, kRhsExtra, 0, 65535, 1};
+const tw_layout kRhsScalable{0x404, "rhs 4vl", 0, 4, kMultiple, 0, 4, kRhsExtra, 0, 131071, 1};
 
 template <int Index>
 void run(const tw_args* args) {

@@ -16,7 +16,8 @@ const std::string wide =
     "assembly: {rules: {leave: ret}}\n"
     "rows:\n"
     "  - {means: \"d = dot4_u8s8(c, a, b)\", tied: {d: c}, c: \"dot({c}, {a}, {b})\", asm: \"dot "
-    "{d}, {a}, {b}\", class: dot}\n";
+    "{d}, {a}, {b}\", class: dot}\n"
+    "  - {means: \"d = fma(a, b, c)\", tied: {d: c}, c: \"fma({a}, {b}, {c})\"}\n";
 const std::string matrix =
     "isa: matrix\nvector_bytes: 16\n"
     "rows:\n"
@@ -135,7 +136,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "which make 'matmul_clamp_f32_qai8dxp_qsi4cxp'");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
             "s.yaml:2:15: unknown format 'qai8'; did you mean 'qai8dx'? known formats: qai8dx, "
-            "qsi8d32, qsi4cx, qsi8cx, qsi4c32");
+            "qsi8d32, qsi4cx, qsi8cx, qsi4c32, f32, f16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");
@@ -146,6 +147,29 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(error("familiy: f\n"),
             "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
             "rhs, dst, kernels");
+}
+
+TEST_F(SpecReader, FloatRowsAreNotPacked) {
+  const std::string rest = "rhs: {format: f32, from: nxk}\ndst: f32\nkernels:\n";
+  const std::string floats = "family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32}\n" + rest;
+  EXPECT_EQ(read(floats + "  - {isa: wide, technique: fma, tile: {m: 4, n: 32}}\n").at(0).name(),
+            "matmul_clamp_f32_f32_f32p16x1_4x32_wide");
+  EXPECT_EQ(error("family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32, from: f32}\n" + rest +
+                  "  - {}\n"),
+            "s.yaml:2:26: f32 rows are read as they lie, nothing packs them: leave 'from' away");
+  EXPECT_EQ(error("family: matmul_clamp_f32_f32p_f32p\nlhs: {format: f32}\n" + rest + "  - {}\n"),
+            "s.yaml:1:9: family 'matmul_clamp_f32_f32p_f32p' disagrees with its formats, which "
+            "make 'matmul_clamp_f32_f32_f32p'");
+  EXPECT_EQ(error(floats + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}}\n"),
+            "s.yaml:6:28: technique dot does not multiply f32 with f32; fma does");
+  EXPECT_EQ(error(floats + "  - {isa: wide, technique: fma, panels: {lhs: 4}, tile: {m: 4, n: 16}}"
+                           "\n"),
+            "s.yaml:6:47: lhs panel 4 does not fit f32, which is not packed: 1 does");
+  EXPECT_EQ(error("family: matmul_clamp_f32_f32_f16p\nlhs: {format: f32}\n"
+                  "rhs: {format: f16, from: nxk}\ndst: f32\nkernels:\n"
+                  "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}}\n"),
+            "s.yaml:6:28: format f16 is not possible on wide: it has no instruction that makes "
+            "f32 of it");
 }
 
 TEST_F(SpecReader, RefusesASpecWithoutKernels) {

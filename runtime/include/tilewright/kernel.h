@@ -14,7 +14,8 @@ extern "C" {
 /* What a matrix-multiplication kernel gets. It computes dst[0..m) x [0..n), any part of a larger
  * output: the caller advances lhs, rhs, dst and bias to that part.
  * Strides are in bytes. Packed operands are described by the kernel's registry row (layout ids).
- * Memory: packed panels are read to their ends; dst and bias never beyond m, n. No alignment is
+ * Memory: packed panels are read to their ends; dst, bias and the rows of an lhs that is not packed
+ * never beyond m, n, k. No alignment is
  * required, 64 bytes is preferred. A kernel allocates nothing, keeps no state, starts no threads.
  */
 typedef struct tw_args {

@@ -35,7 +35,8 @@ typedef uint64_t tw_features;
 #define TW_FEATURE_UNKNOWN ((tw_features)1 << 63)
 
 /* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
- * fixed + scalable * (vector length / 16 bytes). */
+ * fixed + scalable * (vector length / 16 bytes). An lhs of 32-bit values in panels of one row, with
+ * no padding and nothing beside them, is rows of floats as their user keeps them: not packed. */
 typedef struct tw_layout {
   uint64_t id;                  /* 64-bit hash of `text` */
   const char* text;             /* canonical text */
@@ -48,6 +49,7 @@ typedef struct tw_layout {
   size_t per_row_bytes;
   size_t per_row_block_bytes;
   size_t exact_k; /* rhs of integers: sums over k are exact in i32 up to this k; 0: no limit */
+  int scales;     /* 1: each row (lhs) or column (rhs) has scales */
 } tw_layout;
 
 typedef struct tw_kernel {

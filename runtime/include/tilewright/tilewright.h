@@ -140,7 +140,7 @@ const tw_layout* tw_plan_rhs_layout(const tw_plan* plan);
 typedef struct tw_segment {
   size_t row_begin, rows;
   const tw_kernel* kernel;
-  const tw_packer* lhs_packer;
+  const tw_packer* lhs_packer; /* null: the kernel reads unpacked rows */
   size_t lhs_offset; /* bytes from the start of the packed LHS to the segment's first panel */
   size_t lhs_stride; /* from panel to panel */
 } tw_segment;
@@ -160,14 +160,14 @@ typedef enum tw_rhs_order {
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
- * of 8 bits are int8_t. */
+ * of 8 bits are int8_t. Floats: the values. */
 typedef struct tw_rhs_source {
   tw_rhs_order order;
   const void* data;
   size_t data_bytes;
   size_t stride;        /* from source row to source row */
   int unsigned_nibbles; /* 4 bits only. 1: nibbles hold code + 8; 0: two's complement */
-  const float* scales;  /* one per output column */
+  const float* scales;  /* one per output column; floats: null */
   size_t scale_count;
   const float* bias; /* one per output column; null: zeros */
   size_t bias_count;
@@ -189,6 +189,9 @@ typedef struct tw_lhs_source {
   size_t stride; /* bytes from row to row */
 } tw_lhs_source;
 
+/* Families whose LHS is named without a p (matmul_clamp_f32_f32_f32p) read the caller's rows where
+ * they are: tw_lhs_bytes and tw_lhs_slices are 0, tw_pack_lhs has nothing to do, and tw_run gets
+ * the rows. */
 tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes);
 size_t tw_lhs_slices(const tw_plan* plan, size_t m);
 tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source, void* packed,
@@ -200,7 +203,7 @@ uint64_t tw_lhs_id(const tw_plan* plan, size_t m);
 
 typedef struct tw_run_args {
   size_t m;        /* rows; 0 is legal and does nothing */
-  const void* lhs; /* packed for the same m */
+  const void* lhs; /* packed for the same m; unpacked: m rows of k floats */
   size_t lhs_bytes;
   const void* rhs;
   size_t rhs_bytes;
@@ -211,6 +214,7 @@ typedef struct tw_run_args {
   size_t bias_count;
   int clamp; /* 1: to [min, max]; 0: min and max are not read */
   float min, max;
+  size_t lhs_stride; /* unpacked lhs: bytes from row to row; packed: 0 */
 } tw_run_args;
 
 size_t tw_run_slices(const tw_plan* plan, size_t m);

@@ -1,0 +1,135 @@
+// Technique `fma`: every 32-bit lane is one output column, every step multiplies one k. Sums are
+// f32, added to in the order of k (with several sets of accumulators: each in the order of its k).
+#include <fmt/format.h>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+class Fma : public Multiplier {
+ public:
+  Fma(const Variant& v, int64_t depth)
+      : rows_(v.tile.m),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        sets_(v.knobs.accumulators),
+        depth_(depth) {}
+
+  [[nodiscard]] int64_t group() const override { return depth_; }
+
+  void prepare(const Tile1& /*t*/) override {}
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>& /*sums*/) override {
+    std::vector<Value> all;
+    for (int64_t i = 0; i < sets_ * rows_ * vectors_; ++i) {
+      const int64_t r = i / vectors_ % rows_;
+      const std::string set = sets_ > 1 ? std::to_string(i / (rows_ * vectors_)) : "";
+      all.push_back(t.b.op(OpCode::zero, {}, {}, fmt::format("acc{}_{}_{}", set, r, i % vectors_),
+                           Role::accumulator));
+    }
+    return all;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& acc) override {
+    depth_ > 1 ? step_lanes(t, lhs, rhs, g, acc) : step_one(t, lhs, rhs, g, acc);
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
+    const std::vector<Value> sum = add_sets(t, acc);
+    Rows rows(static_cast<size_t>(rows_));
+    for (size_t i = 0; i < sum.size(); ++i) {
+      rows[i / static_cast<size_t>(vectors_)].push_back(sum[i]);
+    }
+    return rows;
+  }
+
+ private:
+  /// Several values of k of a row come with one load; each is then a lane of an operand. Rows are
+  /// held, so weights come one vector at a time.
+  void step_lanes(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                  int64_t g, std::vector<Value>& acc) const {
+    std::vector<Value> lanes;
+    for (int64_t r = 0; r < rows_; ++r) {
+      const Place at{lhs[static_cast<size_t>(r / t.lhs.rows)],
+                     code_offset(*t.lhs.layout, r % t.lhs.rows, g * depth_)};
+      lanes.push_back(load_segment(t, at, fmt::format("a_{}", r), Role::operand));
+    }
+    for (int64_t i = 0; i < depth_ * vectors_; ++i) {
+      const int64_t lane = i / vectors_;
+      const int64_t j = i % vectors_;
+      const int64_t k = g * depth_ + lane;
+      const Value weights = load_weights(t, rhs, j, k);
+      for (int64_t r = 0; r < rows_; ++r) {
+        Value& sum = accumulator(acc, k, r, j);
+        sum = t.b.op(OpCode::fma_lane, {weights, lanes[static_cast<size_t>(r)], sum}, {.imm = lane},
+                     "acc", Role::accumulator);
+      }
+    }
+  }
+
+  /// One k: its weights are held, rows come one value at a time.
+  void step_one(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                int64_t k, std::vector<Value>& acc) const {
+    std::vector<Value> weights;
+    for (int64_t j = 0; j < vectors_; ++j) weights.push_back(load_weights(t, rhs, j, k));
+    for (int64_t r = 0; r < rows_; ++r) {
+      const Value a = load_activation(t, lhs, r, k, 32);
+      for (int64_t j = 0; j < vectors_; ++j) {
+        Value& sum = accumulator(acc, k, r, j);
+        sum = multiply_add(t, weights[static_cast<size_t>(j)], a, sum);
+      }
+    }
+  }
+
+  /// In portable C a fused operation may be a call of the C library: there the product is rounded.
+  static Value multiply_add(const Tile1& t, Value weights, Value a, Value sum) {
+    if (t.b.isa().can_print_assembly) {
+      return t.b.op(OpCode::fma, {weights, a, sum}, {}, "acc", Role::accumulator);
+    }
+    const Value product = t.b.op(OpCode::fmul, {weights, a}, {}, "product", Role::operand);
+    return t.b.op(OpCode::fadd, {sum, product}, {}, "acc", Role::accumulator);
+  }
+
+  [[nodiscard]] Value& accumulator(std::vector<Value>& acc, int64_t k, int64_t r, int64_t j) const {
+    return acc[static_cast<size_t>((k % sets_ * rows_ + r) * vectors_ + j)];
+  }
+
+  static Value load_weights(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
+    const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
+    const bool halves = t.rhs.layout->element == ElementType::f16;
+    const Length bytes = halves ? t.b.isa().vector_bytes.divided(2) : t.b.isa().vector_bytes;
+    const Length at = code_offset(*t.rhs.layout, 0, k) + bytes * (j % t.rhs.rows);
+    const std::string name = fmt::format("w_{}", j);
+    const Value raw =
+        t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, name, Role::operand);
+    return halves ? t.b.op(OpCode::cvt_f16_f32, {raw}, {}, name, Role::operand) : raw;
+  }
+
+  /// Half of the sets to the other half, until one is left.
+  [[nodiscard]] std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all) const {
+    for (int64_t half = sets_ / 2; half >= 1; half /= 2) {
+      const size_t count = all.size() / 2;
+      for (size_t i = 0; i < count; ++i) {
+        all[i] = t.b.op(OpCode::fadd, {all[i], all[i + count]}, {}, "sum", Role::accumulator);
+      }
+      all.resize(count);
+    }
+    return all;
+  }
+
+  int64_t rows_, vectors_, sets_, depth_;
+};
+
+}  // namespace
+
+int64_t fma_depth(const Variant& v) {
+  const bool lanes = v.isa->has(OpCode::fma_lane) && v.knobs.unroll_k >= segment_lanes;
+  return lanes ? segment_lanes : 1;
+}
+
+std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth) {
+  return std::make_unique<Fma>(v, depth);
+}
+
+}  // namespace tw

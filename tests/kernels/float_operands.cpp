@@ -1,0 +1,49 @@
+#include "kernels/float_operands.h"
+
+#include <cstring>
+
+#include "reference/half_reference.h"
+
+namespace tw::test {
+namespace {
+
+bool is_half(const tw_layout& layout) {
+  return layout.data_bits == 16;
+}
+
+}  // namespace
+
+bool has_float_weights(const tw_layout& rhs) {
+  return rhs.data_bits >= 16;
+}
+
+bool is_unpacked(const tw_layout& lhs) {
+  return lhs.data_bits == 32;
+}
+
+FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs) {
+  FloatMatmul floats{problem.m, problem.n,    problem.k,   problem.lhs,
+                     {},        problem.bias, problem.min, problem.max};
+  for (size_t i = 0; i < problem.rhs.size(); ++i) {
+    const float value = static_cast<float>(problem.rhs[i]) * problem.scales[i / problem.k];
+    floats.rhs.push_back(is_half(rhs) ? half_value(half_bits(value)) : value);
+  }
+  return floats;
+}
+
+std::vector<uint8_t> float_source(const FloatMatmul& floats, const tw_layout& rhs, bool kxn) {
+  const size_t columns = kxn ? floats.n : floats.k;
+  const size_t size = rhs.data_bits / 8;
+  std::vector<uint8_t> bytes(floats.rhs.size() * size);
+  for (size_t i = 0; i < floats.rhs.size(); ++i) {
+    const size_t row = i / columns;
+    const size_t column = i % columns;
+    const float value = floats.rhs[kxn ? column * floats.k + row : i];
+    const uint16_t half = half_bits(value);
+    std::memcpy(bytes.data() + i * size, is_half(rhs) ? static_cast<const void*>(&half) : &value,
+                size);
+  }
+  return bytes;
+}
+
+}  // namespace tw::test

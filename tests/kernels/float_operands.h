@@ -1,0 +1,23 @@
+// Operands of kernels whose weights are floats.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reference/float_reference.h"
+#include "reference/matmul_reference.h"
+#include "tilewright/registry.h"
+
+namespace tw::test {
+
+bool has_float_weights(const tw_layout& rhs);
+bool is_unpacked(const tw_layout& lhs);
+
+/// The same operands as floats; weights as `rhs` can hold them.
+FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs);
+
+/// The weights as a packer into `rhs` finds them: rows of k values, or of n.
+std::vector<uint8_t> float_source(const FloatMatmul& floats, const tw_layout& rhs, bool kxn);
+
+}  // namespace tw::test
