@@ -1,5 +1,6 @@
 #include "kernels/case.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -52,8 +53,9 @@ float lhs_value(Values values, size_t row, size_t depth, Random& random) {
   }
 }
 
+/// Weights in floats are codes, too, times the column's scale.
 int8_t rhs_code(Values values, size_t column, int bits, Random& random) {
-  const int half = 1 << (bits - 1);
+  const int half = 1 << (std::min(bits, 8) - 1);
   switch (values) {
     case Values::extreme:
       return static_cast<int8_t>(column % 3 == 0 ? half - 1 : -half);
