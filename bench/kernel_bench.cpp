@@ -48,6 +48,13 @@ std::vector<Kernels> groups(const Session& session, const KernelRequest& request
   return result;
 }
 
+/// " by block b32": scales of activations and blocks, where weights have blocks.
+std::string blocks_text(const tw_kernel& kernel) {
+  if (kernel.rhs->block == 0) return "";
+  const bool by_rows = kernel.lhs->per_row_bytes != 0;
+  return fmt::format(" {} b{}", by_rows ? "by row" : "by block", kernel.rhs->block);
+}
+
 /// The row, the whole row and nothing but the row computes m rows.
 void require_only(const tw_kernel& kernel, const PlannedMatmul& matmul, size_t m) {
   for (const tw_segment& segment : matmul.segments(m)) {
@@ -59,7 +66,7 @@ void require_only(const tw_kernel& kernel, const PlannedMatmul& matmul, size_t m
 
 void run_group(benchmark::State& state, const Session& session, const KernelRequest& request,
                const Kernels& kernels, size_t m, bool streamed) {
-  const Weights weights = random_weights(request.n, request.k, kernels[0]->rhs->data_bits);
+  const Weights weights = random_weights(request.n, request.k, *kernels[0]->rhs);
   std::vector<std::unique_ptr<PlannedMatmul>> matmuls;
   std::vector<Contender> contenders;
   for (const tw_kernel* kernel : kernels) {
@@ -96,8 +103,8 @@ void run_group(benchmark::State& state, const Session& session, const KernelRequ
     state.counters["limit"] = limit;
     state.counters["share"] = 100 * best / limit;
   }
-  state.SetLabel(fmt::format("{} {}x{} {}|{}|{}|{}|{}", row.isa, row.tile_m, row.tile_n,
-                             row.technique, row.unroll_k, row.accumulators, m,
+  state.SetLabel(fmt::format("{} {}x{} {}{}|{}|{}|{}|{}", row.isa, row.tile_m, row.tile_n,
+                             row.technique, blocks_text(row), row.unroll_k, row.accumulators, m,
                              streamed ? "streamed" : "hot"));
 }
 
@@ -128,7 +135,7 @@ Table kernel_table() {
           "Registry rows, GMAC/s of best and median round. asm/intr: median of the rounds' ratios. "
           "Share: of the\nbetter one, of the compute limit (hot) or of the smaller of that and "
           "streaming (streamed).",
-          {{"variant", "", 28},
+          {{"variant", "", 36},
            {"unroll", "", 6},
            {"acc", "", 3},
            {"M", "", 3},

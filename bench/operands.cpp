@@ -40,25 +40,49 @@ float Weights::value(size_t column, size_t depth) const {
   const uint8_t byte = *at;
   if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scales[column];
   const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
-  return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scales[column];
+  return static_cast<float>(nibble < 8 ? nibble : nibble - 16) *
+         scales[column * blocks() + (block == 0 ? 0 : depth / block)];
 }
 
-Weights random_weights(size_t n, size_t k, size_t bits) {
-  Weights w{n, k, bits, {}, std::vector<float>(n), std::vector<float>(n)};
+const void* Weights::scale_data() const {
+  if (half_scales.empty()) return scales.data();
+  return half_scales.data();
+}
+
+Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
+  Weights w;
+  w.n = n;
+  w.k = k;
+  w.bits = bits == 0 ? rhs.data_bits : bits;
+  w.block = rhs.block;
+  w.type = rhs.block_scales;
   w.codes.resize(n * w.stride());
+  w.scales.resize(n * w.blocks());
+  w.bias.resize(n);
   std::mt19937_64 random(1);
   for (size_t i = 0; i < w.codes.size(); i += sizeof(uint64_t)) {
     const uint64_t word = random();
     std::memcpy(&w.codes[i], &word, std::min(sizeof word, w.codes.size() - i));
   }
-  if (bits >= 16) {
+  if (w.bits >= 16) {
     w.scales.clear();
-    for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * bits / 8], bits);
+    for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * w.bits / 8], w.bits);
   }
   std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
-  const float part = bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
+  const float part = w.bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
   for (float& s : w.scales) s = scale(random) * part;
   for (float& b : w.bias) b = bias(random);
+  if (w.type == TW_SCALES_F16 || w.type == TW_SCALES_BF16) {
+    // Powers of two: f16 has 10 bits behind them, bf16 7.
+    for (float& s : w.scales) {
+      int exponent = 0;
+      std::frexp(s, &exponent);
+      s = std::ldexp(1.0F, exponent - 1);
+      const bool half = w.type == TW_SCALES_F16;
+      w.half_scales.push_back(
+          static_cast<uint16_t>(half ? (exponent - 1 + 15) << 10 : (exponent - 1 + 127) << 7));
+    }
+  }
   return w;
 }
 

@@ -7,21 +7,28 @@
 #include <vector>
 
 #include "machine.h"
+#include "tilewright/registry.h"
 
 namespace tw::bench {
 
-/// A weight matrix in 4 bits, two codes to a byte, or in 8, with a scale and a bias per output
-/// column; or in floats of 16 or 32 bits, with a bias. The bytes serve as n x k and as k x n alike:
-/// random weights have no order.
+/// A weight matrix in 4 bits, two codes to a byte, or in 8, with a bias per output column and a
+/// scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias. The bytes
+/// serve as n x k and as k x n alike: random weights have no order.
 struct Weights {
   size_t n = 0, k = 0;
   size_t bits = 4;
   std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low nibble first; or floats
   std::vector<float> scales, bias;
+  size_t block = 0;  ///< 0: no blocks
+  tw_scales type = TW_SCALES_UNSET;
+  std::vector<uint16_t> half_scales;  ///< instead of scales, where they are f16 or bf16
+  [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
+  [[nodiscard]] const void* scale_data() const;
   [[nodiscard]] size_t stride() const { return (k * bits + 7) / 8; }
   [[nodiscard]] float value(size_t column, size_t depth) const;
 };
-Weights random_weights(size_t n, size_t k, size_t bits);
+/// Codes and scales as that packed rhs has them, or weights of so many bits.
+Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits = 0);
 std::vector<float> random_values(size_t count);
 
 /// Equal copies of a packed operand, one after the other: at least `least` bytes together.

@@ -18,8 +18,10 @@ constexpr size_t hot_rows = 64;
 /// finds them, in cache.
 void run_packer(benchmark::State& state, const Session& session, const tw_packer& packer) {
   const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
-  const size_t row_bytes = lhs ? depth * sizeof(float) : depth * packer.layout->data_bits / 8;
-  const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / row_bytes / 64 * 64;
+  const bool ggml = std::strcmp(packer.source, "q4_0") == 0;
+  const size_t codes = depth * packer.layout->data_bits / 8;
+  const size_t row_bytes = lhs ? depth * sizeof(float) : ggml ? depth / 32 * 18 : codes;
+  const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / codes / 64 * 64;
   const size_t source_bytes = rows * row_bytes;
   const bool rows_outside = std::strcmp(packer.source, "kxn") != 0;
 
@@ -36,11 +38,13 @@ void run_packer(benchmark::State& state, const Session& session, const tw_packer
   const size_t packed_bytes = tw_divide_up(rows, panel) * args.packed_stride;
 
   const Memory source(source_bytes), packed(std::max(packed_bytes, source_bytes));
-  const Weights weights = random_weights(rows, depth, lhs ? 32 : packer.layout->data_bits);
-  std::memcpy(source.data(), weights.codes.data(), source_bytes);
+  const Weights weights = random_weights(rows, depth, *packer.layout, lhs ? 32 : 0);
+  // Whatever bytes: of Q4_0, too, where some scales are no numbers then.
+  std::memcpy(source.data(), weights.codes.data(), std::min(source_bytes, weights.codes.size()));
   if (!lhs) {
     args.bias = weights.bias.data();
-    if (packer.layout->scales != 0) args.scales = weights.scales.data();
+    if (packer.layout->scales != 0) args.scales = weights.scale_data();
+    args.scale_stride = depth / std::max<size_t>(1, weights.block) * tw_scale_bytes(weights.type);
   }
   args.source = source.data();
   args.packed = packed.data();

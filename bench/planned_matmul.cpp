@@ -16,6 +16,8 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
     : weights_(weights) {
   tw_matmul matmul{};
   matmul.family = options.family;
+  matmul.block = weights.block;
+  matmul.scales = weights.type;
   matmul.n = weights.n;
   matmul.k = weights.k;
   matmul.kernel = options.kernel;
@@ -42,7 +44,7 @@ void PlannedMatmul::pack_rhs() {
   source.data = weights_.codes.data();
   source.data_bytes = weights_.codes.size();
   source.stride = weights_.stride();
-  source.scales = floats_ ? nullptr : weights_.scales.data();
+  source.scales = floats_ ? nullptr : weights_.scale_data();
   source.scale_count = weights_.scales.size();
   for (size_t s = 0; s < tw_rhs_slices(plan_.get()); ++s) {
     require(tw_pack_rhs(plan_.get(), &source, rhs_->first(), rhs_bytes_, s), "packing the weights");

@@ -60,8 +60,12 @@ class PlannedMatmul {
   std::unique_ptr<Memory> lhs_, dst_;
 };
 
+/// Codes, and scales per block.
 inline double bytes_per_weight(const tw_kernel& kernel) {
-  return static_cast<double>(kernel.rhs->data_bits) / 8;
+  const tw_layout& rhs = *kernel.rhs;
+  const double codes = static_cast<double>(rhs.data_bits) / 8;
+  if (rhs.block == 0) return codes;
+  return codes + static_cast<double>(rhs.per_row_block_bytes) / static_cast<double>(rhs.block);
 }
 
 /// "avx512_vnni 8x32 assembly"; several joined by " + ".

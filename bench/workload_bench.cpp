@@ -36,13 +36,13 @@ std::vector<Layer> distinct_layers(const Workload& workload) {
   return layers;
 }
 
-/// Of the session's family.
-size_t weight_bits(const Session& session) {
+/// Of the session's family; where its weights have blocks, those of its first kernel.
+const tw_layout& weight_layout(const Session& session) {
   std::vector<const tw_kernel*> rows(tw_list_kernels(&session.device, nullptr, 0));
   tw_list_kernels(&session.device, rows.data(), rows.size());
   std::set<std::string> known;
   for (const tw_kernel* row : rows) {
-    if (row->family == session.family) return row->rhs->data_bits;
+    if (row->family == session.family) return *row->rhs;
     known.insert(row->family);
   }
   fail(fmt::format("family '{}' has no kernel on this CPU; these have: {}", session.family,
@@ -65,11 +65,12 @@ double best_scalar_rate(const Session& session, size_t m, size_t k) {
   static std::map<std::pair<size_t, size_t>, double> known;
   const auto [entry, is_new] = known.try_emplace({m, k}, 0);
   if (!is_new) return entry->second;
-  const Weights weights = random_weights(reduced_n, k, weight_bits(session));
+  const Weights weights = random_weights(reduced_n, k, weight_layout(session));
   std::vector<const tw_kernel*> rows(tw_list_kernels(&session.device, nullptr, 0));
   tw_list_kernels(&session.device, rows.data(), rows.size());
   for (const tw_kernel* row : rows) {
     if (std::string_view(row->isa) != "scalar" || row->family != session.family) continue;
+    if (row->rhs->block != weights.block || row->rhs->block_scales != weights.type) continue;
     entry->second = std::max(entry->second, scalar_rate(session, *row, weights, m));
   }
   return entry->second;
@@ -86,7 +87,7 @@ struct Loaded {
 PlannedMatmul& load(Loaded& loaded, const Session& session, const Layer& layer) {
   if (loaded.layer != &layer) {
     loaded.matmul.reset();
-    loaded.weights = random_weights(layer.n, layer.k, weight_bits(session));
+    loaded.weights = random_weights(layer.n, layer.k, weight_layout(session));
     loaded.matmul = std::make_unique<PlannedMatmul>(
         session.device, loaded.weights,
         MatmulOptions{.family = session.family.c_str(), .rotate_bytes = session.rotate_bytes});
@@ -138,7 +139,7 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
 void register_workload(const Session& session, const Workload& workload) {
   static std::vector<Layer> layers;
   layers = distinct_layers(workload);
-  weight_bits(session);  // refuses unknown families before anything is measured
+  weight_layout(session);  // refuses unknown families before anything is measured
   std::vector<int64_t> rows = workload.m;
   if (std::find(rows.begin(), rows.end(), 128) == rows.end()) rows.push_back(128);
   std::sort(rows.begin(), rows.end());

@@ -67,7 +67,7 @@ int main(void) {
   tw_plan* plan;
   check(tw_plan_create(&device, &matmul, &plan));
   job j = {.plan = plan};
-  j.weights = (tw_rhs_source){TW_NXK, codes, sizeof codes, K / 2, 1, scales, N, NULL, 0};
+  j.weights = (tw_rhs_source){TW_NXK, codes, sizeof codes, K / 2, 1, scales, N, NULL, 0, 0};
   j.activations = (tw_lhs_source){x, sizeof x, K * sizeof(float)};
   j.run = (tw_run_args){.m = M,
                         .rhs_bytes = tw_rhs_bytes(plan),

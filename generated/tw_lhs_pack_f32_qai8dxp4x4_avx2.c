@@ -138,7 +138,7 @@ static void quantize_row(const tw_args* args) {
 
 enum {
   PANEL = 4,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel
+  DATA_OFFSET = 0,// of the codes in a panel, or in a block
   KR = 4,                  // neighbours in k of a row that stay together
   GROUP_BYTES = KR * 1,
   K_MULTIPLE = 32,  // k is padded to a multiple of this
@@ -148,10 +148,12 @@ enum {
 };
 
 // code = round(x * factor) + zero_point; the bounds keep codes within int8.
-typedef struct row_quantization {
+// x = (code - zero_point) * scale
+typedef struct quantization {
   float factor, lowest, highest;
   int32_t zero_point;
-} row_quantization;
+  float scale;
+} quantization;
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -179,42 +181,6 @@ static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowes
   return finite;
 }
 
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static row_quantization choose_quantization(float lowest, float highest) {
-  row_quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  return out;
-}
-
-// A row with an infinity or a NaN: its codes are 0 and its scale is a NaN, as its outputs will be.
-static row_quantization no_quantization(void) {
-  const row_quantization out = {tw_f32_of_bits(0x7fc00000), 0, 0, 0};
-  return out;
-}
-
 typedef struct code_chunk {
   int8_t codes[CHUNK];
   int32_t sums[LANES];
@@ -234,7 +200,7 @@ static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, 
 
 // Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
 static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const row_quantization *how, code_chunk *chunk) {
+                              const quantization *how, code_chunk *chunk) {
   const size_t rest = count % STEP;
   const size_t whole = count - rest;
   inner->lookup = how;
@@ -267,28 +233,65 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
   }
 }
 
+// To nearest even; for |x| below 2^22.
+static float round_f32(float x) {
+  const float shift = 12582912.0f;
+  return (x + shift) - shift;
+}
+
+// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
+// is more than a float can hold, the largest one is near enough to make codes of denormals.
+static float choose_factor(float lowest, float highest) {
+  const float largest = 3.402823466e+38f;
+  const float range = highest - lowest;
+  if (range == 0) return 1;
+  const float factor =
+      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
+  return tw_min_f32(factor, largest);
+}
+
+static quantization choose_quantization(float lowest, float highest) {
+  quantization out;
+  out.factor = choose_factor(lowest, highest);
+  const float low = lowest * out.factor;
+  const float high = highest * out.factor;
+  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
+  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
+  out.zero_point = (int32_t)rounded;
+  out.lowest = -128.0f - rounded;
+  out.highest = 127.0f - rounded;
+  out.scale = 1.0f / out.factor;
+  return out;
+}
+
+// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
+// the row's outputs will be.
+static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
+  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
+  float lowest, highest;
+  const int finite = find_range(inner, floats, count, &lowest, &highest);
+  return finite ? choose_quantization(lowest, highest) : none;
+}
+
 static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
 static size_t panel_bytes(size_t padded) { return data_bytes(padded) + 48; }
 
 static void write_fields(uint8_t *panel, size_t padded, size_t rows,
-                         const row_quantization *how, const int32_t *sums) {
+                         const quantization *how, const int32_t *sums) {
   for (size_t r = 0; r < rows; ++r) {
     tw_store_i32(panel + data_bytes(padded) + r * 4, sums[r] * -8);
     tw_store_i32(panel + data_bytes(padded) + 16 + r * 4, -how[r].zero_point);
-    tw_store_i32(panel + data_bytes(padded) + 32 + r * 4, tw_bits_of_f32(1.0f / how[r].factor));
+    tw_store_i32(panel + data_bytes(padded) + 32 + r * 4, tw_bits_of_f32(how[r].scale));
   }
 }
 
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        size_t padded, uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  row_quantization how[PANEL];
+  quantization how[PANEL];
   int32_t sums[PANEL] = {0};
   for (size_t r = 0; r < rows; ++r) {
-    float lowest, highest;
-    const uint8_t *const values = source + r * args->source_stride;
-    const int finite = find_range(inner, values, args->k, &lowest, &highest);
-    how[r] = finite ? choose_quantization(lowest, highest) : no_quantization();
+    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
   }
   uint8_t *const codes = panel + DATA_OFFSET;
   if (rows < PANEL) memset(panel, 0, panel_bytes(padded));

@@ -13,8 +13,6 @@
 
 #include "tilewright/kernel.h"
 
-#include <math.h>
-
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -194,28 +192,28 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args* args) {
         float scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         float real = (float)acc_0_0;
         float scale = (scale_0 * scale_row_0);
-        float out = fmaf(real, scale, bias_2);
+        float out = tw_fma_f32(real, scale, bias_2);
         out = tw_max_f32(min, out);
         const float out_0_0 = tw_min_f32(max, out);
         tw_store_i32(dst_tile, tw_bits_of_f32(out_0_0));
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         real = (float)acc_0_1;
         scale = (scale_1 * scale_row_0);
-        out = fmaf(real, scale, bias_3);
+        out = tw_fma_f32(real, scale, bias_3);
         out = tw_max_f32(min, out);
         const float out_0_1 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 4, tw_bits_of_f32(out_0_1));
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         real = (float)acc_0_2;
         scale = (scale_2 * scale_row_0);
-        out = fmaf(real, scale, bias_4);
+        out = tw_fma_f32(real, scale, bias_4);
         out = tw_max_f32(min, out);
         const float out_0_2 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 8, tw_bits_of_f32(out_0_2));
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         real = (float)acc_0_3;
         scale = (scale_3 * scale_row_0);
-        out = fmaf(real, scale, bias_5);
+        out = tw_fma_f32(real, scale, bias_5);
         out = tw_max_f32(min, out);
         const float out_0_3 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 12, tw_bits_of_f32(out_0_3));
@@ -231,19 +229,19 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args* args) {
         float scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         float real = (float)acc_0_0;
         float scale = (scale_0 * scale_row_0);
-        float out = fmaf(real, scale, bias_2);
+        float out = tw_fma_f32(real, scale, bias_2);
         out = tw_max_f32(min, out);
         const float out_0_0 = tw_min_f32(max, out);
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         real = (float)acc_0_1;
         scale = (scale_1 * scale_row_0);
-        out = fmaf(real, scale, bias_3);
+        out = tw_fma_f32(real, scale, bias_3);
         out = tw_max_f32(min, out);
         const float out_0_1 = tw_min_f32(max, out);
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
         real = (float)acc_0_2;
         scale = (scale_2 * scale_row_0);
-        out = fmaf(real, scale, bias_4);
+        out = tw_fma_f32(real, scale, bias_4);
         out = tw_max_f32(min, out);
         const float out_0_2 = tw_min_f32(max, out);
         if (n_left >= 1) {

@@ -10,8 +10,6 @@
 
 #include "tilewright/kernel.h"
 
-#include <math.h>
-
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)

@@ -137,12 +137,12 @@ static void pack_steps(const tw_args* args) {
   const int32x4_t offset = vdupq_n_s32((int32_t)((args->k * 32) << 3));
   const int32x4_t v = vsubq_s32(sum, sum_2);
   const int32x4_t v_2 = vshrq_n_s32(v, 4);
-  const int32x4_t v_3 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_4 = vaddq_s32(v_3, v_2);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_4));
-  const int32x4_t v_5 = vsubq_s32(sum_2, offset);
+  const int32x4_t v_3 = vsubq_s32(sum_2, offset);
+  const int32x4_t v_4 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
+  const int32x4_t v_5 = vaddq_s32(v_4, v_2);
+  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_5));
   const int32x4_t v_6 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums + 16)));
-  const int32x4_t v_7 = vaddq_s32(v_6, v_5);
+  const int32x4_t v_7 = vaddq_s32(v_6, v_3);
   vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_7));
 }
 

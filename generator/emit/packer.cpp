@@ -98,23 +98,58 @@ void set_group_values(const Layout& layout, Values& values) {
              "}\n\n";
 }
 
+/// Where the skeleton has a range of values quantized: rows, or blocks.
+void set_lhs_block_values(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  const bool by_rows = request.format.scales == Granularity::row;
+  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
+  values["ROW_FIELDS"] = number(panel_bytes(layout, 0).fixed);
+  values["FOR_ROWS"] = values["FOR_BLOCKS"] = values["WRITE_ROW_FIELDS"] = "";
+  if (by_rows) {
+    values["FOR_ROWS"] =
+        "  for (size_t r = 0; r < rows; ++r) {\n"
+        "    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);\n"
+        "  }\n";
+  } else {
+    values["FOR_BLOCKS"] = "      how[r] = quantization_of(inner, floats, BLOCK);\n";
+  }
+  if (!has_row_fields(layout)) return;
+  values["WRITE_ROW_FIELDS"] =
+      "  for (size_t r = 0; r < rows; ++r) {\n"
+      "    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);\n"
+      "  }\n";
+}
+
 bool fill_lhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
-  const int64_t floats = request.isa.can_print_c ? lhs_step(request.isa, layout.rounding) : 0;
+  const int64_t chunk =
+      layout.block != 0 ? layout.block : std::max<int64_t>(256, layout.k_multiple);
+  const int64_t floats =
+      request.isa.can_print_c ? lhs_step(request.isa, layout.rounding, chunk) : 0;
   const bool vectorized = floats != 0;
   if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
   values["STEP"] = number(vectorized ? floats : plain_floats);
   values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
-  values["CHUNK"] = number(std::max<int64_t>(256, layout.k_multiple));
-  values["FIELDS"] = lhs_fields_text(layout);
+  values["CHUNK"] = number(chunk);
   set_group_values(layout, values);
   if (vectorized) {
     values["INNER_LOOPS"] =
-        print_c_function(lower_row_range(request.isa, "row_range"), "row_range", true) + "\n" +
-        print_c_function(lower_quantize_row(request.isa, "quantize_row", layout.rounding),
+        print_c_function(lower_row_range(request.isa, "row_range", floats), "row_range", true) +
+        "\n" +
+        print_c_function(lower_quantize_row(request.isa, "quantize_row", layout.rounding, floats),
                          "quantize_row", true);
   } else {
     values["INNER_LOOPS"] = fill_template(request.files / "packer_lhs_plain.c", values);
+  }
+  const bool by_blocks = request.format.scales == Granularity::block;
+  values["QUANTIZE"] = fill_template(
+      request.files / fmt::format("packer_lhs_quantize_{}.c", by_blocks ? "block" : "row"), values);
+  values["COMMON"] = fill_template(request.files / "packer_lhs_common.c", values);
+  if (layout.block == 0) {
+    values["FIELDS"] = lhs_fields_text(layout);
+  } else {
+    values["FIELDS"] = lhs_block_fields_text(layout);
+    set_lhs_block_values(request, values);
   }
   return vectorized;
 }
@@ -138,7 +173,11 @@ void set_order_values(const Layout& layout, Values& values) {
   values["GROUP_BYTES"] = number(layout.panel.fixed * order.kr / (depth ? 1 : 2));
   const std::string k = fmt::format("i % {}", order.kr);
   values["LOW_K"] = k;
-  values["HIGH_K"] = depth ? fmt::format("{} + {}", order.kr, k) : k;
+  values["HIGH_K"] = depth ? fmt::format("{} + {}", order.distance, k) : k;
+  const int64_t near = order.distance / order.kr;  // groups whose nibbles are neighbours
+  values["FIRST_K"] = depth ? fmt::format("group / {} * {} + group % {} * {}", near,
+                                          2 * order.distance, near, order.kr)
+                            : fmt::format("group * {}", order.kr);
   const int half = 16 / order.kr;  // columns of a 16-byte vector's high nibbles
   const std::string high = depth ? fmt::format("i / {}", order.kr)
                                  : fmt::format("i / 16 * {} + i % 16 / {}", 2 * half, order.kr);
@@ -184,19 +223,24 @@ std::string call_text(const std::string& name, int indent) {
   return fmt::format("{:{}}{}(inner);\n", "", indent, name);
 }
 
-std::string print_rhs_loop(const Request& request, const PackOptions& options, int64_t call) {
-  const Program program = request.source == "nxk"
-                              ? lower_pack_nxk(request.layout, request.isa, options)
-                              : lower_pack_kxn(request.layout, request.isa, options, call);
-  return print_c_function(program, options.name, true) + "\n";
+Program rhs_program(const Request& request, const PackOptions& options, int64_t call) {
+  const auto& [layout, isa, format, style, source, files] = request;
+  if (layout.block != 0) {
+    return lower_pack_blocks(layout, isa, *source_blocks(layout, source), options);
+  }
+  return source == "nxk" ? lower_pack_nxk(layout, isa, options)
+                         : lower_pack_kxn(layout, isa, options, call);
 }
 
-Loops rhs_loops(const Request& request, const RhsPackStep& step) {
+std::string print_rhs_loop(const Request& request, const PackOptions& options, int64_t call) {
+  return print_c_function(rhs_program(request, options, call), options.name, true) + "\n";
+}
+
+Loops rhs_loops(const Request& request, int64_t calls, bool streams) {
   Loops loops;
-  const bool streams = can_stream(request.isa);
   const int indent = streams ? 4 : 2;
-  for (int64_t call = 0; call < step.calls; ++call) {
-    const std::string name = step.calls == 1 ? "pack_steps" : fmt::format("pack_steps_{}", call);
+  for (int64_t call = 0; call < calls; ++call) {
+    const std::string name = calls == 1 ? "pack_steps" : fmt::format("pack_steps_{}", call);
     loops.text += print_rhs_loop(request, {name, false}, call);
     loops.calls += call_text(name, indent);
     if (!streams) continue;
@@ -251,7 +295,7 @@ bool fill_rhs(const Request& request, Values& values) {
   values["SOURCE"] = fill_template(
       request.files / (bytes ? "packer_rhs_bytes.c" : "packer_rhs_nibbles.c"), values);
   values["FIELDS"] = rhs_fields_text(layout);
-  const Loops loops = step ? rhs_loops(request, *step)
+  const Loops loops = step ? rhs_loops(request, step->calls, can_stream(request.isa))
                            : Loops{plain_rhs_loop(request, values), call_text("pack_steps", 2), ""};
   set_loop_values(request.isa, loops, values);
   values["REPEAT"] = layout.edge == Edge::last && !nxk ? repeat_text() : "";
@@ -265,7 +309,73 @@ void fill_rhs_floats(const Layout& layout, Values& values) {
   values["FIELDS"] = rhs_fields_text(layout);
 }
 
+// ---- rhs with blocks ----
+
+const Field& scales_of(const Layout& layout) {
+  return layout.fields[static_cast<size_t>(field_index(layout, FieldKind::scales))];
+}
+
+/// Where a source keeps codes and scales, as C.
+void set_block_source_values(const Request& request, Values& values) {
+  const SourceBlocks blocks = *source_blocks(request.layout, request.source);
+  const int64_t scale_bytes = bits(scales_of(request.layout).type) / 8;
+  const bool inside = blocks.codes != 0;  // scales stand before the codes
+  const std::string given = "args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0";
+  values["SCALE_BYTES"] = number(scale_bytes);
+  values["SCALE_PITCH"] = number(inside ? blocks.bytes : scale_bytes);
+  values["SCALES"] = inside ? "source" : "(const uint8_t *)args->scales + row * args->scale_stride";
+  values["SCALES_STRIDE"] = inside ? "args->source_stride" : "args->scale_stride";
+  values["SOURCE_BLOCK"] = number(blocks.bytes);
+  values["SOURCE_CODES"] = number(blocks.codes);
+  values["SOURCE_BYTE"] = blocks.apart ? "k % 16" : "k / 2";
+  values["SOURCE_SHIFT"] = blocks.apart ? "(k / 16 * 4)" : "(k % 2 * 4)";
+  values["GIVEN"] = values["NO_CODES"] = inside ? "0x88" : given;
+}
+
+std::string scale_text(ElementType type) {
+  const std::string at = "scales + c * SCALE_BYTES";
+  if (type == ElementType::f32) return fmt::format("tw_f32_of_bits(tw_load_i32({}))", at);
+  return fmt::format("tw_f32_of_{}(tw_load_u16({}))", name(type), at);
+}
+
+bool fill_rhs_blocks(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  auto offset = [&](FieldKind kind) {
+    return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
+  };
+  constexpr int64_t run_k = 256;  // values of k whose scales are gathered at a time
+  values["BLOCK"] = number(layout.block);
+  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
+  values["SCALES_OFFSET"] = number(offset(FieldKind::scales));
+  values["SUMS_OFFSET"] = number(offset(FieldKind::sums));
+  values["BIAS_OFFSET"] = number(offset(FieldKind::bias));
+  values["RUN_BLOCKS"] = number(run_k / layout.block);
+  values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
+  values["WRITE_FLOATS"] = write_floats_text(layout);
+  set_block_source_values(request, values);
+  if (!can_pack_blocks(layout, request.isa)) {
+    if (request.isa.vector_bytes.fixed != 4) expect_vectorized(request, false);
+    set_order_values(layout, values);
+    values["SCALE"] = scale_text(scales_of(layout).type);
+    const std::string text = fill_template(request.files / "packer_rhs_blocks_plain.c", values);
+    set_loop_values(request.isa, {text, call_text("pack_steps", 2), ""}, values);
+    return false;
+  }
+  const int64_t aligned = request.isa.vector_bytes.fixed;
+  const bool streams = can_stream(request.isa) && block_bytes(layout).fixed % aligned == 0 &&
+                       offset(FieldKind::data) % aligned == 0;
+  set_loop_values(request.isa, rhs_loops(request, 1, streams), values);
+  return true;
+}
+
 // ---- both ----
+
+/// The file in templates/file that walks panels and edges.
+std::string skeleton(const Request& request, const PackerSource& packer, bool floats) {
+  if (!request.layout.panel.is_fixed()) return "packer_rhs_scalable.c";
+  if (request.layout.block != 0) return fmt::format("packer_{}_blocks.c", packer.operand);
+  return fmt::format("packer_{}_{}{}.c", packer.operand, packer.source, floats ? "_floats" : "");
+}
 
 PackerSource make_packer(const Request& request, const std::string& name) {
   check_packable(request.layout);
@@ -285,18 +395,19 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   } else {
     set_common_values(request.layout, values);
     set_edge_values(request.layout, values);
+    const bool by_blocks = request.layout.block != 0;
     if (floats) {
       fill_rhs_floats(request.layout, values);
     } else {
-      packer.vectorized = lhs ? fill_lhs(request, values) : fill_rhs(request, values);
+      packer.vectorized = lhs         ? fill_lhs(request, values)
+                          : by_blocks ? fill_rhs_blocks(request, values)
+                                      : fill_rhs(request, values);
     }
   }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
-  const std::string skeleton = scalable ? "packer_rhs_scalable.c"
-                                        : fmt::format("packer_{}_{}{}.c", packer.operand,
-                                                      packer.source, floats ? "_floats" : "");
-  packer.text = c_file(rules, request.isa, fill_template(request.files / skeleton, values),
-                       packer.symbol, "tw_pack_args");
+  const std::filesystem::path file = request.files / skeleton(request, packer, floats);
+  packer.text =
+      c_file(rules, request.isa, fill_template(file, values), packer.symbol, "tw_pack_args");
   return packer;
 }
 
@@ -304,15 +415,16 @@ std::string packer_name(const Request& request) {
   const Layout& layout = request.layout;
   const std::string suffix =
       request.style == LayoutStyle::own ? "" : fmt::format("_{}", name(request.style));
-  return fmt::format("{}_pack_{}_{}p{}x{}_{}{}", layout.side == Side::lhs ? "lhs" : "rhs",
+  return fmt::format("{}_pack_{}_{}p{}x{}_{}{}{}", layout.side == Side::lhs ? "lhs" : "rhs",
                      request.source, request.format.name, to_string(layout.panel), layout.order.kr,
-                     request.isa.name, suffix);
+                     request.isa.name, block_suffix(layout, request.format), suffix);
 }
 
 void check_source(const Request& request) {
-  const std::vector<std::string> legal = request.layout.side == Side::lhs
-                                             ? std::vector<std::string>{"f32"}
-                                             : std::vector<std::string>{"nxk", "kxn"};
+  const bool lhs = request.layout.side == Side::lhs;
+  const std::string second = request.layout.block != 0 ? "q4_0" : "kxn";
+  const std::vector<std::string> legal =
+      lhs ? std::vector<std::string>{"f32"} : std::vector<std::string>{"nxk", second};
   if (std::find(legal.begin(), legal.end(), request.source) != legal.end()) return;
   throw std::runtime_error(fmt::format("no packer of {} from {}; legal: {}", request.format.name,
                                        request.source, fmt::join(legal, ", ")));
@@ -347,6 +459,8 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
       add({v.lhs, *v.isa, *v.family.lhs, v.style, from, files}, v.family.name);
     }
     for (const std::string& from : v.family.rhs_from) {
+      // A source may hold weights of some of the spec's layouts only.
+      if (v.rhs.block != 0 && from != "kxn" && !source_blocks(v.rhs, from)) continue;
       add({v.rhs, *v.isa, *v.family.rhs, v.style, from, files}, v.family.name);
     }
   }

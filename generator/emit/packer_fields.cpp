@@ -18,6 +18,23 @@ void expect(const Layout& layout, bool holds, const std::string& legal) {
   throw std::runtime_error(fmt::format("no packer for layout '{}': {}", canonical(layout), legal));
 }
 
+void check_blocks(const Layout& layout) {
+  expect(layout, layout.panel.is_fixed() && layout.edge == Edge::zeros,
+         "panels of blocks have a fixed size and end in zeros");
+  for (const Field& each : layout.fields) {
+    const bool is_data = each.kind == FieldKind::data;
+    if (layout.side == Side::lhs) {
+      const ElementType wanted =
+          each.kind == FieldKind::scales ? ElementType::f32 : ElementType::i32;
+      expect(layout, is_data || each.type == wanted, "sums and zero points are i32, scales f32");
+      continue;
+    }
+    const bool in_block = is_data || each.kind == FieldKind::scales;
+    expect(layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
+           "columns have scales in each block, and sums and bias behind the blocks");
+  }
+}
+
 /// The lhs value of row r, as 32 bits.
 std::string lhs_value(const Field& field) {
   switch (field.kind) {
@@ -26,11 +43,12 @@ std::string lhs_value(const Field& field) {
     case FieldKind::zero_points:
       return "-how[r].zero_point";
     default:
-      return "tw_bits_of_f32(1.0f / how[r].factor)";
+      return "tw_bits_of_f32(how[r].scale)";
   }
 }
 
-/// One value a column; where no column is, as the layout's edge wants it.
+}  // namespace
+
 std::string write_floats_text(const Layout& layout) {
   if (layout.edge == Edge::zeros) {
     return "// One float a column from `from` (null: zeros); 0 for columns that do not exist. "
@@ -73,10 +91,7 @@ void check_data(const Layout& layout) {
          "a panel needs data, and on the rhs sums behind it");
 }
 
-}  // namespace
-
 void check_packable(const Layout& layout) {
-  expect(layout, layout.block == 0, "only layouts without blocks can be packed");
   const bool rhs = layout.side == Side::rhs;
   const bool is_vl = layout.panel.fixed == 0 && layout.panel.svl == 0;
   expect(layout,
@@ -86,6 +101,7 @@ void check_packable(const Layout& layout) {
          "a panel is of a fixed size, or of a multiple of vl columns that pair nibbles, codes "
          "first and zeros for columns that do not exist");
   check_data(layout);
+  if (layout.block != 0) return check_blocks(layout);
   for (const Field& each : layout.fields) {
     const bool is_float = each.kind == FieldKind::scales || each.kind == FieldKind::bias;
     const ElementType wanted = is_float ? ElementType::f32 : ElementType::i32;
@@ -119,7 +135,7 @@ std::string lhs_fields_text(const Layout& layout) {
       "static size_t panel_bytes(size_t padded) {{ return data_bytes(padded) + {}; }}\n\n", rest);
   text +=
       "static void write_fields(uint8_t *panel, size_t padded, size_t rows,\n"
-      "                         const row_quantization *how, const int32_t *sums) {\n";
+      "                         const quantization *how, const int32_t *sums) {\n";
   if (field_index(layout, FieldKind::sums) < 0) text += "  (void)sums;\n";
   text += "  for (size_t r = 0; r < rows; ++r) {\n";
   for (const Field& each : layout.fields) {

@@ -18,6 +18,15 @@ std::string rhs_fields_text(const Layout& layout);
 /// behind the codes, from `at` on, and name the place of the sums.
 std::string scalable_fields_text(const Layout& layout);
 
+/// write_floats() of an rhs packer: one value a column; where no column is, as the layout's edge
+/// wants it.
+std::string write_floats_text(const Layout& layout);
+
+/// With blocks: write_block_fields() and, if there are fields behind the blocks, write_row_fields()
+/// of an lhs packer.
+std::string lhs_block_fields_text(const Layout& layout);
+bool has_row_fields(const Layout& layout);
+
 /// Throws std::runtime_error when no packer knows how to write such fields.
 void check_packable(const Layout& layout);
 

@@ -70,6 +70,16 @@ class Names {
   std::vector<std::string> guards_;
 };
 
+std::string scales_macro(const Layout& layout) {
+  if (layout.side == Side::rhs && layout.block != 0) {
+    for (const Field& field : layout.fields) {
+      if (field.kind == FieldKind::scales)
+        return "TW_SCALES_" + upper(std::string(name(field.type)));
+    }
+  }
+  return "TW_SCALES_UNSET";
+}
+
 std::string print_layout(const Layout& layout, size_t number) {
   return fmt::format(
       "static const tw_layout layout_{} = {{\n"
@@ -84,10 +94,11 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .per_row_block_bytes = {},\n"
       "    .exact_k = {},\n"
       "    .scales = {},\n"
+      "    .block_scales = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl, layout.k_multiple,
       layout.block, bits(layout.element), row_bytes(layout, false), row_bytes(layout, true),
-      exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0);
+      exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0, scales_macro(layout));
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {

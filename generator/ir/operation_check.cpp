@@ -20,6 +20,7 @@ Rule rule(OpCode code) {
     case OpCode::dup_lane:
       return {.same = false};
     case OpCode::cvt_f16_f32:
+    case OpCode::cvt_bf16_f32:
       return {.same = false, .whole = 2};
     case OpCode::narrow_32_8:
       return {.same = false, .whole = 4};
@@ -222,6 +223,7 @@ std::string check_lengths(const OperationUse& use) {
       return fmt::format("it makes {} bytes of {}, must be a quarter", to_string(vectors[1]),
                          to_string(vectors[0]));
     case OpCode::cvt_f16_f32:
+    case OpCode::cvt_bf16_f32:
       if (vectors[1] == vectors[0] * 2) return {};
       return fmt::format("it makes {} bytes of {}, must be twice as many", to_string(vectors[1]),
                          to_string(vectors[0]));

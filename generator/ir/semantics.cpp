@@ -275,7 +275,8 @@ void floats(const VectorOperation& in, uint8_t* to) {
 }
 
 void convert(const VectorOperation& in, uint8_t* to) {
-  size_t lanes = in.arg_bytes / (in.code == OpCode::cvt_f16_f32 ? 2 : 4);
+  const bool doubles = in.code == OpCode::cvt_f16_f32 || in.code == OpCode::cvt_bf16_f32;
+  size_t lanes = in.arg_bytes / (doubles ? 2 : 4);
   for (size_t i = 0; i < lanes; ++i) {
     switch (in.code) {
       case OpCode::cvt_i32_f32:
@@ -287,6 +288,9 @@ void convert(const VectorOperation& in, uint8_t* to) {
         break;
       case OpCode::cvt_f16_f32:
         put(to, i, half_to_float(get<uint16_t>(in.arg[0], i)));
+        break;
+      case OpCode::cvt_bf16_f32:
+        put(to, i, uint32_t{get<uint16_t>(in.arg[0], i)} << 16);
         break;
       default:
         put(to, i, saturate(get<int32_t>(in.arg[0], i)));
@@ -388,6 +392,7 @@ void vector_operation(const VectorOperation& in, uint8_t* to) {
     case OpCode::cvt_f32_i32:
     case OpCode::cvt_f32_i32_away:
     case OpCode::cvt_f16_f32:
+    case OpCode::cvt_bf16_f32:
     case OpCode::narrow_32_8:
       return convert(in, to);
     case OpCode::dot4_u8s8:

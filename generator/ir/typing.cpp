@@ -24,7 +24,7 @@ static Length vector_length(OpCode code, Length bytes, const std::vector<Type>& 
                             [](const Type& type) { return type.kind == Kind::vector; });
   if (first == args.end()) return isa.vector_bytes;
   if (code == OpCode::narrow_32_8) return first->bytes.divided(4);
-  if (code == OpCode::cvt_f16_f32) return first->bytes * 2;
+  if (code == OpCode::cvt_f16_f32 || code == OpCode::cvt_bf16_f32) return first->bytes * 2;
   if (code == OpCode::segment) return 16;
   return first->bytes;
 }

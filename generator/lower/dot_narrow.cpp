@@ -9,7 +9,7 @@ namespace tw {
 namespace {
 
 constexpr int64_t group_k = 32;
-constexpr int64_t pair_k = 8;  ///< one vector of codes: low nibbles k, high nibbles k + 4
+constexpr int64_t pair_k = 8;  ///< one vector of codes: low nibbles of 4 k, high ones of 4 others
 
 /// Codes stored as code + 8 in the unsigned operand.
 class NarrowDot : public Multiplier {
@@ -17,7 +17,7 @@ class NarrowDot : public Multiplier {
   explicit NarrowDot(const Variant& v)
       : rows_(v.tile.m),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
-        in_memory_(!fit_registers(v)),
+        in_memory_(v.rhs.block == 0 && !fit_registers(v)),
         decoder_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return group_k; }
@@ -29,6 +29,10 @@ class NarrowDot : public Multiplier {
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+    if (t.v.rhs.block != 0) {  // they last for a block: loaded where they are added
+      starts_ = sums;
+      return std::vector<Value>(static_cast<size_t>(rows_ * vectors_), no_value);
+    }
     std::vector<Value> all;
     for (int64_t r = 0; r < rows_; ++r) {
       Value sum = no_value;
@@ -49,7 +53,9 @@ class NarrowDot : public Multiplier {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& sums) override {
     std::vector<Value> narrow(static_cast<size_t>(rows_ * vectors_), no_value);
-    for (int64_t k = g * group_k; k < (g + 1) * group_k; k += pair_k) {
+    const DataOrder& order = t.rhs.layout->order;
+    for (int64_t pair = g * group_k / pair_k; pair < (g + 1) * group_k / pair_k; ++pair) {
+      const int64_t k = first_k(order, pair);
       std::vector<Value> low;
       std::vector<Value> high;
       for (int64_t j = 0; j < vectors_; ++j) {
@@ -61,7 +67,7 @@ class NarrowDot : public Multiplier {
         multiply(t, load_activation(t, lhs, r, k, 32), low, r, narrow);
       }
       for (int64_t r = 0; r < rows_; ++r) {
-        multiply(t, load_activation(t, lhs, r, k + 4, 32), high, r, narrow);
+        multiply(t, load_activation(t, lhs, r, k + order.distance, 32), high, r, narrow);
       }
     }
     for (int64_t r = 0; r < rows_; ++r) {
@@ -116,7 +122,9 @@ class NarrowDot : public Multiplier {
              std::vector<Value>& sums) {
     const auto at = static_cast<size_t>(r * vectors_ + j);
     const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::operand);
-    const Value old = in_memory_ ? load_sum(t, r, j) : sums[at];
+    const Value old = in_memory_             ? load_sum(t, r, j)
+                      : sums[at] == no_value ? load_start(t, starts_[static_cast<size_t>(r)], "sum")
+                                             : sums[at];
     const Value sum = t.b.op(OpCode::add, {wide, old}, {.bits = 32}, fmt::format("sum_{}_{}", r, j),
                              Role::accumulator);
     if (in_memory_) {
@@ -131,6 +139,7 @@ class NarrowDot : public Multiplier {
   Decoder decoder_;
   Value ones_ = no_value;
   Value scratch_ = no_value;
+  std::vector<Place> starts_;  ///< of the current block, a row each
 };
 
 }  // namespace

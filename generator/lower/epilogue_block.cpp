@@ -1,6 +1,10 @@
-// Formats with a scale per block of k on both sides: one block's exact integer sums are converted
-// and scaled into f32 accumulators before the next block begins.
-//   f += (float(sum a q) * scale_w) * scale_a        out = clamp(f + bias)
+// Formats with a scale per block of k: one block's exact integer sums are converted and scaled into
+// f32 accumulators before the next block begins. Activations have scales per block of their own:
+//   f += (float(sum a q) * scale_a) * scale_w                  out = clamp(f + bias)
+// or one scale and zero point per row:
+//   f += float(sum a q) * scale_w
+//   out = clamp((f + float(negated_zero_point) * sum(scale_w * sum q)) * scale_a + bias)
+// where every "+" of a product is one fma.
 #include <fmt/format.h>
 
 #include <bit>
@@ -10,61 +14,97 @@
 namespace tw {
 namespace {
 
+const Field& field_of(const Layout& layout, FieldKind kind) {
+  return layout.fields[static_cast<size_t>(field_index(layout, kind))];
+}
+
+/// From a block's start.
 Length block_field(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
 }
 
-/// The block's column scales, f16 in memory, as f32 vectors.
-std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& rhs) {
-  std::vector<Value> scales;
-  const Length half = t.b.isa().vector_bytes.divided(2);
-  for (int64_t j = 0; j < t.vectors(); ++j) {
-    const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
-    const Length at = block_field(*t.rhs.layout, FieldKind::scales) + half * (j % t.rhs.rows);
-    const Value packed =
-        t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = half}, "scale", Role::operand);
-    scales.push_back(
-        t.b.op(OpCode::cvt_f16_f32, {packed}, {}, fmt::format("scale_{}", j), Role::operand));
+Value load_dup32(const Tile1& t, const Place& at, const std::string& name) {
+  return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 32, .offset = at.offset}, name,
+                Role::operand);
+}
+
+/// One vector of the block's column scales as f32.
+Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector) {
+  const ElementType type = field_of(*t.rhs.layout, FieldKind::scales).type;
+  const Value cursor = rhs[static_cast<size_t>(vector / t.rhs.rows)];
+  const Length bytes = (t.b.isa().vector_bytes * bits(type)).divided(32);
+  const Length at = block_field(*t.rhs.layout, FieldKind::scales) + bytes * (vector % t.rhs.rows);
+  const std::string name = fmt::format("scale_{}", vector);
+  if (type == ElementType::f32) {
+    return t.b.op(OpCode::load, {cursor}, {.offset = at}, name, Role::operand);
   }
-  return scales;
+  const Value packed =
+      t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, "scale", Role::operand);
+  const OpCode widen = type == ElementType::f16 ? OpCode::cvt_f16_f32 : OpCode::cvt_bf16_f32;
+  return t.b.op(widen, {packed}, {}, name, Role::operand);
+}
+
+/// A row's value in the current block.
+Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, FieldKind kind) {
+  Place at = lhs_row(t, lhs, row, kind);
+  at.offset += block_field(*t.lhs.layout, kind);
+  return at;
 }
 
 /// One block of all rows and columns into the f32 accumulators.
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
                              const std::vector<Value>& rhs, std::vector<Value> totals) {
   std::vector<Place> sums;
-  for (int64_t r = 0; r < t.v.tile.m; ++r) {
-    Place at = lhs_row(t, lhs, r, FieldKind::sums);
-    at.offset += block_field(*t.lhs.layout, FieldKind::sums);
-    sums.push_back(at);
-  }
+  for (int64_t r = 0; r < t.v.tile.m; ++r) sums.push_back(in_block(t, lhs, r, FieldKind::sums));
   std::vector<Value> acc = multiplier.start(t, sums);
-  for (int64_t g = 0; g < t.v.lhs.block / multiplier.group(); ++g) {
+  for (int64_t g = 0; g < t.v.rhs.block / multiplier.group(); ++g) {
     multiplier.step(t, lhs, rhs, g, acc);
   }
   const Rows rows = multiplier.finish(t, acc);
-  const std::vector<Value> scales = column_scales(t, rhs);
+  std::vector<Value> scales;
+  for (int64_t j = 0; j < t.vectors(); ++j) scales.push_back(column_scale(t, rhs, j));
+  const bool scaled_rows = field_of(*t.lhs.layout, FieldKind::scales).per_block;
   for (int64_t r = 0; r < t.v.tile.m; ++r) {
-    const Place at = lhs_row(t, lhs, r, FieldKind::scales);
-    const Length offset = at.offset + block_field(*t.lhs.layout, FieldKind::scales);
-    const Value row_scale = t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 32, .offset = offset},
-                                   fmt::format("scale_row_{}", r), Role::operand);
+    const Place at = in_block(t, lhs, r, FieldKind::scales);
     for (int64_t j = 0; j < t.vectors(); ++j) {
       const Value sum = rows[static_cast<size_t>(r)][static_cast<size_t>(j)];
-      const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
-      const Value scaled =
-          t.b.op(OpCode::fmul, {real, scales[static_cast<size_t>(j)]}, {}, "real", Role::operand);
+      Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+      if (scaled_rows) {
+        const Value row_scale = load_dup32(t, at, fmt::format("scale_row_{}", r));
+        real = t.b.op(OpCode::fmul, {real, row_scale}, {}, "real", Role::operand);
+      }
       Value& total = totals[static_cast<size_t>(r * t.vectors() + j)];
-      total = t.b.op(OpCode::fma, {scaled, row_scale, total}, {}, fmt::format("f_{}_{}", r, j),
-                     Role::accumulator);
+      total = t.b.op(OpCode::fma, {real, scales[static_cast<size_t>(j)], total}, {},
+                     fmt::format("f_{}_{}", r, j), Role::accumulator);
     }
   }
   return totals;
 }
 
-}  // namespace
+/// What rows with zero points have too much of: f += negated zero point * the column's sum.
+void add_zero_points(const Tile1& t, std::vector<Value>& totals) {
+  const std::vector<Value> sums = field_pointers(t, t.rhs, FieldKind::sums);
+  std::vector<Value> columns;
+  for (int64_t j = 0; j < t.vectors(); ++j) {
+    const Place at = rhs_vector(t, sums, j);
+    columns.push_back(t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset},
+                             fmt::format("colsum_{}", j), Role::operand));
+  }
+  const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
+  for (int64_t r = 0; r < t.v.tile.m; ++r) {
+    const Value integer =
+        load_dup32(t, lhs_row(t, zeros, r, FieldKind::zero_points), fmt::format("zero_{}", r));
+    const Value zero = t.b.op(OpCode::cvt_i32_f32, {integer}, {}, "zero", Role::operand);
+    for (int64_t j = 0; j < t.vectors(); ++j) {
+      Value& total = totals[static_cast<size_t>(r * t.vectors() + j)];
+      total = t.b.op(OpCode::fma, {columns[static_cast<size_t>(j)], zero, total}, {},
+                     fmt::format("f_{}_{}", r, j), Role::accumulator);
+    }
+  }
+}
 
-void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
+/// All of k.
+std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), {}};
   for (int64_t i = 0; i < t.v.tile.m * t.vectors(); ++i) {
@@ -72,16 +112,35 @@ void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
                                    fmt::format("f_{}_{}", i / t.vectors(), i % t.vectors()),
                                    Role::accumulator));
   }
-  const int shift = std::countr_zero(static_cast<unsigned>(t.v.lhs.block));
+  const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
   const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
-  state = k_loop(t, {blocks, t.v.lhs.block, 1, true}, state,
-                 [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
-                   return add_block(t, multiplier, lhs, rhs, totals);
-                 });
+  return k_loop(t, {blocks, t.v.rhs.block, 1, true}, state,
+                [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
+                  return add_block(t, multiplier, lhs, rhs, std::move(totals));
+                })
+      .carried;
+}
+
+}  // namespace
+
+void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
+  std::vector<Value> totals = multiply_blocks(t, multiplier);
+  const bool scaled_rows = !field_of(*t.lhs.layout, FieldKind::scales).per_block;
+  std::vector<Value> row_scales;
+  if (scaled_rows) {
+    add_zero_points(t, totals);
+    row_scales = field_pointers(t, t.lhs, FieldKind::scales);
+  }
   const Limits limits = load_limits(t);
   store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
-    const Value total = state.carried[static_cast<size_t>(r * t.vectors() + j)];
-    const Value out = t.b.op(OpCode::fadd, {total, bias}, {}, "out", Role::operand);
+    Value out = totals[static_cast<size_t>(r * t.vectors() + j)];
+    if (scaled_rows) {
+      const Place at = lhs_row(t, row_scales, r, FieldKind::scales);
+      const Value scale = load_dup32(t, at, fmt::format("scale_row_{}", r));
+      out = t.b.op(OpCode::fma, {out, scale, bias}, {}, "out", Role::operand);
+    } else {
+      out = t.b.op(OpCode::fadd, {out, bias}, {}, "out", Role::operand);
+    }
     return clamp_output(t, out, limits, fmt::format("out_{}_{}", r, j));
   });
 }

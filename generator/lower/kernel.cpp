@@ -48,9 +48,9 @@ void check_knobs(const Variant& v) {
     throw std::invalid_argument(
         fmt::format("unroll_k {} is not possible: powers of two from {} on are", unroll, granule));
   }
-  if (v.lhs.block != 0 && unroll != v.lhs.block) {
+  if (v.rhs.block != 0 && unroll != v.rhs.block) {
     throw std::invalid_argument(fmt::format(
-        "unroll_k {} is not possible with blocks: {}, the block length, is", unroll, v.lhs.block));
+        "unroll_k {} is not possible with blocks: {}, the block length, is", unroll, v.rhs.block));
   }
   const int sets = v.knobs.accumulators;
   if (sets < 1 || sets > 8 || !std::has_single_bit(static_cast<unsigned>(sets))) {

@@ -40,20 +40,42 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa);
 Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
                        int64_t call);
 
-/// Floats that one step of the LHS Programs takes; 0 when the ISA lacks an operation.
-int64_t lhs_step(const Isa& isa, Rounding rounding);
+/// How the blocks of a row of n x k lie in a source.
+struct SourceBlocks {
+  int64_t bytes = 0;   ///< from block to block
+  int64_t codes = 0;   ///< from a block's start to its codes
+  bool apart = false;  ///< a byte holds values k and k + 16 of 32; else neighbours, k and k + 1
+};
+/// "nxk": rows of nibbles alone. "q4_0": ggml's blocks of 32, a scale of f16 and 16 bytes. None for
+/// a source that does not hold what the layout does.
+std::optional<SourceBlocks> source_blocks(const Layout& layout, const std::string& source);
 
-/// Lowest and highest of n steps of floats at lhs, and 0: two vectors of f32 at dst. A third one:
-/// zeros, and a NaN in a lane that met an infinity or a NaN (which may be missing from the others).
-Program lower_row_range(const Isa& isa, const std::string& name);
+/// Packs a panel's blocks of int4 with a scale each. tw_args: lhs = first column's first block,
+/// lhs_stride between columns, k = blocks, dst = first packed block (vectors are aligned there to
+/// stream), dst_stride = distance from there to the panel's f32 sums, lookup = scales as they are
+/// packed, block by block; flags and rhs_prefetch as above. Adds scale * (sum of the block's codes)
+/// to each sum.
+bool can_pack_blocks(const Layout& layout, const Isa& isa);
+Program lower_pack_blocks(const Layout& layout, const Isa& isa, const SourceBlocks& source,
+                          const PackOptions& options);
+
+/// Floats that one step of the LHS Programs takes, of which `together` are quantized alike; 0 when
+/// the ISA lacks an operation.
+int64_t lhs_step(const Isa& isa, Rounding rounding, int64_t together);
+
+/// Lowest and highest of n steps of `step` floats at lhs, and 0: two vectors of f32 at dst. A third
+/// one: zeros, and a NaN in a lane that met an infinity or a NaN (which may be missing from the
+/// others).
+Program lower_row_range(const Isa& isa, const std::string& name, int64_t step);
 
 /// What lower_quantize_row() finds at tw_args::lookup: code = round(clamp(x * factor)) +
 /// zero_point, which never leaves int8 and equals clamping afterwards.
 enum class QuantizeParameter { factor, lowest, highest, zero_point, count };  // f32 f32 f32 i32
 
-/// Quantizes n steps of floats at lhs to bytes at dst; stores a vector of i32, whose lanes add up
-/// to the sum of the codes, at dst + dst_stride.
-Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding);
+/// Quantizes n steps of `step` floats at lhs to bytes at dst; stores a vector of i32, whose lanes
+/// add up to the sum of the codes, at dst + dst_stride.
+Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding,
+                           int64_t step);
 
 /// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);

@@ -48,8 +48,8 @@ static bool inserts(const Isa& isa) {
   return isa.has(OpCode::shl_insert, 8) && isa.has(OpCode::shr_insert, 8);
 }
 
-NibbleZip::NibbleZip(Builder& b) {
-  if (inserts(b.isa())) return;
+NibbleZip::NibbleZip(Builder& b, bool needed) {
+  if (!needed || inserts(b.isa())) return;
   low_mask = splat32(b, 0x0f0f0f0fU, "low_nibbles");
   high_mask = splat32(b, 0xf0f0f0f0U, "high_nibbles");
 }

@@ -31,7 +31,7 @@ Pair zip(Builder& b, int bits, Value x, Value y);
 /// Bytes (x low nibble | y low nibble << 4) and (x high nibble >> 4 | y high nibble).
 struct NibbleZip {
   Value low_mask = no_value, high_mask = no_value;  ///< unless the ISA shifts and inserts
-  explicit NibbleZip(Builder& b);
+  explicit NibbleZip(Builder& b, bool needed = true);
   [[nodiscard]] Value low(Builder& b, Value x, Value y) const;
   [[nodiscard]] Value high(Builder& b, Value x, Value y) const;
   [[nodiscard]] static bool possible(const Isa& isa);

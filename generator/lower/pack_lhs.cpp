@@ -1,11 +1,13 @@
 // LHS rows of f32: their range, and their codes with a scale and a zero point of the row's own.
+#include <algorithm>
+
 #include "lower/pack_lanes.h"
 #include "lower/pack_rhs.h"
 
 namespace tw {
 namespace {
 
-constexpr int64_t vectors = 4;  // of floats in one step: 4 x i32 make one vector of codes
+constexpr int64_t most_vectors = 4;  // of floats in one step: 4 x i32 make one vector of codes
 
 /// i32 lanes to bytes: one vector of codes, or a quarter of one from each.
 struct Narrow {
@@ -58,7 +60,7 @@ OpCode conversion(Rounding rounding) {
   return rounding == Rounding::even ? OpCode::cvt_f32_i32 : OpCode::cvt_f32_i32_away;
 }
 
-std::vector<Value> load_floats(Builder& b, Value pointer) {
+std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors) {
   std::vector<Value> x;
   for (int64_t i = 0; i < vectors; ++i) {
     x.push_back(b.op(OpCode::load, {pointer}, {.offset = b.isa().vector_bytes * i}, "x"));
@@ -68,21 +70,24 @@ std::vector<Value> load_floats(Builder& b, Value pointer) {
 
 }  // namespace
 
-int64_t lhs_step(const Isa& isa, Rounding rounding) {
+int64_t lhs_step(const Isa& isa, Rounding rounding, int64_t together) {
   const bool can = isa.vector_bytes.is_fixed() && Narrow::possible(isa) &&
                    has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "fadd", "fma",
                                  "add.32", "load_dup.32"}) &&
                    isa.has(conversion(rounding));
-  return can ? vectors * isa.vector_bytes.fixed / 4 : 0;
+  if (!can) return 0;
+  const int64_t most = most_vectors * isa.lanes32();
+  return Narrow::saturates(isa) ? std::min(most, together) : most;
 }
 
-Program lower_row_range(const Isa& isa, const std::string& name) {
+Program lower_row_range(const Isa& isa, const std::string& name, int64_t step) {
   Builder b(name, isa);
+  const int64_t vectors = step / isa.lanes32();
   std::vector<Value> inits = {b.arg(ArgField::lhs)};
   const Value zero = b.op(OpCode::zero);
-  inits.insert(inits.end(), 3 * vectors, zero);
+  inits.insert(inits.end(), static_cast<size_t>(3 * vectors), zero);
   auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
-    const std::vector<Value> x = load_floats(b, now[0]);
+    const std::vector<Value> x = load_floats(b, now[0], vectors);
     std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x")};
     for (size_t i = 0; i < x.size(); ++i) {
       next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 3 * i]}, {}, "lowest"));
@@ -105,8 +110,10 @@ Program lower_row_range(const Isa& isa, const std::string& name) {
   return b.finish();
 }
 
-Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding) {
+Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding,
+                           int64_t step) {
   Builder b(name, isa);
+  const int64_t vectors = step / isa.lanes32();
   const Value parameters = b.arg(ArgField::lookup);
   auto parameter = [&](QuantizeParameter which, const std::string& hint) {
     return b.op(OpCode::load_dup, {parameters},
@@ -117,10 +124,10 @@ Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rou
   const Value highest = parameter(QuantizeParameter::highest, "highest");
   const Value zero_point = parameter(QuantizeParameter::zero_point, "zero_point");
   std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst)};
-  inits.insert(inits.end(), vectors, b.op(OpCode::zero));
+  inits.insert(inits.end(), static_cast<size_t>(vectors), b.op(OpCode::zero));
   auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
     std::vector<Value> codes;
-    for (const Value x : load_floats(b, now[0])) {
+    for (const Value x : load_floats(b, now[0], vectors)) {
       const Value scaled = b.op(OpCode::fmul, {x, factor});
       const Value raised = b.op(OpCode::fmax, {scaled, lowest});
       const Value clamped = b.op(OpCode::fmin, {raised, highest});
@@ -128,7 +135,7 @@ Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rou
       codes.push_back(b.op(OpCode::add, {rounded, zero_point}, {.bits = 32}));
     }
     std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x"),
-                               b.add(now[1], isa.vector_bytes, "codes")};
+                               b.add(now[1], step, "codes")};
     for (size_t i = 0; i < codes.size(); ++i) {
       next.push_back(b.op(OpCode::add, {now[2 + i], codes[i]}, {.bits = 32}, "sum"));
     }

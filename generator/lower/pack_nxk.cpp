@@ -92,20 +92,7 @@ void pack_column(const Source& source, const Layout& layout, Value dst, const Pa
       const Value first = nibbles.low(b, low, high);
       columns.push_back(zip(b, 8, first, second));
     }
-    std::vector<Value> packed;
-    if (half == 2) {
-      for (const Pair& k : {zip(b, 64, columns[0].low, columns[1].low),
-                            zip(b, 64, columns[0].high, columns[1].high)}) {
-        packed.insert(packed.end(), {k.low, k.high});
-      }
-    } else {
-      const Four low =
-          transpose_dwords(b, {columns[0].low, columns[1].low, columns[2].low, columns[3].low});
-      const Four high =
-          transpose_dwords(b, {columns[0].high, columns[1].high, columns[2].high, columns[3].high});
-      packed.insert(packed.end(), low.begin(), low.end());
-      packed.insert(packed.end(), high.begin(), high.end());
-    }
+    const std::vector<Value> packed = groups_of_columns(b, columns);
     const int64_t vector = first / (2 * half);
     for (size_t group = 0; group < packed.size(); ++group) {
       store(dst, static_cast<int64_t>(group) * group_bytes(layout) + vector * 16,

@@ -28,6 +28,10 @@ struct PackedStore {
                   std::vector<Value>& carried) const;
 };
 
+/// From bytes of k 0 .. 15 and of k 16 .. 31 of 2 or 4 columns: the groups of 8 or 4 values of k,
+/// in each of which the columns stand side by side.
+std::vector<Value> groups_of_columns(Builder& b, const std::vector<Pair>& columns);
+
 /// Values of k in one group: what the bytes of one column, kr of them, hold.
 inline int64_t group_k(const Layout& layout) {
   return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);

@@ -132,41 +132,47 @@ void CodeSums::finish_whole(const std::vector<Value>& carried, Value sums) const
   }
 }
 
+/// Unsigned nibbles are 8 too high, k times; bytes 128.
+Value CodeSums::offset(Value k) const {
+  const int64_t offset_bits = is_bytes(layout_) ? 7 : 3;
+  return b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = offset_bits})}, {.bits = 32},
+               "offset");
+}
+
+Value CodeSums::total(Value sum, Value offset) const {
+  const Value total = is_bytes(layout_) ? sum : b_.op(OpCode::sar, {sum}, {.bits = 32, .imm = 4});
+  return b_.op(OpCode::sub, {total, offset}, {.bits = 32});
+}
+
 void CodeSums::finish(const std::vector<Value>& carried, Value k, Value sums) const {
   if (is_signed(layout_)) {
     finish_whole(carried, sums);
     return;
   }
-  // Unsigned nibbles are 8 too high, k times; bytes 128.
-  const int64_t offset_bits = is_bytes(layout_) ? 7 : 3;
-  const Value correction =
-      b_.op(OpCode::dup, {b_.op(OpCode::ishl, {k}, {.imm = offset_bits})}, {.bits = 32}, "offset");
+  const Value correction = offset(k);
   if (layout_.order.pair == NibblePair::column) {
     finish_columns(carried, correction, sums);
     return;
   }
   for (size_t v = 0; v < vectors_; ++v) {
-    const Value total =
-        is_bytes(layout_) ? carried[v] : b_.op(OpCode::sar, {carried[v]}, {.bits = 32, .imm = 4});
     add_to(sums, static_cast<int64_t>(v) * b_.isa().vector_bytes.fixed,
-           b_.op(OpCode::sub, {total, correction}, {.bits = 32}));
+           total(carried[v], correction));
   }
 }
 
-void CodeSums::finish_columns(const std::vector<Value>& carried, Value correction,
-                              Value sums) const {
+std::vector<Value> CodeSums::column_totals(const std::vector<Value>& carried, Value offset) const {
   auto high_of = [&](Value whole, Value low) {
     const Value difference = b_.op(OpCode::sub, {whole, low}, {.bits = 32});
     return b_.op(OpCode::sar, {difference}, {.bits = 32, .imm = 4});
   };
-  auto low_of = [&](Value low) { return b_.op(OpCode::sub, {low, correction}, {.bits = 32}); };
+  auto low_of = [&](Value low) { return b_.op(OpCode::sub, {low, offset}, {.bits = 32}); };
+  std::vector<Value> totals;
   if (layout_.order.kr == 4) {  // every lane is a column
     for (size_t v = 0; v < vectors_; ++v) {
-      const int64_t at = static_cast<int64_t>(v) * 32;
-      add_to(sums, at, high_of(carried[2 * v], carried[2 * v + 1]));
-      add_to(sums, at + 16, low_of(carried[2 * v + 1]));
+      totals.push_back(high_of(carried[2 * v], carried[2 * v + 1]));
+      totals.push_back(low_of(carried[2 * v + 1]));
     }
-    return;
+    return totals;
   }
   // kr 8: two lanes a column. Two vectors at a time: [columns 0 1 | 4 5] high, [2 3 | 6 7] low.
   for (size_t v = 0; v < vectors_; v += 2) {
@@ -179,9 +185,17 @@ void CodeSums::finish_columns(const std::vector<Value>& carried, Value correctio
     const Value second = low_of(low);
     const Value first = high_of(whole, low);
     const Pair columns = zip(b_, 64, first, second);
-    const int64_t at = static_cast<int64_t>(v) * 16;
-    add_to(sums, at, columns.low);
-    if (w != v) add_to(sums, at + 16, columns.high);
+    totals.push_back(columns.low);
+    if (w != v) totals.push_back(columns.high);
+  }
+  return totals;
+}
+
+void CodeSums::finish_columns(const std::vector<Value>& carried, Value correction,
+                              Value sums) const {
+  const std::vector<Value> totals = column_totals(carried, correction);
+  for (size_t i = 0; i < totals.size(); ++i) {
+    add_to(sums, static_cast<int64_t>(i) * 16, totals[i]);
   }
 }
 

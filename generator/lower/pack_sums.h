@@ -34,6 +34,12 @@ class CodeSums {
   [[nodiscard]] std::vector<Value> start() const;
   /// Adds packed vector `vector` to its accumulators in `carried`.
   void add(std::vector<Value>& carried, size_t vector, Value codes) const;
+  /// Depth, unsigned: the sums of codes that accumulator `sum` holds, given offset(k).
+  [[nodiscard]] Value total(Value sum, Value offset) const;
+  [[nodiscard]] Value offset(Value k) const;
+  /// Column: likewise the sums of all accumulators, vectors of 4 columns in order.
+  [[nodiscard]] std::vector<Value> column_totals(const std::vector<Value>& carried,
+                                                 Value offset) const;
   /// Adds what `carried` holds of `k` values per column to the i32 at `sums`.
   void finish(const std::vector<Value>& carried, Value k, Value sums) const;
 

@@ -140,7 +140,7 @@ int64_t fma_depth(const Variant& v);
 
 /// The k loop and what follows it, for formats with one scale per channel and per row ...
 void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
-/// ... and for formats with scales per block of k on both sides.
+/// ... and for formats with scales per block of k, of the weights or of both sides.
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
 /// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
 void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single);

@@ -2,6 +2,7 @@
 // what KleidiAI's packers write.
 #include <fmt/format.h>
 
+#include <bit>
 #include <stdexcept>
 
 #include "model/variant.h"
@@ -24,6 +25,11 @@ struct Appetite {
 /// a shift, they multiply 16 times too much, which its sums and scales allow for.
 constexpr int kleidiai_distance = 16;
 constexpr int kleidiai_factor = 16;
+
+/// The shortest block, and what longer ones are multiples of.
+constexpr int shortest_block = 32;
+constexpr int longest_block = 256;
+constexpr int block_distance = shortest_block / 2;
 
 Appetite kleidiai_appetite(Technique technique, const Isa& isa) {
   const Length columns = isa.vector_bytes.divided(4);
@@ -158,7 +164,24 @@ Layout float_layout(const Format& format, const Panels& panels) {
   return layout;
 }
 
-Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& panels) {
+void check_block(const Format& rhs, int block, ElementType scales) {
+  if (rhs.scales != Granularity::block) {
+    if (block == 0) return;
+    throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
+  }
+  if (block < shortest_block || block > longest_block ||
+      !std::has_single_bit(static_cast<unsigned>(block))) {
+    throw std::invalid_argument(
+        fmt::format("blocks of {} are not possible: of 32, 64, 128 or 256 they are", block));
+  }
+  if (bits(scales) != 16 && scales != ElementType::f32) {
+    throw std::invalid_argument(
+        fmt::format("scales of {} are not possible: of f16, bf16 or f32 they are", name(scales)));
+  }
+}
+
+/// `block`: of the weights, whose sums over a block are taken one by one.
+Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& panels, int block) {
   // Codes are multiplied by (code + 8) for unsigned nibbles, (code + 128) for unsigned bytes; -8 *
   // sum takes that back. It is what the accumulators start from, so it is stored as often as an
   // accumulator wants it: twice for a 2x2 accumulator, in halves where two lanes add up to one
@@ -173,7 +196,7 @@ Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& pan
   layout.panel = panels.lhs;
   layout.order.kr = panels.kr;
   layout.order.even_first = wants.lhs_kept == ElementType::i16;
-  layout.block = format.block;
+  layout.block = block;
   layout.fields = {{FieldKind::data, wants.lhs_kept, 1, 1, true}};
   if (wants.low_unsigned) layout.fields.push_back(sums);
   if (format.has_zero_point) {
@@ -184,17 +207,23 @@ Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& pan
   return layout;
 }
 
-Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& panels) {
+Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& panels, int block) {
   Layout layout;
   layout.side = Side::rhs;
   layout.element = format.element;
   layout.panel = panels.rhs;
   layout.order = {panels.kr, wants.pair, wants.low_unsigned, wants.high_unsigned, panels.kr};
-  layout.block = format.block;
+  layout.block = block;
   const Field data{FieldKind::data, format.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
   if (format.scales == Granularity::block) {
-    layout.fields = {{FieldKind::scales, ElementType::f16, 1, 1, true}, data, bias};
+    // Nibbles as far apart as in ggml's blocks: packing those moves whole groups of kr bytes.
+    if (wants.pair == NibblePair::depth) layout.order.distance = block_distance;
+    // The sums serve an lhs with zero points; they are few enough to have one layout for all.
+    layout.fields = {{FieldKind::scales, panels.scales, 1, 1, true},
+                     data,
+                     {FieldKind::sums, ElementType::f32, 1, 1, false},
+                     bias};
   } else {
     layout.fields = {data,
                      {FieldKind::sums, ElementType::i32, 1, 1, false},
@@ -238,11 +267,11 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
   const bool floats = lhs.element == ElementType::f32 && is_float(rhs);
   const bool known = rhs.element == ElementType::i4 || rhs.element == ElementType::i8;
   const bool codes = known && !rhs.quantized_on_the_fly && lhs.element == ElementType::i8 &&
-                     lhs.block == rhs.block;
+                     (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
   if (!floats && !codes) {
     throw std::invalid_argument(
-        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx or "
-                    "qsi8cx, qsi8d32 with qsi4c32, f32 with f32 or f16",
+        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx, "
+                    "qsi8cx or qsi4c32, qsi8d32 with qsi4c32, f32 with f32 or f16",
                     lhs.name, rhs.name));
   }
   if (floats != (technique == Technique::fma)) {
@@ -262,6 +291,8 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {
   check_pair(lhs, rhs, technique, isa);
+  const int block = wanted.block != 0 ? wanted.block : rhs.block;
+  check_block(rhs, block, wanted.scales);
   const bool own = wanted.style == LayoutStyle::own;
   const Appetite wants =
       own ? appetite(rhs, technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
@@ -280,7 +311,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     }
     return {unpacked_layout(lhs), float_layout(rhs, panels)};
   }
-  return {lhs_layout(lhs, wants, panels), rhs_layout(rhs, wants, panels)};
+  return {lhs_layout(lhs, wants, panels, block), rhs_layout(rhs, wants, panels, block)};
 }
 
 }  // namespace tw

@@ -31,6 +31,10 @@ struct CoreModel {
   /// 0: as wide as any vector.
   int vector_bytes = 0;
   std::vector<std::string> ports;
+  /// Out of order: micro-operations that can be under way at once, and how many (`cycles`) of those
+  /// for certain ports can wait for their arguments. 0: not known, as if there were no limit.
+  int window = 0;
+  PortUse queue;
   std::map<std::string, IssueClass> classes;
   double ghz = 0;  ///< typical clock, 0: unknown
 };

@@ -87,6 +87,18 @@ std::string canonical(const Layout& layout) {
                      to_string(layout.panel), order.kr, pairing, layout.k_multiple, rules, fields);
 }
 
+std::string block_suffix(const Layout& layout, const Format& format) {
+  if (layout.block == 0) return "";
+  std::string text;
+  if (layout.block != format.block) text += fmt::format("_b{}", layout.block);
+  for (const Field& field : layout.fields) {
+    const bool unusual = layout.side == Side::rhs && field.kind == FieldKind::scales &&
+                         field.type != ElementType::f16;
+    if (unusual) text += fmt::format("_{}", name(field.type));
+  }
+  return text;
+}
+
 uint64_t id(const Layout& layout) {
   return fnv1a(canonical(layout));
 }

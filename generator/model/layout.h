@@ -17,9 +17,10 @@ enum class Side { lhs, rhs };
 /// What a field holds, for each row (lhs) or column (rhs) of a panel.
 enum class FieldKind {
   data,         ///< the codes, or the floats themselves
-  sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32
+  sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32; f32:
+                ///< the sum over blocks of scale * (sum of the block's codes)
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it)
-  scales,       ///< f32 or f16
+  scales,       ///< f32, f16 or bf16
   bias          ///< f32
 };
 
@@ -86,6 +87,10 @@ struct Layout {
 std::string canonical(const Layout& layout);
 /// 64-bit FNV-1a of canonical(). Complete only together with the vector length it was packed at.
 uint64_t id(const Layout& layout);
+
+/// "_b64_bf16": what blocks add to a name; empty for the format's usual length and scales of f16
+/// (lhs: f32).
+std::string block_suffix(const Layout& layout, const Format& format);
 
 /// The kr bytes of a row that hold value k are its group_of()th; first_k() is the value of their
 /// first low nibble, or byte.

@@ -85,6 +85,7 @@ std::string_view name(Kind kind);
   X(cvt_f32_i32, "v", "v", "")      /* to nearest even, in range */                                \
   X(cvt_f32_i32_away, "v", "v", "") /* to nearest, ties away from zero, in range */                \
   X(cvt_f16_f32, "v", "v", "")      /* result is twice as long */                                  \
+  X(cvt_bf16_f32, "v", "v", "")     /* likewise */                                                 \
   X(narrow_32_8, "v", "v", "")      /* i32 -> i8, saturating; result is a quarter as long */       \
   X(narrow_pair, "vv", "v", "b")    /* per segment: lanes of a, then of b, to lanes half as wide,  \
                                        saturating (x86 packss) */                                  \

@@ -56,8 +56,10 @@ std::string Variant::name() const {
   if (is_float(*family.rhs)) usual = Technique::fma;
   if (technique != usual) text += fmt::format("_{}", tw::name(technique));
   if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));
+  text += block_suffix(rhs, *family.rhs);
   const Knobs defaults;
-  if (knobs.unroll_k != defaults.unroll_k) text += fmt::format("_u{}", knobs.unroll_k);
+  if (rhs.block == 0 && knobs.unroll_k != defaults.unroll_k)
+    text += fmt::format("_u{}", knobs.unroll_k);
   if (knobs.accumulators != defaults.accumulators) text += fmt::format("_a{}", knobs.accumulators);
   if (knobs.prefetch != defaults.prefetch) {
     text += fmt::format("_{}", tw::name(knobs.prefetch));

@@ -75,6 +75,8 @@ struct Panels {
   Length rhs = 0;
   int kr = 0;
   LayoutStyle style = LayoutStyle::own;
+  int block = 0;  ///< values of k that share a weight scale; zero: the format's
+  ElementType scales = ElementType::f16;  ///< of scales per block
 };
 
 /// The layouts of both operands, from formats, technique and ISA alone (so that kernels agree on

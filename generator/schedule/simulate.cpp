@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "schedule/in_order.h"
+#include "schedule/out_of_order.h"
 
 namespace tw {
 
@@ -206,7 +207,8 @@ Bounds bounds(const Program& program, const Loop& loop, const CoreModel& core) {
 double cycles_per_iteration(const Program& program, const Loop& loop, const CoreModel& core) {
   if (core.in_order) return InOrderLoop(program, loop, core).run();
   const Bounds all = bounds(program, loop, core);
-  return std::max({all.ports, all.dispatch, all.latency});
+  const double least = std::max({all.ports, all.dispatch, all.latency});
+  return core.window == 0 ? least : std::max(least, out_of_order_cycles(program, loop, core));
 }
 
 }  // namespace tw

@@ -25,7 +25,8 @@ Bounds bounds(const Program& program, const Loop& loop, const CoreModel& core);
 double port_cycles(const std::vector<IssueClass>& all);
 
 /// Cycles per iteration in the steady state. In-order cores are simulated, instruction by
-/// instruction; for the others it is the largest bound.
+/// instruction, and so are the others if the size of their window is known; else it is the largest
+/// bound.
 double cycles_per_iteration(const Program& program, const Loop& loop, const CoreModel& core);
 
 }  // namespace tw

@@ -77,8 +77,8 @@ CoreModel read_extended(const std::filesystem::path& folder, const YamlNode& ext
 CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
                      std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(folder / (name + ".yaml"));
-  root.expect_keys(
-      {"core", "extends", "width", "in_order", "vector_bytes", "ports", "ghz", "classes"});
+  root.expect_keys({"core", "extends", "width", "in_order", "vector_bytes", "ports", "window",
+                    "queue", "ghz", "classes"});
   const YamlNode& core_node = root.at("core");
   if (core_node.text() != name) {
     core_node.fail(fmt::format("the file is called {}.yaml, so 'core' must be {}", name, name));
@@ -98,6 +98,11 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
   core.name = name;
   if (const YamlNode* in_order = root.find("in_order")) core.in_order = in_order->boolean();
   if (const YamlNode* bytes = root.find("vector_bytes")) core.vector_bytes = read_small(*bytes);
+  if (const YamlNode* window = root.find("window")) {
+    if (window->positive() > 4096) window->fail("'window' must be at most 4096");
+    core.window = static_cast<int>(window->positive());
+    core.queue = read_use(root.at("queue"), core);
+  }
   if (const YamlNode* ghz = root.find("ghz")) core.ghz = ghz->number();
   if (const YamlNode* classes = root.find("classes")) {
     for (const YamlNode::Entry& entry : classes->entries()) {

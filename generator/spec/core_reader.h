@@ -5,6 +5,8 @@
 //   in_order: false
 //   vector_bytes: 32                  # of one vector port; optional: as wide as any vector
 //   ports: [v0, v1, l0, l1, l2]
+//   window: 320                       # out of order: micro-operations under way; optional
+//   queue: 64 * v0 v1                 # and how many of them wait for these ports
 //   ghz: 2.8
 //   classes:
 //     dot: {latency: 3, uses: [v0 v1]}                  # a cycle of either port

@@ -57,6 +57,8 @@ struct Shape {
   const YamlNode* rhs = nullptr;
   const YamlNode* kr = nullptr;
   const YamlNode* layout = nullptr;
+  const YamlNode* block = nullptr;
+  const YamlNode* scales = nullptr;
 };
 
 LayoutStyle read_layout(const YamlNode& node) {
@@ -123,8 +125,38 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   return shapes;
 }
 
+ElementType read_scales(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const ElementType known : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("scale type", node.text(), names));
+}
+
+/// `blocks: {length, scales}`: every shape with each of them.
+std::vector<Shape> multiply_by_blocks(std::vector<Shape> shapes, const YamlNode& entry) {
+  const YamlNode* blocks = entry.find("blocks");
+  if (blocks == nullptr) return shapes;
+  blocks->expect_keys({"length", "scales"});
+  std::vector<Shape> product;
+  for (const YamlNode* length : alternatives(blocks->at("length"))) {
+    for (const YamlNode* scales : alternatives(blocks->at("scales"))) {
+      for (Shape shape : shapes) {
+        shape.panels.block = static_cast<int>(count_up_to(*length, most_k));
+        shape.panels.scales = read_scales(*scales);
+        shape.block = length;
+        shape.scales = scales;
+        product.push_back(shape);
+        if (product.size() > most_variants) fail_with_too_many(*blocks);
+      }
+    }
+  }
+  return product;
+}
+
 std::vector<Shape> read_shapes(const YamlNode& entry) {
-  std::vector<Shape> shapes = read_sizes(entry);
+  std::vector<Shape> shapes = multiply_by_blocks(read_sizes(entry), entry);
   const YamlNode* layout = entry.find("layout");
   if (layout == nullptr) return shapes;
   const LayoutStyle style = read_layout(*layout);
@@ -226,6 +258,12 @@ LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode&
     panels.style = shape.panels.style;
     layouts = choose(panels, *shape.layout);
   }
+  if (shape.block != nullptr) {
+    panels.block = shape.panels.block;
+    layouts = choose(panels, *shape.block);
+    panels.scales = shape.panels.scales;
+    layouts = choose(panels, *shape.scales);
+  }
   if (shape.kr != nullptr) {
     panels.kr = shape.panels.kr;
     layouts = choose(panels, *shape.kr);
@@ -259,6 +297,16 @@ void check_tile(const YamlNode& node, Length tile, Length panel, std::string_vie
 }
 
 void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
+  const int block = layouts.rhs.block;
+  if (block != 0) {
+    if (choice.unroll_k != nullptr && choice.knobs.unroll_k != block) {
+      choice.unroll_k->fail(
+          fmt::format("unroll_k {} is not possible with blocks: {}, the block length, is",
+                      choice.knobs.unroll_k, block));
+    }
+    choice.knobs.unroll_k = block;
+    return;
+  }
   const int multiple = std::max(layouts.lhs.k_multiple, layouts.rhs.k_multiple);
   const int rest = choice.knobs.unroll_k % multiple;
   if (rest == 0) return;
@@ -315,7 +363,8 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "technique", "layout", "panels", "tile", "knobs", "print", "spills"});
+  entry.expect_keys(
+      {"isa", "technique", "layout", "blocks", "panels", "tile", "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);

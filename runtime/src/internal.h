@@ -45,6 +45,9 @@ size_t tw_divide_up(size_t a, size_t b);
 size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes);
 /* An LHS that is the caller's own rows of floats: kernels read them where they are. */
 bool tw_is_unpacked(const tw_layout* lhs);
+/* Bytes of a scale per block, and its type's name. */
+size_t tw_scale_bytes(tw_scales scales);
+const char* tw_scales_text(tw_scales scales);
 bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes);
 
 /* ---- device ---- */

@@ -38,6 +38,23 @@ bool tw_is_unpacked(const tw_layout* lhs) {
          lhs->data_bits == 32 && lhs->per_row_bytes == 0;
 }
 
+size_t tw_scale_bytes(tw_scales scales) {
+  return scales == TW_SCALES_F32 ? 4 : 2;
+}
+
+const char* tw_scales_text(tw_scales scales) {
+  switch (scales) {
+    case TW_SCALES_F32:
+      return "f32";
+    case TW_SCALES_F16:
+      return "f16";
+    case TW_SCALES_BF16:
+      return "bf16";
+    default:
+      return "unset";
+  }
+}
+
 bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes) {
   size_t padded, data, blocks = 0, row;
   if (!tw_round_up(k, layout->k_multiple, &padded)) return false;

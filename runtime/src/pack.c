@@ -39,22 +39,46 @@ static tw_status check_packed(const char* who, const void* packed, size_t bytes,
   return TW_OK;
 }
 
-static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source) {
-  const bool has_scales = plan->rhs->scales != 0;
-  if (has_scales && source->scales == NULL) {
-    return tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
-  }
-  if (!has_scales && source->scales != NULL) {
+/* Bytes of a row of scales; 0: the layout's rows have one each. */
+static size_t scale_row_bytes(const tw_plan* plan) {
+  const tw_layout* layout = plan->rhs;
+  return layout->block == 0 ? 0 : plan->k / layout->block * tw_scale_bytes(layout->block_scales);
+}
+
+static tw_status check_scales(const tw_plan* plan, const tw_rhs_source* source) {
+  if (source->order == TW_Q4_0) return TW_OK;
+  if (plan->rhs->scales == 0) {
+    if (source->scales == NULL) return TW_OK;
     return tw_fail(TW_INVALID,
                    "tw_pack_rhs: source.scales is set; layout %s has none, null is legal",
                    plan->rhs->text);
   }
-  if (has_scales && source->scale_count < plan->n) {
+  if (source->scales == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
+  const size_t row_bytes = scale_row_bytes(plan);
+  if (row_bytes == 0) {
+    if (source->scale_count >= plan->n) return TW_OK;
     return tw_fail(TW_TOO_SMALL,
                    "tw_pack_rhs: source.scale_count is %zu; one of each of n = %zu "
                    "columns is needed",
                    source->scale_count, plan->n);
   }
+  const size_t blocks = plan->k / plan->rhs->block;
+  if (source->scale_count / blocks < plan->n) {
+    return tw_fail(TW_TOO_SMALL,
+                   "tw_pack_rhs: source.scale_count is %zu; %zu, one of each block, of each of n = "
+                   "%zu columns are needed",
+                   source->scale_count, blocks, plan->n);
+  }
+  if (source->scale_stride != 0 && source->scale_stride < row_bytes) {
+    return tw_fail(TW_TOO_SMALL, "tw_pack_rhs: source.scale_stride is %zu; a row has %zu bytes",
+                   source->scale_stride, row_bytes);
+  }
+  return TW_OK;
+}
+
+static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source) {
+  const tw_status status = check_scales(plan, source);
+  if (status != TW_OK) return status;
   if (source->bias != NULL && source->bias_count < plan->n) {
     return tw_fail(TW_TOO_SMALL,
                    "tw_pack_rhs: source.bias_count is %zu; one of each of n = %zu "
@@ -64,26 +88,45 @@ static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source)
   return TW_OK;
 }
 
+/* As registry rows name it; null: unknown. */
+static const char* order_text(tw_rhs_order order) {
+  switch (order) {
+    case TW_NXK:
+      return "nxk";
+    case TW_KXN:
+      return "kxn";
+    case TW_Q4_0:
+      return "q4_0";
+    default:
+      return NULL;
+  }
+}
+
+static size_t source_row_bytes(const tw_plan* plan, const tw_rhs_source* source) {
+  if (source->order == TW_Q4_0) return tw_divide_up(plan->k, 32) * 18;
+  const size_t values = source->order == TW_NXK ? plan->k : plan->n, bits = plan->rhs->data_bits;
+  return bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
+}
+
 static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: plan is null");
   if (source == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source is null");
   if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.data is null");
-  if (source->order != TW_NXK && source->order != TW_KXN) {
+  if (order_text(source->order) == NULL) {
     return tw_fail(TW_INVALID,
-                   "tw_pack_rhs: source.order is %d; TW_NXK (%d) and TW_KXN (%d) are "
+                   "tw_pack_rhs: source.order is %d; TW_NXK (%d), TW_KXN (%d) and TW_Q4_0 (%d) are "
                    "legal",
-                   (int)source->order, TW_NXK, TW_KXN);
+                   (int)source->order, TW_NXK, TW_KXN, TW_Q4_0);
   }
-  const bool nxk = source->order == TW_NXK;
-  const size_t values = nxk ? plan->k : plan->n, bits = plan->rhs->data_bits;
+  const size_t bits = plan->rhs->data_bits;
   if (bits != 4 && source->unsigned_nibbles) {
     return tw_fail(TW_INVALID,
                    "tw_pack_rhs: source.unsigned_nibbles is %d; the weights of this plan have %zu "
                    "bits, so that 0 is legal",
                    source->unsigned_nibbles, bits);
   }
-  const size_t row_bytes = bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
-  const tw_status status = check_matrix("tw_pack_rhs: source", nxk ? plan->n : plan->k, row_bytes,
+  const size_t rows = source->order == TW_KXN ? plan->k : plan->n;
+  const tw_status status = check_matrix("tw_pack_rhs: source", rows, source_row_bytes(plan, source),
                                         source->stride, source->data_bytes);
   return status != TW_OK ? status : check_vectors(plan, source);
 }
@@ -94,7 +137,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
   if (status != TW_OK) return status;
   status = check_packed("tw_pack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
   if (status != TW_OK) return status;
-  const char* order = source->order == TW_NXK ? "nxk" : "kxn";
+  const char* order = order_text(source->order);
   const tw_packer* packer = tw_choose_packer(&plan->registry, &plan->device, plan->rhs->id, order);
   if (packer == NULL) {
     return tw_fail(TW_UNSUPPORTED,
@@ -114,6 +157,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
   args.source = source->data;
   args.source_stride = source->stride;
   args.scales = source->scales;
+  args.scale_stride = source->scale_stride != 0 ? source->scale_stride : scale_row_bytes(plan);
   args.bias = source->bias;
   args.packed = packed;
   args.packed_stride = plan->rhs_stride;

@@ -66,6 +66,8 @@ static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
   return strcmp(kernel->family, matmul->family) == 0 && kernel->lhs != NULL &&
          kernel->rhs != NULL && kernel->tile_m >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
+         (matmul->block == 0 || matmul->block == kernel->rhs->block) &&
+         (matmul->scales == TW_SCALES_UNSET || matmul->scales == kernel->rhs->block_scales) &&
          (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id);
 }
 
@@ -259,6 +261,38 @@ static tw_status check_depth(const tw_registry* registry, const tw_device* devic
                  matmul->k, deepest);
 }
 
+/* Blocks and their scales are the weights' own, so they are never a choice of the plan's. */
+static tw_status check_blocks(const tw_registry* registry, const tw_matmul* matmul) {
+  const tw_layout* found = NULL;
+  bool several = false, known = false;
+  tw_text legal = {.length = 0};
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (kernel->rhs == NULL || strcmp(kernel->family, matmul->family) != 0) continue;
+    known = true;
+    if (kernel->rhs->block != 0) {
+      char text[32];
+      snprintf(text, sizeof text, "%zu of %s", kernel->rhs->block,
+               tw_scales_text(kernel->rhs->block_scales));
+      tw_append_word(&legal, text);
+    }
+    if (!wanted(kernel, matmul)) continue;
+    several |= found != NULL && (found->block != kernel->rhs->block ||
+                                 found->block_scales != kernel->rhs->block_scales);
+    found = kernel->rhs;
+  }
+  if (found != NULL && found->block != 0 && matmul->k % found->block != 0 && !several) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.k is %zu; multiples of the block, %zu, are legal",
+                   matmul->k, found->block);
+  }
+  const bool asked = matmul->block != 0 || matmul->scales != TW_SCALES_UNSET;
+  if (!known || (found != NULL ? !several : !asked)) return TW_OK;
+  return tw_fail(TW_INVALID, "tw_plan_create: matmul.block is %zu and matmul.scales %s; %s has: %s",
+                 matmul->block, tw_scales_text(matmul->scales), matmul->family,
+                 legal.length != 0 ? legal.text : "no blocks");
+}
+
 /* Sizes that overflow for every layout: even one bit a value would not fit. */
 static tw_status check_sizes(const tw_registry* registry, const tw_device* device,
                              const tw_matmul* matmul) {
@@ -316,6 +350,7 @@ tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* devi
   *plan = NULL;
   tw_status status = check_device(device);
   if (status == TW_OK) status = check_matmul(matmul);
+  if (status == TW_OK) status = check_blocks(registry, matmul);
   if (status == TW_OK) status = check_depth(registry, device, matmul);
   if (status == TW_OK) status = check_sizes(registry, device, matmul);
   if (status != TW_OK) return status;

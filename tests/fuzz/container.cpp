@@ -79,14 +79,15 @@ std::vector<uint8_t> pack(const tw_plan* plan, size_t n, size_t k) {
   const tw_layout& layout = *tw_plan_rhs_layout(plan);
   const size_t stride = (k * layout.data_bits + 7) / 8;
   const std::vector<uint8_t> codes(n * stride, 0x5a);
-  const std::vector<float> scales(n, 0.5F);
+  const size_t block = tw_plan_rhs_layout(plan)->block;
+  const std::vector<float> scales(n * (block == 0 ? 1 : k / block), 0.5F);  // or twice the halves
   tw_rhs_source source = {};
   source.order = TW_NXK;
   source.data = codes.data();
   source.data_bytes = codes.size();
   source.stride = stride;
-  source.scales = layout.scales != 0 ? scales.data() : nullptr;
-  source.scale_count = n;
+  source.scales = tw_plan_rhs_layout(plan)->scales != 0 ? scales.data() : nullptr;
+  source.scale_count = scales.size();
   std::vector<uint8_t> packed(tw_rhs_bytes(plan));
   for (size_t slice = 0; slice < tw_rhs_slices(plan); ++slice) {
     require(tw_pack_rhs(plan, &source, packed.data(), packed.size(), slice) == TW_OK);
@@ -132,7 +133,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, size);
   const tw_kernel* kernel = kernels()[input.byte() % kernels().size()];
   const size_t n = 1 + input.byte() % 80;
-  const size_t k = 1 + input.byte() % 100;
+  const size_t block = std::max<size_t>(1, kernel->rhs->block);  // of which k is a multiple
+  const size_t k = (1 + input.byte() % 100 + block - 1) / block * block;
   const size_t m = input.byte() % 20;
   const uint8_t repair = input.byte();
   const uint8_t cut_header = input.byte();

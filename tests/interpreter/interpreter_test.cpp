@@ -107,19 +107,24 @@ std::vector<Ground> grounds(const Isa& isa) {
     if (possible(floats)) all.push_back(floats);
   }
   for (Technique technique : {Technique::dot, Technique::mmla}) {
-    for (const Ground& ground :
-         {Ground{&isa, technique}, Ground{&isa, technique, "qai8dx", "qsi8cx"},
-          Ground{&isa, technique, "qsi8d32", "qsi4c32"},
-          Ground{&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}}) {
+    std::vector<Ground> wanted = {{&isa, technique},
+                                  {&isa, technique, "qai8dx", "qsi8cx"},
+                                  {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}};
+    for (const char* lhs : {"qai8dx", "qsi8d32"}) {
+      for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
+        wanted.push_back({&isa, technique, lhs, "qsi4c32", LayoutStyle::own, scales});
+      }
+    }
+    for (const Ground& ground : wanted) {
       if (possible(ground)) all.push_back(ground);
     }
   }
   return all;
 }
 
-/// Tables need no instruction that converts f16 before a family with f16 is printed.
-bool prints_f16(const Isa& isa) {
-  const Row* row = isa.row_for(OpCode::cvt_f16_f32);
+/// Tables need no instruction that converts f16 or bf16 before a family with them is printed.
+bool prints(const Isa& isa, OpCode code) {
+  const Row* row = isa.row_for(code);
   return row != nullptr && !row->assembly.empty();
 }
 
@@ -148,9 +153,10 @@ TEST_P(Interpreter, AgreesWithTheReference) {
   Isa unprinted = isa;
   unprinted.can_print_assembly = false;
   for (Ground ground : grounds(isa)) {
-    const bool halves = find_format(ground.lhs)->block != 0 || ground.rhs == std::string("f16");
-    if (halves && !prints_f16(isa)) ground.isa = &unprinted;
-    try_variants(ground, core, rounds, random, counts);
+    const bool halves = ground.blocks() || ground.rhs == std::string("f16");
+    if (halves && !prints(isa, OpCode::cvt_f16_f32)) ground.isa = &unprinted;
+    if (ground.blocks() && !prints(isa, OpCode::cvt_bf16_f32)) ground.isa = &unprinted;
+    try_variants(ground, core, ground.blocks() ? rounds / 4 : rounds, random, counts);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::printf("%s: seed %u, %d variants (%d refused), %d runs, %d of them on registers, %.1f s\n",

@@ -1,6 +1,7 @@
 #include "interpreter/pack_codes.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -11,6 +12,7 @@ namespace {
 /// One side of the multiplication, rows of k codes.
 struct Operand {
   size_t rows = 0, k = 0, blocks = 0;
+  size_t scales_in_row = 1;
   const std::vector<int8_t>* codes = nullptr;
   const std::vector<float>* scales = nullptr;
   const std::vector<int32_t>* zero_points = nullptr;
@@ -19,10 +21,11 @@ struct Operand {
 
 Operand operand(Side side, const Codes& codes) {
   if (side == Side::lhs) {
-    return {codes.m, codes.k, codes.blocks(), &codes.lhs, &codes.lhs_scales, &codes.zero_points,
-            nullptr};
+    return {codes.m,    codes.k,           codes.blocks(),     codes.lhs_blocks(),
+            &codes.lhs, &codes.lhs_scales, &codes.zero_points, nullptr};
   }
-  return {codes.n, codes.k, codes.blocks(), &codes.rhs, &codes.rhs_scales, nullptr, &codes.bias};
+  return {codes.n,    codes.k,           codes.blocks(), codes.blocks(),
+          &codes.rhs, &codes.rhs_scales, nullptr,        &codes.bias};
 }
 
 /// Bits of a value that a normal f16 holds exactly.
@@ -50,6 +53,10 @@ void put_value(std::vector<uint8_t>& bytes, int64_t at, ElementType type, double
       return put(bytes, at, static_cast<float>(value));
     case ElementType::f16:
       return put(bytes, at, f16_bits(static_cast<float>(value)));
+    case ElementType::bf16: {
+      const auto real = static_cast<float>(value);
+      return put(bytes, at, static_cast<uint16_t>(std::bit_cast<uint32_t>(real) >> 16));
+    }
     default:
       throw std::logic_error("no such field");
   }
@@ -62,16 +69,28 @@ int32_t code_sum(const Operand& in, size_t row, size_t block) {
   return sum;
 }
 
+/// Sums of blocks, each times its scale.
+float scaled_sum(const Operand& in, size_t row) {
+  float sum = 0;
+  for (size_t block = 0; block < in.blocks; ++block) {
+    sum = std::fma(static_cast<float>(code_sum(in, row, block)),
+                   (*in.scales)[row * in.blocks + block], sum);
+  }
+  return sum;
+}
+
 double value(const Operand& in, Edge edge, const Field& field, size_t row, size_t block) {
   if (row >= in.rows && edge == Edge::zeros) return 0;
   if (row >= in.rows) row = in.rows - 1;
   switch (field.kind) {
     case FieldKind::sums:
-      return field.factor * code_sum(in, row, block);
+      return field.type == ElementType::f32 ? scaled_sum(in, row)
+                                            : field.factor * code_sum(in, row, block);
     case FieldKind::zero_points:
       return -(*in.zero_points)[row];
     case FieldKind::scales:
-      return (*in.scales)[row * in.blocks + block] / static_cast<float>(field.factor);
+      return (*in.scales)[row * in.scales_in_row + block % in.scales_in_row] /
+             static_cast<float>(field.factor);
     default:
       return (*in.bias)[row];
   }

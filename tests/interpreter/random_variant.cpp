@@ -11,17 +11,11 @@ namespace {
 bool floats(const Ground& ground) {
   return ground.technique == Technique::fma;
 }
-const Format& lhs_format(const Ground& ground) {
-  return *find_format(ground.lhs);
-}
-const Format& rhs_format(const Ground& ground) {
-  return *find_format(ground.rhs);
-}
 
 std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
   try {
-    return choose_layouts(lhs_format(ground), rhs_format(ground), ground.technique, *ground.isa,
-                          panels);
+    return choose_layouts(*find_format(ground.lhs), *find_format(ground.rhs), ground.technique,
+                          *ground.isa, panels);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -39,7 +33,7 @@ float random_real(Random& random, float from, float to) {
   return from + (to - from) * static_cast<float>(random.between(0, 4095)) / 4096.0F;
 }
 
-/// What f16 holds exactly.
+/// What f16 and bf16 hold exactly.
 float random_scale(Random& random) {
   return std::ldexp(static_cast<float>(random.between(64, 127)), -13);
 }
@@ -60,6 +54,8 @@ bool possible(const Ground& ground) {
 std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   Panels panels;
   panels.style = ground.style;
+  panels.scales = ground.scales;
+  if (ground.blocks()) panels.block = random.of({32, 32, 64, 128, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;
@@ -72,8 +68,8 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
 
   Variant variant;
   variant.family.name = "random";
-  variant.family.lhs = &lhs_format(ground);
-  variant.family.rhs = &rhs_format(ground);
+  variant.family.lhs = find_format(ground.lhs);
+  variant.family.rhs = find_format(ground.rhs);
   variant.style = ground.style;
   variant.lhs = chosen->lhs;
   variant.rhs = chosen->rhs;
@@ -82,10 +78,9 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.tile.m = floats(ground) ? random.of<int64_t>({1, 1, 2, 3, 4, 6, 8})
                                   : span_of(panels.lhs, lhs_unit, random).fixed;
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
-  const bool blocks = variant.lhs.block != 0;
-  variant.knobs.unroll_k = blocks ? variant.lhs.block : random.of({32, 64, 128});
+  variant.knobs.unroll_k = ground.blocks() ? variant.rhs.block : random.of({32, 64, 128});
   if (floats(ground)) variant.knobs.unroll_k = random.of({1, 2, 4, 4, 8, 16});
-  variant.knobs.accumulators = blocks ? 1 : random.of({1, 1, 1, 2, 4, 8});
+  variant.knobs.accumulators = ground.blocks() ? 1 : random.of({1, 1, 1, 2, 4, 8});
   variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));
   variant.knobs.paired_loads = random.between(0, 1) == 1;
   variant.print_assembly = ground.isa->can_print_assembly;
@@ -98,7 +93,8 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   codes.n = static_cast<size_t>(near(variant.tile.n.at(vl), random));
   codes.k = static_cast<size_t>(
       random.of<int64_t>({0, 1, 31, 32, 33, 64, 65, 97, 128, random.between(1, 300)}));
-  codes.block = static_cast<size_t>(variant.lhs.block);
+  codes.block = static_cast<size_t>(variant.rhs.block);
+  codes.row_blocks = variant.family.lhs->scales == Granularity::block;
   if (codes.block != 0) codes.k = (codes.k + codes.block - 1) / codes.block * codes.block;
   const bool extreme = random.between(0, 7) == 0;
   for (size_t i = 0; i < codes.m * codes.k; ++i) {
@@ -114,7 +110,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
     codes.zero_points.push_back(
         static_cast<int32_t>(has_zero_points ? random.between(-128, 127) : 0));
   }
-  for (size_t i = 0; i < codes.m * codes.blocks(); ++i) {
+  for (size_t i = 0; i < codes.m * codes.lhs_blocks(); ++i) {
     codes.lhs_scales.push_back(random_scale(random));
   }
   for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {

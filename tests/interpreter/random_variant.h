@@ -34,6 +34,9 @@ struct Ground {
   const char* lhs = "qai8dx";
   const char* rhs = "qsi4cx";
   LayoutStyle style = LayoutStyle::own;
+  ElementType scales = ElementType::f16;  ///< per block
+
+  [[nodiscard]] bool blocks() const { return find_format(rhs)->scales == Granularity::block; }
 };
 
 /// False when the ISA has no instruction for it.

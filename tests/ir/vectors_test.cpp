@@ -427,6 +427,10 @@ TEST(Vectors, HalfToFloat) {
                                    static_cast<size_t>(16 * vl), {vl, 1}, {0, 8})),
               expected);
   }
+  const std::vector<uint16_t> brain = {0x3F80, 0xC000, 0x0001, 0xFF80};
+  EXPECT_EQ(as<float>(run_vector(scalable(), OpCode::cvt_bf16_f32, {}, 1, bytes_of(brain), 16,
+                                 {1, 1}, {0, 8})),
+            (std::vector<float>{1.0F, -2.0F, 0x1p-133F, -INFINITY}));
 }
 
 }  // namespace

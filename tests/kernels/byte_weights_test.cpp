@@ -35,7 +35,9 @@ Matmul make_problem() {
   test.m = m;
   test.n = n;
   test.k = k;
-  return make_operands(test, 8);
+  Scaling scaling;
+  scaling.weight_bits = 8;
+  return make_operands(test, scaling);
 }
 
 tw_rhs_source source_of(const Matmul& problem) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "reference/pack_reference.h"
+
 namespace tw::test {
 namespace {
 
@@ -98,12 +100,24 @@ std::string to_string(const Case& test) {
   return text.str();
 }
 
-Matmul make_operands(const Case& test, int weight_bits) {
+std::string scale_type(const tw_layout& rhs) {
+  return scales_of(read_layout(rhs.text)).type;
+}
+
+Scaling scaling_of(const tw_kernel& kernel) {
+  return {kernel.rhs->block, scales_of(read_layout(kernel.lhs->text)).per_block,
+          scale_type(*kernel.rhs), static_cast<int>(kernel.rhs->data_bits)};
+}
+
+Matmul make_operands(const Case& test, const Scaling& scaling) {
   Random random{static_cast<uint32_t>(test.m * 7919 + test.n * 104729 + test.k * 31)};
   Matmul problem;
   problem.m = test.m;
   problem.n = test.n;
   problem.k = test.k;
+  problem.block = scaling.block;
+  problem.row_blocks = scaling.row_blocks;
+  const size_t blocks = scaling.block == 0 ? 1 : test.k / scaling.block;
   for (size_t row = 0; row < test.m; ++row) {
     for (size_t depth = 0; depth < test.k; ++depth) {
       problem.lhs.push_back(lhs_value(test.values, row, depth, random));
@@ -111,9 +125,11 @@ Matmul make_operands(const Case& test, int weight_bits) {
   }
   for (size_t column = 0; column < test.n; ++column) {
     for (size_t depth = 0; depth < test.k; ++depth) {
-      problem.rhs.push_back(rhs_code(test.values, column, weight_bits, random));
+      problem.rhs.push_back(rhs_code(test.values, column, scaling.weight_bits, random));
     }
-    problem.scales.push_back(rhs_scale(test.values, column, random));
+    for (size_t b = 0; b < blocks; ++b) {
+      problem.scales.push_back(rounded_to(scaling.type, rhs_scale(test.values, column, random)));
+    }
     problem.bias.push_back(test.bias == Bias::none ? 0 : bias_value(test.values, column, random));
   }
   if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;

@@ -44,15 +44,25 @@ struct Case {
   size_t dst_padding = 0;         ///< bytes between the rows of the output
   size_t panel_padding = 0;       ///< bytes between packed panels
   size_t prefetch = 0;            ///< tw_args::rhs_prefetch
-  bool kxn = false;               ///< weights come as k rows of n codes
+  bool kxn = false;               ///< weights come as k rows of n codes; with blocks: as Q4_0
   bool unsigned_nibbles = false;  ///< weights of 4 bits come as code + 8
 };
 
 std::string to_string(const Case& test);
 
-/// The unpacked operands and bounds of a case, with weights of so many bits; the same for equal
-/// cases.
-Matmul make_operands(const Case& test, int weight_bits);
+/// How a kernel has its operands.
+struct Scaling {
+  size_t block = 0;          ///< values of k that share a weight scale; 0: no blocks
+  bool row_blocks = false;   ///< activations have scales per block, too
+  std::string type = "f32";  ///< of weight scales
+  int weight_bits = 4;
+};
+Scaling scaling_of(const tw_kernel& kernel);
+/// "f32", "f16", "bf16": of a packed rhs.
+std::string scale_type(const tw_layout& rhs);
+
+/// The unpacked operands and bounds of a case; the same for equal cases.
+Matmul make_operands(const Case& test, const Scaling& scaling);
 
 /// All edges in m, n and k together; options are dealt out in turn.
 std::vector<Case> shape_cases(const tw_kernel& kernel);

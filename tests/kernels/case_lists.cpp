@@ -6,7 +6,23 @@
 namespace tw::test {
 namespace {
 
-const size_t depths[] = {0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 97, 256};
+/// Whole blocks, if there are blocks.
+size_t depth_of(const tw_kernel& kernel, size_t k) {
+  const size_t block = std::max<size_t>(1, kernel.rhs->block);
+  return (k + block - 1) / block * block;
+}
+
+std::vector<size_t> depths(const tw_kernel& kernel) {
+  std::vector<size_t> list;
+  for (const size_t k : {0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 97, 256}) {
+    list.push_back(depth_of(kernel, k));
+  }
+  list.push_back(2 * kernel.rhs->block);
+  list.push_back(3 * kernel.rhs->block);
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
 
 /// The edges of a dimension whose tile (or panel) is `tile`, and a prime past several of them.
 std::vector<size_t> edges(size_t tile, size_t prime) {
@@ -45,7 +61,7 @@ std::vector<Case> shape_cases(const tw_kernel& kernel) {
   size_t turn = 0;
   for (size_t m : edges(kernel.tile_m, 13)) {
     for (size_t n : edges(tile_columns(kernel), 37)) {
-      for (size_t k : depths) {
+      for (size_t k : depths(kernel)) {
         Case test = whole(m, n, k);
         deal_options(test, turn++);
         cases.push_back(test);
@@ -59,8 +75,9 @@ std::vector<Case> shape_cases(const tw_kernel& kernel) {
 std::vector<Case> tail_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   size_t turn = 0;
-  for (size_t m = 1; m < kernel.tile_m; ++m) cases.push_back(whole(m, tile_columns(kernel), 33));
-  for (size_t n = 1; n < tile_columns(kernel); ++n) cases.push_back(whole(kernel.tile_m, n, 33));
+  const size_t k = depth_of(kernel, 33);
+  for (size_t m = 1; m < kernel.tile_m; ++m) cases.push_back(whole(m, tile_columns(kernel), k));
+  for (size_t n = 1; n < tile_columns(kernel); ++n) cases.push_back(whole(kernel.tile_m, n, k));
   for (Case& test : cases) deal_options(test, turn++);
   return cases;
 }
@@ -72,7 +89,8 @@ std::vector<Case> option_cases(const tw_kernel& kernel) {
     for (int bias = 0; bias < static_cast<int>(Bias::count); ++bias) {
       for (int clamp = 0; clamp < static_cast<int>(Clamp::count); ++clamp) {
         for (Flush flush : {Flush::start, Flush::end}) {
-          Case test = whole(kernel.tile_m + 1, tile_columns(kernel) + 3, turn % 3 == 0 ? 40 : 65);
+          Case test = whole(kernel.tile_m + 1, tile_columns(kernel) + 3,
+                            depth_of(kernel, turn % 3 == 0 ? 40 : 65));
           deal_options(test, turn++);
           test.values = static_cast<Values>(values);
           test.bias = static_cast<Bias>(bias);
@@ -105,7 +123,7 @@ std::vector<Case> portion_cases(const tw_kernel& kernel) {
   size_t turn = 1;
   for (const Portion& portion : portions) {
     for (Flush flush : {Flush::start, Flush::end}) {
-      Case test = whole(m, n, 70);
+      Case test = whole(m, n, depth_of(kernel, 70));
       deal_options(test, turn++);
       test.portion = portion;
       test.flush = flush;

@@ -76,14 +76,42 @@ std::vector<uint8_t> code_bytes(size_t rows, size_t columns, At at) {
   return bytes;
 }
 
-std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, size_t bits) {
+/// Rows of ggml's Q4_0: a scale of f16, then the codes of 32 values, the first 16 in low nibbles.
+std::vector<uint8_t> q4_0(const Matmul& problem) {
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i < problem.rhs.size(); i += 32) {
+    const uint32_t scale = float_bits("f16", problem.scales[i / 32]);
+    bytes.push_back(static_cast<uint8_t>(scale));
+    bytes.push_back(static_cast<uint8_t>(scale >> 8));
+    for (size_t j = i; j < i + 16; ++j) {
+      const int high = problem.rhs[j + 16] + 8;
+      bytes.push_back(static_cast<uint8_t>(problem.rhs[j] + 8 + high * 16));
+    }
+  }
+  return bytes;
+}
+
+/// Scales as an array of that type.
+std::vector<uint8_t> scale_bytes(const std::vector<float>& scales, const std::string& type) {
+  const size_t bytes = bytes_of_float(type);
+  std::vector<uint8_t> out(scales.size() * bytes);
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const uint32_t bits = float_bits(type, scales[i]);
+    std::memcpy(out.data() + i * bytes, &bits, bytes);
+  }
+  return out;
+}
+
+std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, const tw_packer& packer) {
+  if (std::strcmp(packer.source, "q4_0") == 0) return q4_0(problem);
+  const bool kxn = std::strcmp(packer.source, "kxn") == 0;
   const auto code = [&](size_t row, size_t at) {
-    return test.kxn ? problem.rhs[at * problem.k + row] : problem.rhs[row * problem.k + at];
+    return kxn ? problem.rhs[at * problem.k + row] : problem.rhs[row * problem.k + at];
   };
-  const size_t rows = test.kxn ? problem.k : problem.n;
-  const size_t columns = test.kxn ? problem.n : problem.k;
-  return bits == 8 ? code_bytes(rows, columns, code)
-                   : nibbles(rows, columns, test.unsigned_nibbles, code);
+  const size_t rows = kxn ? problem.k : problem.n;
+  const size_t columns = kxn ? problem.n : problem.k;
+  return packer.layout->data_bits == 8 ? code_bytes(rows, columns, code)
+                                       : nibbles(rows, columns, test.unsigned_nibbles, code);
 }
 
 std::string report_text(const CallReport& report, const std::vector<const GuardedBuffer*>& buffers,
@@ -161,14 +189,15 @@ std::string pack_lhs(const tw_packer& packer, const Case& test, const Matmul& pr
 std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& problem,
                      Packed& packed) {
   const tw_layout& layout = *packer.layout;
-  const size_t bits = layout.data_bits;
   const bool floats = has_float_weights(layout);
-  const Buffer source =
-      make_buffer("rhs source",
-                  floats ? float_source(as_floats(problem, layout), layout, test.kxn)
-                         : rhs_source(problem, test, bits),
-                  test);
-  const Buffer scales = make_buffer("scales", problem.scales, test);
+  const std::vector<uint8_t> bytes =
+      floats ? float_source(as_floats(problem, layout), layout, test.kxn)
+             : rhs_source(problem, test, packer);
+  const Buffer source = make_buffer("rhs source", bytes, test);
+  const bool none = floats || std::strcmp(packer.source, "q4_0") == 0;
+  const std::vector<uint8_t> typed =
+      none ? std::vector<uint8_t>() : scale_bytes(problem.scales, scale_type(layout));
+  const Buffer scales = make_buffer("scales", typed, test);
   // A bias argument replaces the packed bias, so that one is made wrong.
   std::vector<float> values = problem.bias;
   if (test.bias == Bias::argument) {
@@ -179,11 +208,13 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   args.rows = problem.n;
   args.k = problem.k;
   args.source = source->data();
-  const size_t row_codes = test.kxn ? problem.n : problem.k;
-  args.source_stride = (row_codes * bits + 7) / 8;
-  args.scales = floats ? nullptr : reinterpret_cast<const float*>(scales->data());
+  const size_t rows = std::strcmp(packer.source, "kxn") == 0 ? problem.k : problem.n;
+  args.source_stride = rows == 0 ? 0 : bytes.size() / rows;
+  args.scales = none ? nullptr : scales->data();
+  args.scale_stride = problem.n == 0 ? 0 : typed.size() / problem.n;
   args.bias = test.bias == Bias::none ? nullptr : reinterpret_cast<const float*>(bias->data());
-  args.flags = bits == 4 && test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  args.flags =
+      packer.layout->data_bits == 4 && test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   return pack(packer, test, args, {source.get(), scales.get(), bias.get()}, packed);
 }
 
@@ -255,9 +286,16 @@ std::vector<uint8_t> output_bytes(const Case& test, const GuardedBuffer& dst, si
   return bytes;
 }
 
+const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, const Case& test) {
+  if (!test.kxn) return packers.nxk;
+  if (kernel.rhs->block == 0) return packers.kxn;
+  const bool like_ggml = kernel.rhs->block == 32 && kernel.rhs->block_scales == TW_SCALES_F16;
+  return like_ggml ? packers.q4_0 : packers.nxk;
+}
+
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
                   std::vector<uint8_t>* bytes) {
-  const tw_packer* rhs_packer = test.kxn ? packers.kxn : packers.nxk;
+  const tw_packer* rhs_packer = rhs_packer_of(kernel, packers, test);
   if (!is_unpacked(*kernel.lhs) && packers.lhs == nullptr) return "no packer for its lhs layout";
   if (rhs_packer == nullptr) return "no packer for its rhs layout";
   if (panel_rows(*kernel.lhs) == 0 || panel_rows(*kernel.rhs) == 0) {
@@ -265,7 +303,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   }
   const LayoutText lhs_layout = read_layout(kernel.lhs->text);
   const LayoutText rhs_layout = read_layout(kernel.rhs->text);
-  Matmul problem = make_operands(test, static_cast<int>(kernel.rhs->data_bits));
+  Matmul problem = make_operands(test, scaling_of(kernel));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.factor = scale_factor(rhs_layout);
   Packed lhs;

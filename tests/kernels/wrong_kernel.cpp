@@ -10,14 +10,18 @@ namespace {
 // rhs: panels of four columns, [padded k][4] codes, then sums, scales, biases.
 constexpr size_t columns = 4;
 constexpr size_t k_multiple = 4;
-const tw_layout lhs_layout = {
-    1, "lhs i8 m1 kr4 k%4 [data|zeros:i32|scales:f32]", 1, 0, k_multiple, 0, 8, 8, 0, 0, 1};
+const tw_layout lhs_layout = {1,          "lhs i8 m1 kr4 k%4 [data|zeros:i32|scales:f32]",
+                              1,          0,
+                              k_multiple, 0,
+                              8,          8,
+                              0,          0,
+                              1,          TW_SCALES_UNSET};
 const tw_layout rhs_layout = {2,          "rhs i8 n4 kr1 k%4 [data|sums:i32*1|scales:f32|bias:f32]",
                               columns,    0,
                               k_multiple, 0,
                               8,          12,
                               0,          0,
-                              1};
+                              1,          TW_SCALES_UNSET};
 
 size_t padded(size_t k) {
   return (k + k_multiple - 1) / k_multiple * k_multiple;

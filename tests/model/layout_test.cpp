@@ -38,6 +38,7 @@ TEST(Layout, EveryChoiceIsInTheId) {
       {"rounding", [](Layout& l) { l.rounding = Rounding::away; }},
       {"block", [](Layout& l) { l.block = 32; }},
       {"per block", [](Layout& l) { l.block = 32, l.fields[2].per_block = true; }},
+      {"bf16 scales", [](Layout& l) { l.fields[2].type = ElementType::bf16; }},
       {"order of fields", [](Layout& l) { std::swap(l.fields[1], l.fields[2]); }},
       {"type of a field", [](Layout& l) { l.fields[2].type = ElementType::f16; }},
       {"kind of a field", [](Layout& l) { l.fields[2].kind = FieldKind::bias; }},

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "kernels/rows.h"
@@ -20,15 +21,17 @@ namespace {
 bool is_lhs(const tw_packer& packer) {
   return std::strcmp(packer.operand, "lhs") == 0;
 }
-bool is_kxn(const tw_packer& packer) {
-  return std::strcmp(packer.source, "kxn") == 0;
+bool is(const tw_packer& packer, const char* source) {
+  return std::strcmp(packer.source, source) == 0;
 }
 
 /// A source as its user holds it.
 struct Source {
   size_t stride = 0;
   std::vector<uint8_t> bytes;  ///< nothing behind the last value's byte
-  std::vector<float> scales, bias;
+  std::vector<uint8_t> scales;
+  size_t scale_stride = 0;
+  std::vector<float> bias;
 };
 
 float random_float(std::mt19937& random) {
@@ -45,7 +48,10 @@ float unusual_float(std::mt19937& random) {
 
 /// Rows of floats, some of them all positive, all negative, all zero, tiny, with many ties (values
 /// half as far apart as the codes), or with a few values that are infinite, huge or no numbers.
-OperandCodes make_floats(const PackCase& c, Ties ties, std::mt19937& random, Source& source) {
+OperandCodes make_floats(const PackCase& c, const LayoutText& layout, std::mt19937& random,
+                         Source& source) {
+  const Ties ties = layout.ties_away ? Ties::away : Ties::even;
+  const bool by_blocks = scales_of(layout).per_block;
   source.stride = c.k * sizeof(float) + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + c.k * sizeof(float));
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
@@ -70,17 +76,65 @@ OperandCodes make_floats(const PackCase& c, Ties ties, std::mt19937& random, Sou
       row[random() % c.k] = unusual_float(random);
     }
     std::memcpy(source.bytes.data() + r * source.stride, row.data(), c.k * sizeof(float));
-    const QuantizedRow quantized = quantize_row_qai8dx(row.data(), c.k, ties);
-    codes.codes.insert(codes.codes.end(), quantized.codes.begin(), quantized.codes.end());
-    codes.zero_points.push_back(quantized.zero_point);
-    codes.scales.push_back(quantized.scale);
+    const auto add = [&](const QuantizedRow& quantized) {
+      codes.codes.insert(codes.codes.end(), quantized.codes.begin(), quantized.codes.end());
+      codes.zero_points.push_back(quantized.zero_point);
+      codes.scales.push_back(quantized.scale);
+    };
+    if (!by_blocks) add(quantize_row_qai8dx(row.data(), c.k, ties));
+    for (size_t k = 0; by_blocks && k < c.k; k += layout.block) {
+      add(quantize_block_qsi8d32(row.data() + k, layout.block));
+    }
+  }
+  return codes;
+}
+
+void add_scales(const PackCase& c, const LayoutText& layout, std::mt19937& random, Source& source,
+                OperandCodes& codes) {
+  const std::string type = scales_of(layout).type;
+  const size_t count = layout.block == 0 ? 1 : c.k / layout.block;
+  source.scale_stride = count * bytes_of_float(type) + (layout.block == 0 || c.with_bias ? 0 : 6);
+  source.scales.resize((c.rows - 1) * source.scale_stride + count * bytes_of_float(type));
+  for (size_t r = 0; r < c.rows; ++r) {
+    for (size_t i = 0; i < count; ++i) {
+      codes.scales.push_back(rounded_to(type, random_float(random)));
+      const uint32_t bits = float_bits(type, codes.scales.back());
+      const size_t at = r * source.scale_stride + i * bytes_of_float(type);
+      std::memcpy(source.scales.data() + at, &bits, bytes_of_float(type));
+    }
+    source.bias.push_back(random_float(random));
+  }
+  codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
+}
+
+/// Rows of ggml's Q4_0.
+OperandCodes make_q4_0(const PackCase& c, const LayoutText& layout, std::mt19937& random,
+                       Source& source) {
+  OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
+  add_scales(c, layout, random, source, codes);
+  source.scales.clear();
+  const size_t blocks = c.k / 32;
+  source.stride = blocks * 18 + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + blocks * 18);
+  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  for (size_t r = 0; r < c.rows; ++r) {
+    for (size_t b = 0; b < blocks; ++b) {
+      uint8_t* block = source.bytes.data() + r * source.stride + b * 18;
+      const uint32_t bits = float_bits("f16", codes.scales[r * blocks + b]);
+      std::memcpy(block, &bits, 2);
+      for (size_t k = 0; k < 32; ++k) {
+        const int nibble = block[2 + k % 16] >> (k / 16 * 4) & 15;
+        codes.codes.push_back(static_cast<int8_t>(nibble - 8));
+      }
+    }
   }
   return codes;
 }
 
 /// Nibbles, where what fills up a row's last byte is anything, or bytes.
-OperandCodes make_weights(const PackCase& c, bool kxn, size_t bits, std::mt19937& random,
-                          Source& source) {
+OperandCodes make_weights(const PackCase& c, const LayoutText& layout, bool kxn,
+                          std::mt19937& random, Source& source) {
+  const size_t bits = layout.bits;
   const size_t per_byte = 8 / bits;
   const size_t outer = kxn ? c.k : c.rows;
   const size_t row_bytes = ((kxn ? c.rows : c.k) + per_byte - 1) / per_byte;
@@ -103,12 +157,7 @@ OperandCodes make_weights(const PackCase& c, bool kxn, size_t bits, std::mt19937
       codes.codes.push_back(static_cast<int8_t>(code));
     }
   }
-  for (size_t r = 0; r < c.rows; ++r) {
-    source.scales.push_back(random_float(random));
-    source.bias.push_back(random_float(random));
-  }
-  codes.scales = source.scales;
-  codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
+  add_scales(c, layout, random, source, codes);
   return codes;
 }
 
@@ -134,11 +183,13 @@ OperandCodes make_values(const PackCase& c, bool kxn, size_t size, std::mt19937&
   return values;
 }
 
-OperandCodes make_source(const tw_packer& packer, const PackCase& c, Ties ties, size_t bits,
+OperandCodes make_source(const tw_packer& packer, const PackCase& c, const LayoutText& layout,
                          std::mt19937& random, Source& source) {
-  if (is_lhs(packer)) return make_floats(c, ties, random, source);
-  if (bits >= 16) return make_values(c, is_kxn(packer), bits / 8, random, source);
-  return make_weights(c, is_kxn(packer), bits, random, source);
+  const bool kxn = is(packer, "kxn");
+  if (is_lhs(packer)) return make_floats(c, layout, random, source);
+  if (layout.bits >= 16) return make_values(c, kxn, layout.bits / 8, random, source);
+  if (is(packer, "q4_0")) return make_q4_0(c, layout, random, source);
+  return make_weights(c, layout, kxn, random, source);
 }
 
 void fill(const GuardedBuffer& buffer, const void* bytes) {
@@ -209,8 +260,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
   const LayoutText layout = read_layout(packer.layout->text, vector_bytes() / 16);
   Source source;
-  const Ties ties = layout.ties_away ? Ties::away : Ties::even;
-  const OperandCodes codes = make_source(packer, c, ties, layout.bits, random, source);
+  const OperandCodes codes = make_source(packer, c, layout, random, source);
   const std::vector<uint8_t> wanted = pack(layout, codes);
   const size_t panels = (c.rows + layout.panel - 1) / layout.panel;
 
@@ -219,7 +269,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   fill(from, source.bytes.data());
   GuardedBuffer packed("packed", wanted.size(), Flush::end, c.misalign);
   packed.fill(0xa5);
-  const GuardedBuffer scales("scales", source.scales.size() * sizeof(float), Flush::end);
+  const GuardedBuffer scales("scales", source.scales.size(), Flush::end);
   const GuardedBuffer bias("bias", source.bias.size() * sizeof(float), Flush::end);
   fill(scales, source.scales.data());
   fill(bias, source.bias.data());
@@ -232,7 +282,8 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   args.source = from.data();
   args.source_stride = source.stride;
   if (!is_lhs(packer)) {
-    if (!source.scales.empty()) args.scales = reinterpret_cast<const float*>(scales.data());
+    if (!source.scales.empty()) args.scales = scales.data();
+    args.scale_stride = source.scale_stride;
     if (c.with_bias) args.bias = reinterpret_cast<const float*>(bias.data());
     args.flags = layout.bits == 4 && c.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   }
@@ -258,11 +309,20 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   return first_difference(packed.data(), wanted, args.packed_stride);
 }
 
+/// Whole blocks, if there are blocks.
+static size_t depth_of(const tw_packer& packer, size_t k) {
+  const size_t block = std::max<size_t>(1, packer.layout->block);
+  return (k + block - 1) / block * block;
+}
+
 std::vector<PackCase> edge_cases(const tw_packer& packer) {
   const size_t panel = panel_rows(*packer.layout);
   std::vector<size_t> rows = {1, panel, panel + 1, 2 * panel, 3 * panel - 1};
   if (panel > 1) rows.push_back(panel - 1);
-  const std::vector<size_t> depths = {1, 2, 3, 7, 8, 31, 32, 33, 64, 127, 128, 129, 256, 259};
+  std::set<size_t> depths;
+  for (const size_t k : {1, 2, 3, 7, 8, 31, 32, 33, 64, 127, 128, 129, 256, 259}) {
+    depths.insert(depth_of(packer, k));
+  }
   std::vector<PackCase> cases;
   for (const size_t r : rows) {
     for (const size_t k : depths) {
@@ -290,6 +350,7 @@ std::vector<PackCase> random_cases(const tw_packer& packer, size_t count, uint32
     c.rows = 1 + below(below(2) == 0 ? 3 * panel + 1 : 300);
     c.k = 1 + below(below(2) == 0 ? 70 : 600);
     if (below(3) == 0) c.k = (c.k + 31) / 32 * 32;
+    c.k = depth_of(packer, c.k);
     if (below(3) == 0) c.rows = (c.rows + panel - 1) / panel * panel;
     c.extra_stride = below(2) == 0 ? 0 : below(100);
     // Floats are aligned to their size, bytes to nothing.

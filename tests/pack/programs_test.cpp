@@ -190,6 +190,115 @@ TEST(PackPrograms, ReferencesAgree) {
   }
 }
 
+/// Panels of blocks with a scale each, from a source made here.
+struct BlockRun {
+  const char* isa;
+  int panel, kr, block;
+  ElementType scales;
+  bool q4_0, is_unsigned, stream;
+};
+
+Layout block_layout(const BlockRun& run) {
+  Panels panels{0, run.panel, run.kr};
+  panels.block = run.block;
+  panels.scales = run.scales;
+  return choose_layouts(*find_format("qai8dx"), *find_format("qsi4c32"), Technique::dot,
+                        isa(run.isa), panels)
+      .rhs;
+}
+
+/// A scale that every type holds, and its bits.
+float block_scale(size_t column, size_t block) {
+  return static_cast<float>(1 + (column * 7 + block * 5) % 100) / 64;
+}
+
+void check_blocks(const BlockRun& run) {
+  const Layout layout = block_layout(run);
+  SCOPED_TRACE(std::string(run.isa) + (run.q4_0 ? " q4_0 " : " nxk ") + canonical(layout) +
+               (run.stream ? " stream" : ""));
+  ASSERT_TRUE(can_pack_blocks(layout, isa(run.isa)));
+  const auto source = source_blocks(layout, run.q4_0 ? "q4_0" : "nxk");
+  ASSERT_TRUE(source);
+  const auto n = static_cast<size_t>(run.panel);
+  const auto block = static_cast<size_t>(run.block);
+  const size_t blocks = 3;
+  const size_t row_bytes = blocks * static_cast<size_t>(source->bytes);
+  const std::string type(name(run.scales));
+
+  std::mt19937 random(5);
+  Codes codes;
+  codes.n = n;
+  codes.k = blocks * block;
+  codes.block = block;
+  codes.bias.resize(n);
+  std::vector<uint8_t> bytes(n * row_bytes);
+  std::vector<uint8_t> scales;
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  for (size_t column = 0; column < n; ++column) {
+    for (size_t k = 0; k < codes.k; ++k) {
+      const uint8_t* from = bytes.data() + column * row_bytes +
+                            k / block * static_cast<size_t>(source->bytes) + source->codes;
+      const int nibble = run.q4_0 ? from[k % 16] >> (k / 16 % 2 * 4) & 15
+                                  : from[k % block / 2] >> (k % 2 * 4) & 15;
+      codes.rhs.push_back(static_cast<int8_t>(run.is_unsigned ? nibble - 8 : (nibble ^ 8) - 8));
+    }
+    for (size_t b = 0; b < blocks; ++b) codes.rhs_scales.push_back(block_scale(column, b));
+  }
+  for (size_t b = 0; b < blocks; ++b) {
+    for (size_t column = 0; column < n; ++column) {
+      const uint32_t bits = float_bits(type, block_scale(column, b));
+      for (size_t i = 0; i < bytes_of_float(type); ++i) {
+        scales.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+      }
+    }
+  }
+  const std::vector<uint8_t> wanted = pack(layout, codes, {});
+
+  Memory memory;
+  Arguments arguments;
+  field(arguments, ArgField::lhs) = memory.add("source", bytes, false);
+  field(arguments, ArgField::lhs_stride) = row_bytes;
+  field(arguments, ArgField::k) = blocks;
+  field(arguments, ArgField::lookup) = memory.add("scales", scales, false);
+  const uint64_t packed = memory.add("packed", std::vector<uint8_t>(wanted.size(), 0), true);
+  field(arguments, ArgField::dst) = packed;
+  const auto sums = static_cast<size_t>(field_index(layout, FieldKind::sums));
+  field(arguments, ArgField::dst_stride) =
+      static_cast<uint64_t>(field_offset(layout, sums, static_cast<int64_t>(codes.k)).fixed);
+  field(arguments, ArgField::flags) = flip(layout, run.is_unsigned);
+  tw::run(lower_pack_blocks(layout, isa(run.isa), *source, {"pack", run.stream}), arguments,
+          memory);
+  EXPECT_EQ(memory.bytes(packed), wanted);
+}
+
+TEST(PackPrograms, BlocksAgreeWithTheLayout) {
+  struct Panel {
+    const char* isa;
+    int columns, kr;
+  };
+  for (const auto& [name, columns, kr] : {Panel{"avx512_vnni", 16, 4},
+                                          {"avx512_vnni", 32, 4},
+                                          {"avx2", 8, 4},
+                                          {"avx2", 16, 4},
+                                          {"neon_dotprod", 8, 4},
+                                          {"neon_dotprod", 16, 4},
+                                          {"neon_i8mm", 8, 8},
+                                          {"neon_i8mm", 12, 8}}) {
+    for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
+      for (const int block : {32, 64, 128, 256}) {
+        for (const bool is_unsigned : {false, true}) {
+          check_blocks({name, columns, kr, block, scales, false, is_unsigned, false});
+        }
+      }
+    }
+    BlockRun ggml{name, columns, kr, 32, ElementType::f16, true, true, false};
+    check_blocks(ggml);
+    const Length vector = isa(name).vector_bytes;
+    ggml.stream = can_stream(isa(name)) && ratio(block_bytes(block_layout(ggml)), vector) > 0;
+    if (ggml.stream) check_blocks(ggml);
+  }
+}
+
 std::vector<uint8_t> bytes_of(const void* from, size_t count) {
   std::vector<uint8_t> out(count);
   std::memcpy(out.data(), from, count);
@@ -206,9 +315,11 @@ std::vector<T> lanes(const Memory& memory, uint64_t address, size_t offset, size
 
 void check_lhs(const Isa& on, Ties ties, size_t steps, uint32_t seed) {
   const Rounding rounding = ties == Ties::even ? Rounding::even : Rounding::away;
+  const int64_t together = seed % 3 == 0 ? 32 : 256;
+  const int64_t step = lhs_step(on, rounding, together);
   SCOPED_TRACE(on.name + " steps " + std::to_string(steps));
   std::mt19937 random(seed);
-  std::vector<float> row(steps * static_cast<size_t>(lhs_step(on, rounding)));
+  std::vector<float> row(steps * static_cast<size_t>(step));
   for (float& x : row) x = std::uniform_real_distribution<float>(-2, 5)(random);
   if (seed % 2 == 0) {  // ties: codes are twice as far apart as these values
     for (float& x : row) x = static_cast<float>(static_cast<int>(random() % 511) - 200) / 2;
@@ -224,7 +335,7 @@ void check_lhs(const Isa& on, Ties ties, size_t steps, uint32_t seed) {
   field(arguments, ArgField::n) = steps;
   const uint64_t range = memory.add_unwritten("range", 3 * vector_bytes);
   field(arguments, ArgField::dst) = range;
-  run(lower_row_range(on, "range"), arguments, memory);
+  run(lower_row_range(on, "range", step), arguments, memory);
   const auto low = lanes<float>(memory, range, 0, vector_bytes / 4);
   const auto high = lanes<float>(memory, range, vector_bytes, vector_bytes / 4);
   const float lowest = std::min(0.0F, *std::min_element(row.begin(), row.end()));
@@ -245,7 +356,7 @@ void check_lhs(const Isa& on, Ties ties, size_t steps, uint32_t seed) {
   const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
   field(arguments, ArgField::dst) = codes;
   field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_row(on, "quantize", rounding), arguments, memory);
+  run(lower_quantize_row(on, "quantize", rounding, step), arguments, memory);
   EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
             bytes_of(wanted.codes.data(), row.size()));
   int32_t sum = 0;
@@ -259,7 +370,8 @@ void check_lhs(const Isa& on, Ties ties, size_t steps, uint32_t seed) {
 /// One value that is not finite, anywhere: seen in its lane, and made code 0.
 void check_not_finite(const Isa& on, size_t at, float value) {
   SCOPED_TRACE(on.name + " value " + std::to_string(at));
-  std::vector<float> row(2 * static_cast<size_t>(lhs_step(on, Rounding::even)), 1.5F);
+  const int64_t step = lhs_step(on, Rounding::even, 256);
+  std::vector<float> row(2 * static_cast<size_t>(step), 1.5F);
   row[at] = value;
   const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
   Memory memory;
@@ -268,7 +380,7 @@ void check_not_finite(const Isa& on, size_t at, float value) {
   field(arguments, ArgField::n) = 2;
   const uint64_t range = memory.add_unwritten("range", 3 * vector_bytes);
   field(arguments, ArgField::dst) = range;
-  run(lower_row_range(on, "range"), arguments, memory);
+  run(lower_row_range(on, "range", step), arguments, memory);
   const auto seen = lanes<float>(memory, range, 2 * vector_bytes, vector_bytes / 4);
   for (size_t lane = 0; lane < seen.size(); ++lane) {
     EXPECT_EQ(std::isnan(seen[lane]), lane == at % seen.size());
@@ -279,14 +391,14 @@ void check_not_finite(const Isa& on, size_t at, float value) {
   const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
   field(arguments, ArgField::dst) = codes;
   field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_row(on, "quantize", Rounding::even), arguments, memory);
+  run(lower_quantize_row(on, "quantize", Rounding::even, step), arguments, memory);
   EXPECT_EQ(memory.bytes(codes), std::vector<uint8_t>(row.size() + vector_bytes, 0));
 }
 
 TEST(PackPrograms, LhsSeesWhatIsNotFinite) {
   for (const char* name : {"avx512_vnni", "neon_i8mm"}) {
     for (const float value : {NAN, -NAN, INFINITY, -INFINITY}) {
-      for (size_t at = 0; at < 2 * static_cast<size_t>(lhs_step(isa(name), Rounding::even));
+      for (size_t at = 0; at < 2 * static_cast<size_t>(lhs_step(isa(name), Rounding::even, 256));
            at += 7) {
         check_not_finite(isa(name), at, value);
       }
@@ -298,14 +410,14 @@ TEST(PackPrograms, LhsAgreesWithTheFormulas) {
   for (const char* name : {"avx512_vnni", "avx2", "neon_i8mm"}) {
     for (const auto& [rounding, ties] :
          {std::pair{Rounding::even, Ties::even}, {Rounding::away, Ties::away}}) {
-      if (lhs_step(isa(name), rounding) == 0) {
+      if (lhs_step(isa(name), rounding, 256) == 0) {
         EXPECT_EQ(rounding, Rounding::away) << name;
         continue;
       }
       for (uint32_t steps = 1; steps < 5; ++steps) check_lhs(isa(name), ties, steps, steps);
     }
   }
-  EXPECT_NE(lhs_step(isa("neon_i8mm"), Rounding::away), 0);
+  EXPECT_NE(lhs_step(isa("neon_i8mm"), Rounding::away, 256), 0);
 }
 
 }  // namespace

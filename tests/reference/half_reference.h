@@ -1,9 +1,13 @@
-// 16-bit floats (IEEE binary16) in plain C++.
+// f16 (IEEE binary16) and bf16 in plain C++.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace tw::test {
 
@@ -26,6 +30,39 @@ inline float half_value(uint16_t bits) {
                           std::max(exponent, 1) - 25);
   if (exponent == 31) size = mantissa == 0 ? INFINITY : NAN;
   return std::copysign(size, (bits & 0x8000) != 0 ? -1.0F : 1.0F);
+}
+
+/// How many bits a float keeps as "f16", "bf16" or "f32".
+inline size_t bytes_of_float(const std::string& type) {
+  return type == "f32" ? 4 : 2;
+}
+
+/// To nearest even; `value` with all that the type cannot hold rounded off.
+inline float rounded_to(const std::string& type, float value) {
+  if (type == "f32" || !std::isfinite(value) || value == 0) return value;
+  const bool half = type == "f16";
+  int exponent = 0;
+  std::frexp(value, &exponent);  // 2^(exponent - 1) <= |value|
+  const int lowest = half ? -24 : -133;
+  const int unit = std::max(exponent - (half ? 11 : 8), lowest);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(double{value}, -unit)), unit);
+  if (std::fabs(rounded) >= (half ? 65520.0 : 0x1.ffp127)) return std::copysign(INFINITY, value);
+  return static_cast<float>(rounded);
+}
+
+/// The low bytes are the value's, which the type must hold.
+inline uint32_t float_bits(const std::string& type, float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  if (type == "f32") return bits;
+  if (type == "bf16") return bits >> 16;
+  const uint32_t sign = bits >> 16 & 0x8000;
+  if (std::isnan(value)) return sign | 0x7e00;
+  if (std::isinf(value)) return sign | 0x7c00;
+  if (std::fabs(value) < 0x1p-14F) {
+    return sign | static_cast<uint32_t>(std::ldexp(std::fabs(value), 24));
+  }
+  return sign | ((bits & 0x7fffffff) - (112U << 23)) >> 13;
 }
 
 }  // namespace tw::test

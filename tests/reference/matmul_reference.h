@@ -12,13 +12,15 @@
 
 namespace tw::test {
 
-/// Operands as integer codes. Without blocks (block == 0) a row and a column have one scale each.
+/// Operands as integer codes. Without blocks (block == 0) a row and a column have one scale each;
+/// with them a column has one per block, and so has a row if row_blocks says so.
 struct Codes {
   size_t m = 0, n = 0, k = 0;
-  size_t block = 0;                  ///< values of k that share a scale; divides k
-  std::vector<int8_t> lhs;           ///< [m][k]
-  std::vector<int32_t> zero_points;  ///< [m], of the lhs; zeros with blocks
-  std::vector<float> lhs_scales;     ///< [m][blocks]
+  size_t block = 0;         ///< values of k that share a scale; divides k
+  std::vector<int8_t> lhs;  ///< [m][k]
+  bool row_blocks = false;
+  std::vector<int32_t> zero_points;  ///< [m], of the lhs; zeros with row_blocks
+  std::vector<float> lhs_scales;     ///< [m][lhs_blocks]
   std::vector<int8_t> rhs;           ///< [n][k], -8..7
   std::vector<float> rhs_scales;     ///< [n][blocks]
   std::vector<float> bias;           ///< [n]
@@ -27,6 +29,7 @@ struct Codes {
   int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
 
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
+  [[nodiscard]] size_t lhs_blocks() const { return row_blocks ? blocks() : 1; }
 };
 
 /// A NaN stays one.
@@ -48,9 +51,29 @@ inline int32_t dot(const Codes& in, size_t row, size_t column, size_t begin, siz
   return products - in.zero_points[row] * codes;
 }
 
+/// Sums of the blocks' products, scaled one after the other. Zero points are left out, as if they
+/// were 0; what that adds up to is taken back at the end.
+inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
+  const float* scales = in.rhs_scales.data() + column * in.blocks();
+  float total = 0;
+  float column_sum = 0;
+  for (size_t b = 0; b < in.blocks(); ++b) {
+    int32_t codes = 0;
+    for (size_t i = b * in.block; i < (b + 1) * in.block; ++i) codes += in.rhs[column * in.k + i];
+    const int32_t products =
+        dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
+    auto sum = static_cast<float>(products);
+    if (in.row_blocks) sum *= in.lhs_scales[row * in.blocks() + b];
+    total = std::fma(sum, scales[b], total);
+    column_sum = std::fma(static_cast<float>(codes), scales[b], column_sum);
+  }
+  if (in.row_blocks) return total + in.bias[column];
+  total = std::fma(column_sum, static_cast<float>(-in.zero_points[row]), total);
+  return std::fma(total, in.lhs_scales[row], in.bias[column]);
+}
+
 /// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), clamped; the
-/// factor is a power of two, so that it shows in denormal numbers only. With blocks: from 0 on,
-/// total = fma(sum * scale of the column, scale of the row, total), then total + bias, clamped.
+/// factor is a power of two, so that it shows in denormal numbers only.
 inline std::vector<float> multiply(const Codes& in) {
   std::vector<float> out;
   out.reserve(in.m * in.n);
@@ -62,13 +85,7 @@ inline std::vector<float> multiply(const Codes& in) {
         const float scale = in.rhs_scales[column] / static_cast<float>(in.factor);
         total = std::fma(sum, scale * in.lhs_scales[row], in.bias[column]);
       } else {
-        for (size_t b = 0; b < in.blocks(); ++b) {
-          const auto sum =
-              static_cast<float>(dot(in, row, column, b * in.block, (b + 1) * in.block));
-          total = std::fma(sum * in.rhs_scales[column * in.blocks() + b],
-                           in.lhs_scales[row * in.blocks() + b], total);
-        }
-        total += in.bias[column];
+        total = multiply_blocks(in, row, column);
       }
       out.push_back(clamp_output(total, in.min, in.max));
     }
@@ -76,17 +93,19 @@ inline std::vector<float> multiply(const Codes& in) {
   return out;
 }
 
-/// What a caller of matmul_clamp_f32_qai8dxp_qsi4cxp has: floats on the left.
+/// What a caller of matmul_clamp_f32_qai8dxp_qsi4cxp and its like has: floats on the left.
 struct Matmul {
   size_t m = 0, n = 0, k = 0;
   std::vector<float> lhs;     ///< [m][k]
   std::vector<int8_t> rhs;    ///< [n][k], codes
-  std::vector<float> scales;  ///< [n]
+  std::vector<float> scales;  ///< [n][blocks]
   std::vector<float> bias;    ///< [n]
   float min = -INFINITY;
   float max = INFINITY;
-  Ties ties = Ties::even;  ///< how the lhs is rounded
-  int factor = 1;          ///< as in Codes
+  size_t block = 0;         ///< as in Codes
+  bool row_blocks = false;  ///< likewise
+  Ties ties = Ties::even;   ///< how the lhs is rounded
+  int factor = 1;           ///< as in Codes
 };
 
 /// [m][n]
@@ -95,11 +114,20 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.m = in.m;
   codes.n = in.n;
   codes.k = in.k;
+  codes.block = in.block;
+  codes.row_blocks = in.row_blocks;
   for (size_t row = 0; row < in.m; ++row) {
-    const QuantizedRow lhs = quantize_row_qai8dx(in.lhs.data() + row * in.k, in.k, in.ties);
-    codes.lhs.insert(codes.lhs.end(), lhs.codes.begin(), lhs.codes.end());
-    codes.zero_points.push_back(lhs.zero_point);
-    codes.lhs_scales.push_back(lhs.scale);
+    const float* values = in.lhs.data() + row * in.k;
+    const auto add = [&](const QuantizedRow& lhs) {
+      codes.lhs.insert(codes.lhs.end(), lhs.codes.begin(), lhs.codes.end());
+      codes.lhs_scales.push_back(lhs.scale);
+      return lhs.zero_point;
+    };
+    codes.zero_points.push_back(in.row_blocks ? 0
+                                              : add(quantize_row_qai8dx(values, in.k, in.ties)));
+    for (size_t b = 0; in.row_blocks && b < codes.blocks(); ++b) {
+      add(quantize_block_qsi8d32(values + b * in.block, in.block));
+    }
   }
   codes.rhs = in.rhs;
   codes.rhs_scales = in.scales;

@@ -1,8 +1,9 @@
 // Packed operands in plain C++, from a layout's canonical text (tw_layout::text). Shares no code
-// with the generator. Layouts without blocks.
+// with the generator.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,12 +13,16 @@
 #include <string>
 #include <vector>
 
+#include "reference/half_reference.h"
+
 namespace tw::test {
 
 struct FieldText {
   std::string kind;  ///< "data", "sums", "zeros", "scales", "bias"
+  std::string type;  ///< "i32", "f32", "f16", "bf16"
   int factor = 1;    ///< stored are sums times it, scales divided by it
   size_t repeat = 1;
+  bool per_block = false;
 };
 
 /// "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]"
@@ -32,21 +37,26 @@ struct LayoutText {
   bool ties_away = false;  ///< how an lhs is rounded
   bool low_unsigned = false, high_unsigned = false;  ///< bytes: low
   bool even_first = false;  ///< of kr values of k, the even ones before the odd ones
+  size_t block = 0;         ///< values of k that share the fields per block; 0: no blocks
   std::vector<FieldText> fields;
 };
 
-inline FieldText read_field(const std::string& text) {
+/// "data", "data/b", "sums:i32*-8x2/b", "scales:f32/16"
+inline FieldText read_field(std::string text) {
   FieldText field;
+  if (text.size() > 2 && text.substr(text.size() - 2) == "/b") {
+    field.per_block = true;
+    text.resize(text.size() - 2);
+  }
   const size_t colon = text.find(':');
   field.kind = text.substr(0, colon);
   if (colon == std::string::npos) return field;
-  const std::string type = text.substr(colon + 1, 3);
-  if (type != "i32" && type != "f32") throw std::invalid_argument("field type " + type);
-  const size_t star = text.find('*', colon);
+  const size_t after = std::min(text.find_first_of("*/x", colon), text.size());
+  field.type = text.substr(colon + 1, after - colon - 1);
   const size_t times = text.find('x', colon);
-  const size_t part = text.find('/', colon);
-  if (part != std::string::npos) field.factor = std::atoi(text.c_str() + part + 1);
-  if (star != std::string::npos) field.factor = std::atoi(text.c_str() + star + 1);
+  if (after < text.size() && text[after] != 'x') {
+    field.factor = std::atoi(text.c_str() + after + 1);
+  }
   if (times != std::string::npos) {
     field.repeat = static_cast<size_t>(std::atoi(text.c_str() + times + 1));
   }
@@ -75,6 +85,8 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
         layout.distance = layout.pair == "depth" ? layout.kr : number(10);
         layout.pair = "depth";
       }
+    } else if (word[0] == 'b') {
+      layout.block = number(1);
     } else if (word == "edge=last") {
       layout.edge_last = true;
     } else if (word == "u") {
@@ -104,12 +116,16 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   return layout;
 }
 
+inline FieldText scales_of(const LayoutText& layout) {
+  for (const FieldText& field : layout.fields) {
+    if (field.kind == "scales") return field;
+  }
+  return {};
+}
+
 /// By what a layout divides its scales.
 inline int scale_factor(const LayoutText& layout) {
-  for (const FieldText& field : layout.fields) {
-    if (field.kind == "scales") return field.factor;
-  }
-  return 1;
+  return scales_of(layout).factor;
 }
 
 /// An operand as a matrix of codes, row by row (columns of the output for a rhs).
@@ -117,7 +133,7 @@ struct OperandCodes {
   size_t rows = 0, k = 0;
   std::vector<int8_t> codes;  ///< [rows][k]; one row more if the source's last byte has it
   std::vector<int32_t> zero_points;
-  std::vector<float> scales, bias;
+  std::vector<float> scales, bias;    ///< scales: [rows], or [rows][blocks]
   bool by_pairs = false;              ///< a source byte holds codes of two rows
   std::vector<uint32_t> floats = {};  ///< [rows][k], instead of codes: the bits
 };
@@ -166,20 +182,36 @@ inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t
   data[place.byte] |= static_cast<uint8_t>((stored & 15) << (place.high ? 4 : 0));
 }
 
-/// What a field keeps of a row, as 32 bits.
-inline uint32_t field_value(const FieldText& field, const OperandCodes& from, size_t row) {
-  auto bits = [](float value) {
-    uint32_t out;
-    std::memcpy(&out, &value, sizeof out);
-    return out;
-  };
-  if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
-  if (field.kind == "scales") return bits(from.scales[row] / static_cast<float>(field.factor));
-  if (field.kind == "bias") return bits(from.bias[row]);
-  if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
+/// Sum of a row's codes over [begin, end).
+inline int32_t sum_of_codes(const OperandCodes& from, size_t row, size_t begin, size_t end) {
   int32_t sum = 0;
-  for (size_t k = 0; k < from.k; ++k) sum += from.codes[row * from.k + k];
-  return static_cast<uint32_t>(field.factor * sum);
+  for (size_t k = begin; k < end; ++k) sum += from.codes[row * from.k + k];
+  return sum;
+}
+
+/// What a field keeps of a row (and block): the low bytes of it.
+inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
+                            const OperandCodes& from, size_t row, size_t block) {
+  const size_t blocks = layout.block == 0 ? 1 : from.k / layout.block;
+  const size_t span = layout.block == 0 ? from.k : layout.block;
+  const size_t scales = blocks == 0 ? 0 : from.scales.size() / from.rows;  // of a row
+  if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
+  if (field.kind == "scales") {
+    const float scale = from.scales[row * scales + (field.per_block ? block : 0)];
+    return float_bits(field.type, scale / static_cast<float>(field.factor));
+  }
+  if (field.kind == "bias") return float_bits("f32", from.bias[row]);
+  if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
+  if (field.type == "f32") {
+    float total = 0;
+    for (size_t b = 0; b < blocks; ++b) {
+      const auto sum = static_cast<float>(sum_of_codes(from, row, b * span, (b + 1) * span));
+      total = std::fma(sum, from.scales[row * scales + b], total);
+    }
+    return float_bits("f32", total);
+  }
+  const size_t begin = field.per_block ? block * span : 0;
+  return static_cast<uint32_t>(field.factor * sum_of_codes(from, row, begin, begin + span));
 }
 
 /// The row whose codes stand at `row` of the padded operand; from.rows: none, but zeros.
@@ -196,40 +228,62 @@ inline int code_of(const LayoutText& layout, const OperandCodes& from, size_t ro
   return from.codes[codes_row(layout, from, row) * from.k + k];
 }
 
+/// The codes of a panel (with blocks: of one block of it), at the end of `out`.
+inline void put_data(const LayoutText& layout, const OperandCodes& from, size_t first, size_t begin,
+                     size_t count, std::vector<uint8_t>& out) {
+  const size_t data = out.size();
+  out.resize(data + layout.panel * count * layout.bits / 8);
+  for (size_t r = 0; r < layout.panel; ++r) {
+    for (size_t k = 0; k < count; ++k) {
+      if (layout.floats) {
+        const bool exists = first + r < from.rows && k < from.k;
+        put_float(layout, out.data() + data, r, k,
+                  exists ? from.floats[(first + r) * from.k + k] : 0);
+      } else {
+        put_code(layout, out.data() + data, r, k, code_of(layout, from, first + r, begin + k));
+      }
+    }
+  }
+}
+
+/// A field of a panel, or of one block of it, likewise.
+inline void put_field(const LayoutText& layout, const OperandCodes& from, const FieldText& field,
+                      size_t first, size_t block, std::vector<uint8_t>& out) {
+  const size_t begin = out.size();
+  const size_t bytes = bytes_of_float(field.type == "i32" ? "f32" : field.type);
+  out.resize(begin + layout.panel * field.repeat * bytes);
+  for (size_t r = 0; r < layout.panel; ++r) {
+    if (first + r >= from.rows && !layout.edge_last) break;
+    const size_t row = field.kind == "sums" ? codes_row(layout, from, first + r)
+                                            : std::min(first + r, from.rows - 1);
+    const uint32_t value = field_value(layout, field, from, row, block);
+    for (size_t i = 0; i < field.repeat; ++i) {
+      std::memcpy(out.data() + begin + (r * field.repeat + i) * bytes, &value, bytes);
+    }
+  }
+}
+
 /// All panels, one after the other. What does not exist is code 0, value 0, unless the layout says
 /// otherwise: then it is like the last row, or what the source's last byte says; but code 0 behind
 /// the k of a rhs.
 inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& from) {
   const size_t padded = (from.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
+  const size_t blocks = layout.block == 0 ? 1 : from.k / layout.block;
+  const size_t span = layout.block == 0 ? padded : layout.block;
   std::vector<uint8_t> out;
   for (size_t first = 0; first < from.rows; first += layout.panel) {
+    for (size_t block = 0; block < blocks; ++block) {
+      for (const FieldText& field : layout.fields) {
+        if (layout.block != 0 && !field.per_block) continue;
+        if (field.kind == "data") {
+          put_data(layout, from, first, block * span, span, out);
+        } else {
+          put_field(layout, from, field, first, block, out);
+        }
+      }
+    }
     for (const FieldText& field : layout.fields) {
-      const size_t begin = out.size();
-      if (field.kind == "data") {
-        out.resize(begin + layout.panel * padded * layout.bits / 8);
-        for (size_t r = 0; r < layout.panel; ++r) {
-          for (size_t k = 0; k < padded; ++k) {
-            if (layout.floats) {
-              const bool exists = first + r < from.rows && k < from.k;
-              put_float(layout, out.data() + begin, r, k,
-                        exists ? from.floats[(first + r) * from.k + k] : 0);
-            } else {
-              put_code(layout, out.data() + begin, r, k, code_of(layout, from, first + r, k));
-            }
-          }
-        }
-        continue;
-      }
-      out.resize(begin + layout.panel * field.repeat * 4);
-      for (size_t r = 0; r < layout.panel; ++r) {
-        if (first + r >= from.rows && !layout.edge_last) break;
-        const size_t row = field.kind == "sums" ? codes_row(layout, from, first + r)
-                                                : std::min(first + r, from.rows - 1);
-        const uint32_t value = field_value(field, from, row);
-        for (size_t i = 0; i < field.repeat; ++i) {
-          std::memcpy(out.data() + begin + (r * field.repeat + i) * 4, &value, 4);
-        }
-      }
+      if (layout.block != 0 && !field.per_block) put_field(layout, from, field, first, 0, out);
     }
   }
   return out;

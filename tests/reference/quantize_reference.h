@@ -1,4 +1,5 @@
-// qai8dx in plain C++: a row of floats to int8 codes with a scale and a zero point of its own.
+// qai8dx and qsi8d32 in plain C++: a row of floats to int8 codes with a scale and a zero point of
+// its own, or with a scale per block.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +53,22 @@ inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k, Ties ties = 
     const float rounded = ties == Ties::even ? std::nearbyint(scaled) : std::round(scaled);
     const float code = rounded + static_cast<float>(result.zero_point);
     result.codes.push_back(static_cast<int8_t>(std::clamp(code, -128.0F, 127.0F)));
+  }
+  return result;
+}
+
+/// A block, symmetric: codes -127 to 127. Blocks below 2^-100 count as zeros.
+inline QuantizedRow quantize_block_qsi8d32(const float* block, size_t k) {
+  if (std::any_of(block, block + k, [](float x) { return !std::isfinite(x); })) return not_a_row(k);
+  float largest = 0;
+  for (size_t i = 0; i < k; ++i) largest = std::max(largest, std::fabs(block[i]));
+  if (largest < 0x1p-100F) return {std::vector<int8_t>(k, 0), 0, 0};
+  QuantizedRow result;
+  result.scale = largest / 127.0F;
+  const float inverse = 127.0F / largest;
+  for (size_t i = 0; i < k; ++i) {
+    const float code = std::nearbyint(block[i] * inverse);
+    result.codes.push_back(static_cast<int8_t>(std::clamp(code, -127.0F, 127.0F)));
   }
   return result;
 }

@@ -55,6 +55,7 @@ bool makes_floats(OpCode code) {
     case OpCode::fmin:
     case OpCode::fmax:
     case OpCode::cvt_f16_f32:
+    case OpCode::cvt_bf16_f32:
       return true;
     default:
       return false;

@@ -113,6 +113,8 @@ Element element_of(const MeansNode& node, size_t argument) {
       return Element::f32_in_i32;
     case OpCode::cvt_f16_f32:
       return Element::f16;
+    case OpCode::cvt_bf16_f32:
+      return Element::i16;
     case OpCode::cvt_i32_f32:
     case OpCode::narrow_32_8:
       return Element::i32;

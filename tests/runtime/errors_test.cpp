@@ -59,6 +59,72 @@ TEST(Errors, PlanShape) {
   }
 }
 
+tw_matmul blocks(size_t block, tw_scales scales) {
+  tw_matmul matmul = TestPlan::basic(8, 192);
+  matmul.family = kBlockFamily;
+  matmul.block = block;
+  matmul.scales = scales;
+  return matmul;
+}
+
+TEST(Errors, PlanBlocks) {
+  const std::string legal = std::string(kBlockFamily) + " has: 32 of f16, 64 of bf16, 64 of f32";
+  expect_plan(zen4(), blocks(0, TW_SCALES_UNSET), TW_INVALID,
+              "matmul.block is 0 and matmul.scales unset; " + legal);
+  expect_plan(zen4(), blocks(64, TW_SCALES_UNSET), TW_INVALID,
+              "matmul.block is 64 and matmul.scales unset; " + legal);
+  expect_plan(zen4(), blocks(32, TW_SCALES_BF16), TW_INVALID,
+              "matmul.block is 32 and matmul.scales bf16; " + legal);
+  expect_plan(zen4(), blocks(48, TW_SCALES_F16), TW_INVALID,
+              "matmul.block is 48 and matmul.scales f16; " + legal);
+  tw_matmul none = TestPlan::basic(8, 64);
+  none.block = 32;
+  expect_plan(
+      zen4(), none, TW_INVALID,
+      std::string("matmul.block is 32 and matmul.scales unset; ") + kFamily + " has: no blocks");
+  tw_matmul odd = blocks(64, TW_SCALES_BF16);
+  odd.k = 96;
+  expect_plan(zen4(), odd, TW_INVALID, "matmul.k is 96; multiples of the block, 64, are legal");
+  for (const size_t block : {32, 64}) {
+    const tw_scales scales = block == 32 ? TW_SCALES_F16 : TW_SCALES_F32;
+    EXPECT_EQ(TestPlan(zen4(), blocks(block, scales)).status, TW_OK);
+  }
+  tw_matmul named = blocks(0, TW_SCALES_UNSET);
+  named.kernel = "blocks_brain";
+  EXPECT_EQ(TestPlan(zen4(), named).status, TW_OK);
+  named.kernel = nullptr;
+  named.rhs_layout = 0x504;
+  EXPECT_EQ(TestPlan(zen4(), named).status, TW_OK);
+}
+
+TEST(Errors, RhsBlocks) {
+  const TestPlan plan(zen4(), blocks(32, TW_SCALES_F16));
+  const std::vector<uint8_t> data(192 * 96);
+  std::vector<uint8_t> packed(tw_rhs_bytes(plan.get()));
+  tw_rhs_source source{};
+  source.order = TW_NXK;
+  source.data = data.data();
+  source.data_bytes = data.size();
+  source.stride = 96;
+  source.scales = data.data();
+  source.scale_count = 47;
+  const auto pack = [&] {
+    return tw_pack_rhs(plan.get(), &source, packed.data(), packed.size(), 0);
+  };
+  expect(pack(), TW_TOO_SMALL,
+         "tw_pack_rhs: source.scale_count is 47; 6, one of each block, of each of n = 8 columns "
+         "are needed");
+  source.scale_count = 48;
+  source.scale_stride = 11;
+  expect(pack(), TW_TOO_SMALL, "tw_pack_rhs: source.scale_stride is 11; a row has 12 bytes");
+  source.order = TW_Q4_0;
+  expect(pack(), TW_TOO_SMALL, "tw_pack_rhs: source.stride is 96; a row has 108 bytes");
+  source.order = TW_KXN;
+  source.scale_stride = 0;
+  expect(pack(), TW_UNSUPPORTED,
+         "tw_pack_rhs: no packer from source.order kxn to layout rhs b32 f16 runs on this device");
+}
+
 TEST(Errors, PlanNames) {
   tw_matmul matmul = TestPlan::basic(8, 8);
   matmul.family = nullptr;
@@ -66,7 +132,7 @@ TEST(Errors, PlanNames) {
   matmul.family = "matmul_clamp_f64";
   expect_plan(zen4(), matmul, TW_INVALID,
               std::string("matmul.family \"matmul_clamp_f64\" is unknown; legal: ") + kFamily +
-                  ", " + kOtherFamily);
+                  ", " + kOtherFamily + ", " + kBlockFamily);
   matmul = TestPlan::basic(8, 8);
   matmul.kernel = "vnni_9x9";
   expect_plan(zen4(), matmul, TW_INVALID,
@@ -183,8 +249,8 @@ TEST(Errors, PackRhs) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "source.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(2);
-  fails(bad, TW_INVALID, "source.order is 2; TW_NXK (0) and TW_KXN (1) are legal");
+  bad.order = static_cast<tw_rhs_order>(3);
+  fails(bad, TW_INVALID, "source.order is 3; TW_NXK (0), TW_KXN (1) and TW_Q4_0 (2) are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "source.stride is 31; a row has 32 bytes");

@@ -61,7 +61,7 @@ void pack_rhs(const tw_pack_args* a, size_t panel, bool nxk) {
       packed[k / 2] = static_cast<uint8_t>(packed[k / 2] | (code & 15) << (k % 2 * 4));
     }
     const float bias = a->bias != nullptr ? a->bias[n] : 0;
-    std::memcpy(packed + padded(a->k) / 2, &a->scales[n], 4);
+    std::memcpy(packed + padded(a->k) / 2, at<float>(a->scales, n * 4), 4);
     std::memcpy(packed + padded(a->k) / 2 + 4, &bias, 4);
   }
 }
@@ -102,13 +102,31 @@ void multiply_tile(const tw_args* a, const tw_kernel& kernel) {
 
 // ---- layouts: LHS by panel, RHS by ISA ----
 
-const tw_layout kLhs1{0x101, "lhs 1", 1, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1};
-const tw_layout kLhs4{0x104, "lhs 4", 4, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1};
-const tw_layout kLhs8{0x108, "lhs 8", 8, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1};
-const tw_layout kRhs8{0x208, "rhs 8 scalar", 8, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071, 1};
-const tw_layout kRhs32{0x220, "rhs 32", 32, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071, 1};
-const tw_layout kRhs8Arm{0x308, "rhs 8 arm", 8, 0, kMultiple, 0, 4, kRhsExtra, 0, 65535, 1};
-const tw_layout kRhsScalable{0x404, "rhs 4vl", 0, 4, kMultiple, 0, 4, kRhsExtra, 0, 131071, 1};
+const tw_layout kLhs1{0x101, "lhs 1", 1, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1, TW_SCALES_UNSET};
+const tw_layout kLhs4{0x104, "lhs 4", 4, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1, TW_SCALES_UNSET};
+const tw_layout kLhs8{0x108, "lhs 8", 8, 0, kMultiple, 0, 8, kLhsExtra, 0, 0, 1, TW_SCALES_UNSET};
+const tw_layout kRhs8{0x208, "rhs 8 scalar", 8, 0,      kMultiple, 0,
+                      4,     kRhsExtra,      0, 131071, 1,         TW_SCALES_UNSET};
+const tw_layout kRhs32{0x220, "rhs 32",  32, 0,      kMultiple, 0,
+                       4,     kRhsExtra, 0,  131071, 1,         TW_SCALES_UNSET};
+const tw_layout kRhs8Arm{0x308, "rhs 8 arm", 8, 0,     kMultiple, 0,
+                         4,     kRhsExtra,   0, 65535, 1,         TW_SCALES_UNSET};
+const tw_layout kRhsScalable{0x404, "rhs 4vl", 0, 4,      kMultiple, 0,
+                             4,     kRhsExtra, 0, 131071, 1,         TW_SCALES_UNSET};
+
+// Blocks: what a plan hands on is looked at, nothing is computed.
+const tw_layout kLhsBlocks{0x501, "lhs b32", 1, 0, 32, 32, 8, 0, 8, 0, 1, TW_SCALES_UNSET};
+const tw_layout kRhsHalf{0x502, "rhs b32 f16", 8, 0, 32, 32, 4, 8, 2, 0, 1, TW_SCALES_F16};
+const tw_layout kRhsBrain{0x503, "rhs b64 bf16", 8, 0, 32, 64, 4, 8, 2, 0, 1, TW_SCALES_BF16};
+const tw_layout kRhsFloat{0x504, "rhs b64 f32", 8, 0, 32, 64, 4, 8, 4, 0, 1, TW_SCALES_F32};
+
+template <int Index>
+void note_kernel(const tw_args* args) {
+  calls().push_back({&tw_generated_kernels[Index], args->m, args->n, args->rhs_prefetch});
+}
+void note_packer(const tw_pack_args* args) {
+  pack_calls().push_back(*args);
+}
 
 template <int Index>
 void run(const tw_args* args) {
@@ -122,6 +140,12 @@ tw_kernel row(const char* name, const char* isa, tw_kernel_fn function, tw_featu
           function,  features, &lhs, &rhs,         tile_m, tile_n,
           0,         32,       1,    16,           rate,   0,
           "unknown", "",       0};
+}
+
+tw_kernel block_row(const char* name, tw_kernel_fn function, const tw_layout& rhs) {
+  tw_kernel made = row(name, "scalar", function, 0, kLhsBlocks, rhs, 1, 8, 1);
+  made.family = kBlockFamily;
+  return made;
 }
 
 tw_kernel in_order(tw_kernel row) {
@@ -140,6 +164,11 @@ void rhs_packer(const tw_pack_args* args) {
 }
 
 }  // namespace
+
+std::vector<tw_pack_args>& pack_calls() {
+  static std::vector<tw_pack_args> list;
+  return list;
+}
 
 std::vector<Call>& calls() {
   static std::vector<Call> list;
@@ -202,6 +231,9 @@ const tw_kernel tw_generated_kernels[] = {
      nullptr,    kAvx512,      &kLhs4,    &kRhs32,    6,     16,
      0,          32,           1,         16,         30,    0,
      "unknown",  "",           0},
+    block_row("blocks_half", note_kernel<15>, kRhsHalf),
+    block_row("blocks_brain", note_kernel<16>, kRhsBrain),
+    block_row("blocks_float", note_kernel<17>, kRhsFloat),
 };
 const size_t tw_generated_kernel_count =
     sizeof tw_generated_kernels / sizeof tw_generated_kernels[0];
@@ -215,6 +247,10 @@ const tw_packer tw_generated_packers[] = {
     {"rhs8_kxn", "rhs", "kxn", "scalar", rhs_packer<8, false>, 0, &kRhs8, 0, 1},
     {"rhs32_nxk", "rhs", "nxk", "scalar", rhs_packer<32, true>, 0, &kRhs32, 0, 1},
     {"rhs8_arm_nxk", "rhs", "nxk", "neon_i8mm", rhs_packer<8, true>, kI8mm, &kRhs8Arm, 0, 1},
+    {"lhs_blocks", "lhs", "f32", "scalar", note_packer, 0, &kLhsBlocks, 0, 1},
+    {"rhs_half_nxk", "rhs", "nxk", "scalar", note_packer, 0, &kRhsHalf, 0, 1},
+    {"rhs_half_q4_0", "rhs", "q4_0", "scalar", note_packer, 0, &kRhsHalf, 0, 1},
+    {"rhs_brain_nxk", "rhs", "nxk", "scalar", note_packer, 0, &kRhsBrain, 0, 1},
 };
 const size_t tw_generated_packer_count =
     sizeof tw_generated_packers / sizeof tw_generated_packers[0];

@@ -13,6 +13,8 @@ namespace tw::test {
 
 inline constexpr const char* kFamily = "matmul_clamp_f32_qai8dxp_qsi4cxp";
 inline constexpr const char* kOtherFamily = "matmul_clamp_f32_f32p_f32p";  ///< nothing built
+/// Blocks of 32 with scales of f16, of 64 with bf16 and f32; its functions compute nothing.
+inline constexpr const char* kBlockFamily = "matmul_clamp_f32_qsi8d32p_qsi4c32p";
 
 /// What a fake kernel was asked for.
 struct Call {
@@ -21,6 +23,9 @@ struct Call {
 };
 /// Calls of all kernels since the last clear; single-threaded tests only.
 std::vector<Call>& calls();
+
+/// What the packers of blocks were asked for, likewise.
+std::vector<tw_pack_args>& pack_calls();
 
 tw_registry fake_registry();
 const tw_kernel& fake_kernel(const std::string& name);

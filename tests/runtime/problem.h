@@ -28,7 +28,7 @@ struct Problem {
 
   [[nodiscard]] tw_rhs_source rhs_source() const {
     return {order,    codes.data(),       codes.size(), stride, 0, matmul.scales.data(),
-            matmul.n, matmul.bias.data(), matmul.n};
+            matmul.n, matmul.bias.data(), matmul.n,     0};
   }
   [[nodiscard]] tw_lhs_source lhs_source() const {
     return {matmul.lhs.data(), matmul.lhs.size() * sizeof(float), matmul.k * sizeof(float)};

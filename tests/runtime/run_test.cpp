@@ -104,6 +104,40 @@ TEST(Run, SlicesCoverTheOutputExactlyWithAnyBlocks) {
   }
 }
 
+tw_pack_args packed_with(const tw_plan* plan, const tw_rhs_source& source) {
+  std::vector<char> packed(tw_rhs_bytes(plan));
+  pack_calls().clear();
+  EXPECT_EQ(tw_pack_rhs(plan, &source, packed.data(), packed.size(), 0), TW_OK)
+      << tw_error_message();
+  return pack_calls().at(0);
+}
+
+TEST(Run, ScalesOfBlocksReachThePacker) {
+  tw_matmul matmul = TestPlan::basic(8, 192);
+  matmul.family = kBlockFamily;
+  matmul.block = 32;
+  matmul.scales = TW_SCALES_F16;
+  const TestPlan plan(plain(), matmul);
+  ASSERT_EQ(plan.status, TW_OK) << tw_error_message();
+  const std::vector<uint8_t> data(8 * 192);
+  tw_rhs_source source{};
+  source.order = TW_NXK;
+  source.data = data.data();
+  source.data_bytes = data.size();
+  source.stride = 96;
+  source.scales = data.data();
+  source.scale_count = 48;
+  EXPECT_EQ(packed_with(plan.get(), source).scale_stride, 12U);
+  source.scale_stride = 14;
+  EXPECT_EQ(packed_with(plan.get(), source).scale_stride, 14U);
+  EXPECT_EQ(packed_with(plan.get(), source).scales, data.data());
+  EXPECT_EQ(packed_with(plan.get(), source).block, 32U);
+  source.order = TW_Q4_0;
+  source.stride = 108;
+  source.scales = nullptr;
+  EXPECT_EQ(packed_with(plan.get(), source).source_stride, 108U);
+}
+
 TEST(Run, WeightsMayBeTransposed) {
   expect_right(plain(), TestPlan::basic(21, 30), Problem(3, 21, 30, TW_KXN));
 }

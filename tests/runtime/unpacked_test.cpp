@@ -50,9 +50,9 @@ void pack(const tw_pack_args* a) {
   }
 }
 
-const tw_layout rows_layout{0x501, "lhs rows", 1, 0, 1, 0, 32, 0, 0, 0, 0};
-const tw_layout packed_layout{0x502, "lhs packed", 2, 0, 1, 0, 32, 0, 0, 0, 0};
-const tw_layout rhs_layout{0x508, "rhs floats", panel, 0, 1, 0, 32, 4, 0, 0, 0};
+const tw_layout rows_layout{0x501, "lhs rows", 1, 0, 1, 0, 32, 0, 0, 0, 0, TW_SCALES_UNSET};
+const tw_layout packed_layout{0x502, "lhs packed", 2, 0, 1, 0, 32, 0, 0, 0, 0, TW_SCALES_UNSET};
+const tw_layout rhs_layout{0x508, "rhs floats", panel, 0, 1, 0, 32, 4, 0, 0, 0, TW_SCALES_UNSET};
 
 tw_kernel kernel(const char* name, tw_kernel_fn run, const tw_layout& lhs, size_t tile_m,
                  double rate) {
@@ -97,7 +97,7 @@ class Unpacked : public testing::Test {
   static float activation(size_t row, size_t i) { return static_cast<float>((row * 5 + i) % 11); }
 
   [[nodiscard]] tw_rhs_source source() const {
-    return {TW_NXK, weights.data(), weights.size() * 4, k * 4, 0, nullptr, 0, bias.data(), n};
+    return {TW_NXK, weights.data(), weights.size() * 4, k * 4, 0, nullptr, 0, bias.data(), n, 0};
   }
   tw_run_args args(std::vector<float>& dst) {
     return {m,

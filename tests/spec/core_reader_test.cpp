@@ -53,6 +53,18 @@ TEST(CoreReader, ReadsHowInstructionsIssue) {
   EXPECT_EQ(model.classes.at("and").micro_ops, 2);
 }
 
+TEST(CoreReader, ReadsHowFarACoreLooksAhead) {
+  const Folder folder;
+  folder.write("core/c1.yaml", "window: 320\nqueue: 64 * v0 v1\n" + core);
+  const CoreModel model = read_core(folder.path(), "c1");
+  EXPECT_EQ(model.window, 320);
+  EXPECT_EQ(model.queue.cycles, 64);
+  EXPECT_EQ(model.queue.ports, (std::vector<int>{0, 1}));
+  EXPECT_EQ(error("window: 320\n" + core), "core/c1.yaml:1:1: key 'queue' is missing");
+  EXPECT_EQ(error("window: 9999\nqueue: 64 * v0\n" + core),
+            "core/c1.yaml:1:9: 'window' must be at most 4096");
+}
+
 TEST(CoreReader, ExtendsAnotherCore) {
   const Folder folder;
   folder.write("core/c1.yaml", core);

@@ -104,6 +104,49 @@ TEST_F(SpecReader, LayoutSaysWhosePanels) {
   EXPECT_EQ(variants[0].name(), "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_matrix_kleidiai");
 }
 
+const std::string block_head =
+    "family: matmul_clamp_f32_qai8dxp_qsi4c32p\n"
+    "lhs: {format: qai8dx, from: [f32]}\n"
+    "rhs: {format: qsi4c32, from: [nxk, q4_0]}\n"
+    "dst: f32\n"
+    "kernels:\n";
+
+TEST_F(SpecReader, BlocksAndTheirScalesMultiply) {
+  const std::string kernel = "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}";
+  const auto usual = read(block_head + kernel + "}\n");
+  ASSERT_EQ(usual.size(), 1U);
+  EXPECT_EQ(usual[0].knobs.unroll_k, 32);
+  EXPECT_EQ(usual[0].name(), "matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_wide");
+  EXPECT_EQ(canonical(usual[0].lhs),
+            "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32]");
+  EXPECT_EQ(canonical(usual[0].rhs),
+            "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32]");
+  const auto all =
+      read(block_head + kernel + ", blocks: {length: [32, 256], scales: [f16, bf16, f32]}}\n");
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[5].name(), "matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_wide_b256_f32");
+  EXPECT_EQ(all[5].knobs.unroll_k, 256);
+  EXPECT_EQ(all[5].lhs.block, 256);
+}
+
+TEST_F(SpecReader, RefusesWrongBlocks) {
+  const auto block_error = [&](const std::string& keys) {
+    return error(block_head + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}, " + keys +
+                 "}\n");
+  };
+  EXPECT_EQ(block_error("blocks: {length: 48, scales: f16}"),
+            "s.yaml:6:71: blocks of 48 are not possible: of 32, 64, 128 or 256 they are");
+  EXPECT_EQ(block_error("blocks: {length: 32, scales: i8}"),
+            "s.yaml:6:83: unknown scale type 'i8'; known scale types: f16, bf16, f32");
+  EXPECT_EQ(block_error("blocks: {length: 32}"),
+            "s.yaml:6:62: key 'scales' is missing in 'blocks'");
+  EXPECT_EQ(block_error("knobs: {unroll_k: 64}"),
+            "s.yaml:6:72: unroll_k 64 is not possible with blocks: 32, the block length, is");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, blocks: {length: 32, "
+                         "scales: f16}"),
+            "s.yaml:6:71: format qsi4cx has no blocks");
+}
+
 TEST_F(SpecReader, ShortFormSetsTileAndPanels) {
   const auto variants =
       read(head + "  - {isa: matrix, technique: mmla, tile: {mr: [4, 8], nr: 8, kr: 8}}\n");
@@ -139,7 +182,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "qsi8d32, qsi4cx, qsi8cx, qsi4c32, f32, f16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
-            "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");
+            "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn, q4_0");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
                   "nxk}\ndst: f16\n"),
             "s.yaml:4:6: unknown dst 'f16'; known dsts: f32");
@@ -181,7 +224,7 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
             "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, layout, panels, tile, knobs, print, spills");
+            "technique, layout, blocks, panels, tile, knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");

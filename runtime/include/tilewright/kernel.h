@@ -57,13 +57,15 @@ typedef struct tw_pack_args {
   const void* source;   /* the whole operand's first value */
   size_t source_stride; /* bytes from row to row: lhs and nxk a row of k values, kxn a row of
                            n values */
-  const float* scales;  /* rhs: one per row of the operand; lhs: not used */
+  const void* scales;   /* rhs: one f32 per row of the operand; with blocks: rows of k / block
+                           scales, of the layout's type; not used where the source has them */
   const float* bias;    /* rhs: one per row of the operand, or null for zeros */
   void* packed;         /* the whole packed operand's first panel */
   size_t packed_stride; /* from panel to panel */
   uint64_t flags;       /* TW_PACK_... */
   size_t vector_bytes;  /* layouts with panels as wide as vectors: of the machine that will run on
                            them, a multiple of 16; others: not used */
+  size_t scale_stride;  /* blocks: bytes from one row's scales to the next one's */
 } tw_pack_args;
 
 typedef void (*tw_packer_fn)(const tw_pack_args* args);
@@ -80,6 +82,11 @@ static inline int32_t tw_load_i32(const void* at) {
 }
 static inline int64_t tw_load_i64(const void* at) {
   int64_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+static inline uint16_t tw_load_u16(const void* at) {
+  uint16_t value;
   memcpy(&value, at, sizeof value);
   return value;
 }
@@ -115,6 +122,38 @@ static inline int32_t tw_bits_of_f32(float value) {
   int32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
+}
+static inline float tw_f32_of_bf16(uint16_t half) {
+  return tw_f32_of_bits((int32_t)((uint32_t)half << 16));
+}
+/* Exact. A NaN stays one; its sign and payload are kept. */
+static inline float tw_f32_of_f16(uint16_t half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = (uint32_t)(half & 0x7fff) << 13;
+  if (rest >= 0x0f800000) return tw_f32_of_bits((int32_t)(sign | rest | 0x7f800000));
+  /* The exponents' biases differ by 112; multiplying by 2^112 also makes subnormal numbers normal.
+   */
+  const float value = tw_f32_of_bits((int32_t)rest) * 5192296858534827628530496329220096.0f;
+  return sign != 0 ? -value : value;
+}
+/* a * b + c, rounded once, without a call of a library where the machine has no such instruction:
+ * the product is exact in a double, the sum is rounded to odd there, which is enough bits to be
+ * rounded again. */
+static inline float tw_fma_f32(float a, float b, float c) {
+#if defined(__FP_FAST_FMAF)
+  return __builtin_fmaf(a, b, c);
+#else
+  const double product = (double)a * b, sum = product + c, part = sum - product;
+  const double rest = (product - (sum - part)) + (c - part);
+  if (rest < 0 || rest > 0) {
+    int64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    double odd;
+    if ((bits & 1) == 0) bits += (rest > 0) == (sum > 0) ? 1 : -1;
+    memcpy(&odd, &bits, sizeof odd);
+    return (float)odd;
+  }
+  return (float)sum;
+#endif
 }
 /* the second one when either is not a number, as x86 does */
 static inline float tw_min_f32(float a, float b) {

@@ -34,6 +34,14 @@ typedef uint64_t tw_features;
 /* A feature this build has no name for: never present. */
 #define TW_FEATURE_UNKNOWN ((tw_features)1 << 63)
 
+/* Types of the scales that blocks of weights have. */
+typedef enum tw_scales {
+  TW_SCALES_UNSET = 0, /* no blocks; in a request: whatever there is */
+  TW_SCALES_F32,
+  TW_SCALES_F16,
+  TW_SCALES_BF16
+} tw_scales;
+
 /* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
  * fixed + scalable * (vector length / 16 bytes). An lhs of 32-bit values in panels of one row, with
  * no padding and nothing beside them, is rows of floats as their user keeps them: not packed. */
@@ -50,6 +58,7 @@ typedef struct tw_layout {
   size_t per_row_block_bytes;
   size_t exact_k; /* rhs of integers: sums over k are exact in i32 up to this k; 0: no limit */
   int scales;     /* 1: each row (lhs) or column (rhs) has scales */
+  tw_scales block_scales; /* rhs with blocks: type of their scales */
 } tw_layout;
 
 typedef struct tw_kernel {
@@ -77,7 +86,7 @@ typedef struct tw_kernel {
 typedef struct tw_packer {
   const char* name;
   const char* operand; /* "lhs" or "rhs" */
-  const char* source;  /* "f32" (lhs), "nxk" or "kxn" (rhs) */
+  const char* source;  /* "f32" (lhs), "nxk", "kxn" or "q4_0" (rhs) */
   const char* isa;
   tw_packer_fn run; /* null: not built */
   tw_features features;

@@ -121,6 +121,9 @@ typedef struct tw_tuning {
 typedef struct tw_matmul {
   const char* family;
   size_t n, k;       /* output columns and depth; at least 1 */
+  size_t block;      /* values of k that share a weight scale; k is a multiple of it. 0: families
+                        without blocks, or when rhs_layout or kernel says it */
+  tw_scales scales;  /* type of these scales, likewise */
   const tw_mix* mix; /* null: 128 calls with m = 1 and one with m = 128 */
   size_t mix_count;
   uint64_t rhs_layout; /* only kernels that read this layout; 0: choose */
@@ -156,21 +159,26 @@ tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
 
 typedef enum tw_rhs_order {
   TW_NXK, /* a source row holds the k values of one output column */
-  TW_KXN  /* a source row holds one value of each of the n output columns */
+  TW_KXN, /* a source row holds one value of each of the n output columns */
+  TW_Q4_0 /* n rows of ggml's blocks of 32 values: a scale of f16 and 16 bytes, whose low nibbles
+             are values 0 to 15 and whose high ones are values 16 to 31 of the block, code + 8 */
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
- * of 8 bits are int8_t. Floats: the values. */
+ * of 8 bits are int8_t. Floats: the values. TW_Q4_0: as above. */
 typedef struct tw_rhs_source {
   tw_rhs_order order;
   const void* data;
   size_t data_bytes;
   size_t stride;        /* from source row to source row */
   int unsigned_nibbles; /* 4 bits only. 1: nibbles hold code + 8; 0: two's complement */
-  const float* scales;  /* one per output column; floats: null */
-  size_t scale_count;
-  const float* bias; /* one per output column; null: zeros */
+  /* One f32 per output column; floats: null. With blocks: a row of k / block per output column, of
+   * the layout's type; TW_Q4_0 has them inside. */
+  const void* scales;
+  size_t scale_count; /* in all */
+  const float* bias;  /* one per output column; null: zeros */
   size_t bias_count;
+  size_t scale_stride; /* blocks: bytes from row to row of scales; 0: one right after the other */
 } tw_rhs_source;
 
 size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */

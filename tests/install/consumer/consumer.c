@@ -31,7 +31,7 @@ int main(void) {
   void* lhs = malloc(run.lhs_bytes);
   run.rhs = rhs;
   run.lhs = lhs;
-  const tw_rhs_source weights = {TW_NXK, codes, sizeof codes, K / 2, 0, scales, N, NULL, 0};
+  const tw_rhs_source weights = {TW_NXK, codes, sizeof codes, K / 2, 0, scales, N, NULL, 0, 0};
   const tw_lhs_source activations = {x, sizeof x, sizeof x};
   for (size_t s = 0; s < tw_rhs_slices(plan); ++s) {
     check(tw_pack_rhs(plan, &weights, rhs, run.rhs_bytes, s));
