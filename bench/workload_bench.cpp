@@ -131,7 +131,8 @@ void run_layer(benchmark::State& state, const Session& session, const Layer& lay
     state.counters["limit"] = limit;
     state.counters["share"] = 100 * best / limit;
   }
-  state.counters["scalar"] = best / best_scalar_rate(session, std::min(m, reduced_m), layer.k);
+  const double scalar = best_scalar_rate(session, std::min(m, reduced_m), layer.k);
+  if (scalar > 0) state.counters["scalar"] = best / scalar;
 }
 
 }  // namespace

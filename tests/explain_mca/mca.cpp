@@ -1,6 +1,7 @@
 #include "mca.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -90,8 +91,8 @@ std::string loop_text(const std::string& assembly, const std::string& label) {
 
 void run_mca(const std::string& llvm_mca, const McaCore& core, std::vector<McaLoop>& loops) {
   if (loops.empty()) return;
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("explain_mca_" + core.core + ".s");
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     fmt::format("explain_mca_{}_{}.s", core.core, getpid());
   std::ofstream(file) << regions(core, loops);
   const std::string command =
       fmt::format("{} -mtriple={} -mcpu={} -json -instruction-info=0 -resource-pressure=0 {}",
