@@ -35,11 +35,6 @@ std::string number(int64_t value) {
   return std::to_string(value);
 }
 
-/// Codes of a byte, in the source and packed.
-int64_t byte_codes(const Layout& layout) {
-  return 8 / bits(layout.element);
-}
-
 void set_common_values(const Layout& layout, Values& values) {
   values["PANEL"] = number(layout.panel.fixed);
   values["KR"] = number(layout.order.kr);
@@ -311,14 +306,10 @@ void fill_rhs_floats(const Layout& layout, Values& values) {
 
 // ---- rhs with blocks ----
 
-const Field& scales_of(const Layout& layout) {
-  return layout.fields[static_cast<size_t>(field_index(layout, FieldKind::scales))];
-}
-
 /// Where a source keeps codes and scales, as C.
 void set_block_source_values(const Request& request, Values& values) {
   const SourceBlocks blocks = *source_blocks(request.layout, request.source);
-  const int64_t scale_bytes = bits(scales_of(request.layout).type) / 8;
+  const int64_t scale_bytes = bits(field_of(request.layout, FieldKind::scales).type) / 8;
   const bool inside = blocks.codes != 0;  // scales stand before the codes
   const std::string given = "args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0";
   values["SCALE_BYTES"] = number(scale_bytes);
@@ -356,7 +347,7 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
   if (!can_pack_blocks(layout, request.isa)) {
     if (request.isa.vector_bytes.fixed != 4) expect_vectorized(request, false);
     set_order_values(layout, values);
-    values["SCALE"] = scale_text(scales_of(layout).type);
+    values["SCALE"] = scale_text(field_of(layout, FieldKind::scales).type);
     const std::string text = fill_template(request.files / "packer_rhs_blocks_plain.c", values);
     set_loop_values(request.isa, {text, call_text("pack_steps", 2), ""}, values);
     return false;

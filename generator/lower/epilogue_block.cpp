@@ -14,18 +14,9 @@
 namespace tw {
 namespace {
 
-const Field& field_of(const Layout& layout, FieldKind kind) {
-  return layout.fields[static_cast<size_t>(field_index(layout, kind))];
-}
-
 /// From a block's start.
 Length block_field(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
-}
-
-Value load_dup32(const Tile1& t, const Place& at, const std::string& name) {
-  return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 32, .offset = at.offset}, name,
-                Role::operand);
 }
 
 /// One vector of the block's column scales as f32.
@@ -83,13 +74,8 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::
 
 /// What rows with zero points have too much of: f += negated zero point * the column's sum.
 void add_zero_points(const Tile1& t, std::vector<Value>& totals) {
-  const std::vector<Value> sums = field_pointers(t, t.rhs, FieldKind::sums);
-  std::vector<Value> columns;
-  for (int64_t j = 0; j < t.vectors(); ++j) {
-    const Place at = rhs_vector(t, sums, j);
-    columns.push_back(t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset},
-                             fmt::format("colsum_{}", j), Role::operand));
-  }
+  const std::vector<Value> columns =
+      load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
   for (int64_t r = 0; r < t.v.tile.m; ++r) {
     const Value integer =

@@ -9,22 +9,6 @@
 namespace tw {
 namespace {
 
-Value load_dup32(const Tile1& t, const Place& at, const std::string& name) {
-  return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 32, .offset = at.offset}, name,
-                Role::operand);
-}
-
-std::vector<Value> load_row(const Tile1& t, const std::vector<Value>& pointers,
-                            const std::string& name) {
-  std::vector<Value> vectors;
-  for (int64_t j = 0; j < t.vectors(); ++j) {
-    const Place at = rhs_vector(t, pointers, j);
-    vectors.push_back(t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset},
-                             fmt::format("{}_{}", name, j), Role::operand));
-  }
-  return vectors;
-}
-
 Value multiply_add(const Tile1& t, Value sum, Value a, Value b) {
   if (t.b.isa().has(OpCode::mla, 32)) {
     return t.b.op(OpCode::mla, {sum, a, b}, {.bits = 32}, "sum", Role::accumulator);
@@ -64,7 +48,7 @@ std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
 
 void add_zero_points(const Tile1& t, Rows& sums) {
   const std::vector<Value> columns =
-      load_row(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
+      load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
   for (size_t r = 0; r < sums.size(); ++r) {
     const Place at = lhs_row(t, zeros, static_cast<int64_t>(r), FieldKind::zero_points);
@@ -81,7 +65,7 @@ void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
   Rows sums = multiplier.finish(t, multiply_all(t, multiplier));
   add_zero_points(t, sums);
   const std::vector<Value> scales =
-      load_row(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
+      load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
   const std::vector<Value> row_scales = field_pointers(t, t.lhs, FieldKind::scales);
   const Limits limits = load_limits(t);
   store_outputs(t, [&](int64_t r, int64_t j, Value bias) {

@@ -9,12 +9,6 @@
 namespace tw {
 namespace {
 
-const Field& field_of(const Layout& layout, FieldKind kind) {
-  const int index = field_index(layout, kind);
-  if (index < 0) throw std::invalid_argument("layout lacks a field: " + canonical(layout));
-  return layout.fields[static_cast<size_t>(index)];
-}
-
 int64_t row_bytes(const Layout& layout, FieldKind kind) {
   const Field& field = field_of(layout, kind);
   return bits(field.type) / 8 * field.repeat;
@@ -104,6 +98,22 @@ std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value l
                             fmt::format("{}_{}", hint, i), Role::address));
   }
   return pointers;
+}
+
+Value load_dup32(const Tile1& t, const Place& at, const std::string& name) {
+  return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 32, .offset = at.offset}, name,
+                Role::operand);
+}
+
+std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& pointers,
+                                const std::string& name) {
+  std::vector<Value> vectors;
+  for (int64_t j = 0; j < t.vectors(); ++j) {
+    const Place at = rhs_vector(t, pointers, j);
+    vectors.push_back(t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset},
+                             fmt::format("{}_{}", name, j), Role::operand));
+  }
+  return vectors;
 }
 
 Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role) {

@@ -7,10 +7,6 @@ namespace {
 constexpr int64_t run_k = 32;      // values of k in 16 bytes of source
 constexpr int64_t run_bytes = 16;  // a segment
 
-const Field& scales_of(const Layout& layout) {
-  return layout.fields[static_cast<size_t>(field_index(layout, FieldKind::scales))];
-}
-
 int64_t offset_of(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
 }
@@ -64,7 +60,7 @@ class BlockPacker {
         spread_(b, !source.apart && !by_columns()),
         nibbles_(b, by_columns()),
         stream_(stream),
-        scale_bytes_(b.isa().lanes32() * bits(scales_of(layout).type) / 8) {}
+        scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
 
   void write() {
     const int64_t panel = layout_.panel.fixed;
@@ -192,7 +188,7 @@ class BlockPacker {
 
   /// Copies scales, adds scale * sum to the columns' sums.
   void scale(const Cursors& at, Value sum) {
-    const ElementType type = scales_of(layout_).type;
+    const ElementType type = field_of(layout_, FieldKind::scales).type;
     const Value packed = b_.op(OpCode::load, {at.scales}, {.bytes = scale_bytes_}, "scale");
     b_.op(OpCode::store, {at.to_scales, packed});
     Value real = packed;
@@ -220,7 +216,8 @@ class BlockPacker {
 std::optional<SourceBlocks> source_blocks(const Layout& layout, const std::string& source) {
   if (source == "nxk") return SourceBlocks{layout.block / 2, 0, false};
   const bool ggml = source == "q4_0" && layout.block == run_k;
-  if (ggml && scales_of(layout).type == ElementType::f16) return SourceBlocks{18, 2, true};
+  if (ggml && field_of(layout, FieldKind::scales).type == ElementType::f16)
+    return SourceBlocks{18, 2, true};
   return std::nullopt;
 }
 

@@ -36,10 +36,6 @@ std::vector<Value> groups_of_columns(Builder& b, const std::vector<Pair>& column
 inline int64_t group_k(const Layout& layout) {
   return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
 }
-/// Codes of a byte, in the source and packed.
-inline int64_t byte_codes(const Layout& layout) {
-  return 8 / bits(layout.element);
-}
 /// Nibbles of a byte are further apart in k than the bytes that stay together.
 inline bool is_apart(const Layout& layout) {
   return layout.order.pair == NibblePair::depth && layout.order.distance != layout.order.kr;

@@ -67,6 +67,11 @@ Length step_bytes(const Layout& layout, int64_t k);
 Place lhs_row(const Tile1& t, const std::vector<Value>& pointers, int64_t row, FieldKind kind);
 /// A vector of 32-bit values of an rhs field, for columns vector * lanes ..., likewise.
 Place rhs_vector(const Tile1& t, const std::vector<Value>& pointers, int64_t vector);
+/// 32 bits in every lane, as the lhs fields of a row want.
+Value load_dup32(const Tile1& t, const Place& at, const std::string& name);
+/// An rhs field of all the tile's columns, "name_0", "name_1" ...
+std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& pointers,
+                                const std::string& name);
 /// Pointer i + 1 is `step` after pointer i as long as more than (i + 1) * unit rows are left, else
 /// the same: rows beyond the edge repeat the last one, so that nothing beyond it is touched.
 std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value left, Length unit,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <stdexcept>
 
 #include "model/hash.h"
 
@@ -181,6 +182,16 @@ int field_index(const Layout& layout, FieldKind kind) {
     if (layout.fields[i].kind == kind) return static_cast<int>(i);
   }
   return -1;
+}
+
+const Field& field_of(const Layout& layout, FieldKind kind) {
+  const int index = field_index(layout, kind);
+  if (index < 0) throw std::invalid_argument("layout lacks a field: " + canonical(layout));
+  return layout.fields[static_cast<size_t>(index)];
+}
+
+int64_t byte_codes(const Layout& layout) {
+  return 8 / bits(layout.element);
 }
 
 CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
