@@ -31,10 +31,10 @@ void run_packer(benchmark::State& state, const Session& session, const tw_packer
   args.k = depth;
   args.row_end = rows;
   args.source_stride = rows_outside ? source_bytes / rows : source_bytes / depth;
-  if (!tw_panel_bytes(packer.layout, session.device.vector_bytes, depth, &args.packed_stride)) {
+  if (!tw_panel_bytes(packer.layout, &session.device, depth, &args.packed_stride)) {
     fail(fmt::format("{}: no size for its layout", packer.name));
   }
-  const size_t panel = tw_panel_rows(packer.layout, session.device.vector_bytes);
+  const size_t panel = tw_panel_rows(packer.layout, &session.device);
   const size_t packed_bytes = tw_divide_up(rows, panel) * args.packed_stride;
 
   const Memory source(source_bytes), packed(std::max(packed_bytes, source_bytes));

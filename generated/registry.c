@@ -6,7 +6,7 @@
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (15cf2009588fb5bd)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3323dacba2f0f22a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (34c66a4b311320d7)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
 // again  tilewright generate
@@ -51,6 +51,15 @@
 #ifndef TW_FEATURE_NEON
 #define TW_FEATURE_NEON TW_FEATURE_UNKNOWN
 #endif
+#ifndef TW_FEATURE_SME
+#define TW_FEATURE_SME TW_FEATURE_UNKNOWN
+#endif
+#ifndef TW_FEATURE_SME2
+#define TW_FEATURE_SME2 TW_FEATURE_UNKNOWN
+#endif
+#ifndef TW_FEATURE_SVE
+#define TW_FEATURE_SVE TW_FEATURE_UNKNOWN
+#endif
 #ifndef TW_FEATURE_SVE2
 #define TW_FEATURE_SVE2 TW_FEATURE_UNKNOWN
 #endif
@@ -90,6 +99,7 @@ static const tw_layout layout_0 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_1 = {
@@ -105,6 +115,7 @@ static const tw_layout layout_1 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_2 = {
@@ -120,6 +131,7 @@ static const tw_layout layout_2 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_3 = {
@@ -135,6 +147,7 @@ static const tw_layout layout_3 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_4 = {
@@ -150,6 +163,7 @@ static const tw_layout layout_4 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_5 = {
@@ -165,6 +179,7 @@ static const tw_layout layout_5 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_6 = {
@@ -180,6 +195,7 @@ static const tw_layout layout_6 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_7 = {
@@ -195,6 +211,7 @@ static const tw_layout layout_7 = {
     .exact_k = 0,
     .scales = 0,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_8 = {
@@ -210,6 +227,7 @@ static const tw_layout layout_8 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_9 = {
@@ -225,6 +243,7 @@ static const tw_layout layout_9 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_10 = {
@@ -240,6 +259,7 @@ static const tw_layout layout_10 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_11 = {
@@ -255,6 +275,7 @@ static const tw_layout layout_11 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F32,
+    .streaming = 0,
 };
 
 static const tw_layout layout_12 = {
@@ -270,6 +291,7 @@ static const tw_layout layout_12 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_13 = {
@@ -285,6 +307,7 @@ static const tw_layout layout_13 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_14 = {
@@ -300,6 +323,7 @@ static const tw_layout layout_14 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_15 = {
@@ -315,6 +339,7 @@ static const tw_layout layout_15 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_16 = {
@@ -330,6 +355,7 @@ static const tw_layout layout_16 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F32,
+    .streaming = 0,
 };
 
 static const tw_layout layout_17 = {
@@ -345,6 +371,7 @@ static const tw_layout layout_17 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_18 = {
@@ -360,6 +387,7 @@ static const tw_layout layout_18 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_19 = {
@@ -375,6 +403,7 @@ static const tw_layout layout_19 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_20 = {
@@ -390,6 +419,7 @@ static const tw_layout layout_20 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_21 = {
@@ -405,6 +435,7 @@ static const tw_layout layout_21 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_22 = {
@@ -420,6 +451,7 @@ static const tw_layout layout_22 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_23 = {
@@ -435,6 +467,7 @@ static const tw_layout layout_23 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_24 = {
@@ -450,6 +483,7 @@ static const tw_layout layout_24 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_25 = {
@@ -465,6 +499,7 @@ static const tw_layout layout_25 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_26 = {
@@ -480,6 +515,7 @@ static const tw_layout layout_26 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F32,
+    .streaming = 0,
 };
 
 static const tw_layout layout_27 = {
@@ -495,6 +531,7 @@ static const tw_layout layout_27 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_28 = {
@@ -510,6 +547,7 @@ static const tw_layout layout_28 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_29 = {
@@ -525,6 +563,7 @@ static const tw_layout layout_29 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_30 = {
@@ -540,6 +579,7 @@ static const tw_layout layout_30 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_31 = {
@@ -555,6 +595,7 @@ static const tw_layout layout_31 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_32 = {
@@ -570,6 +611,7 @@ static const tw_layout layout_32 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_33 = {
@@ -585,6 +627,7 @@ static const tw_layout layout_33 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_34 = {
@@ -600,6 +643,7 @@ static const tw_layout layout_34 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_35 = {
@@ -615,6 +659,7 @@ static const tw_layout layout_35 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F32,
+    .streaming = 0,
 };
 
 static const tw_layout layout_36 = {
@@ -630,6 +675,7 @@ static const tw_layout layout_36 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_37 = {
@@ -645,6 +691,7 @@ static const tw_layout layout_37 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_38 = {
@@ -660,6 +707,7 @@ static const tw_layout layout_38 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_39 = {
@@ -675,6 +723,7 @@ static const tw_layout layout_39 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_40 = {
@@ -690,6 +739,7 @@ static const tw_layout layout_40 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_41 = {
@@ -705,6 +755,7 @@ static const tw_layout layout_41 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_42 = {
@@ -720,6 +771,7 @@ static const tw_layout layout_42 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F32,
+    .streaming = 0,
 };
 
 static const tw_layout layout_43 = {
@@ -735,6 +787,7 @@ static const tw_layout layout_43 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_44 = {
@@ -750,6 +803,7 @@ static const tw_layout layout_44 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_45 = {
@@ -765,6 +819,7 @@ static const tw_layout layout_45 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_46 = {
@@ -780,6 +835,7 @@ static const tw_layout layout_46 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_47 = {
@@ -795,6 +851,7 @@ static const tw_layout layout_47 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_48 = {
@@ -810,6 +867,7 @@ static const tw_layout layout_48 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
 };
 
 static const tw_layout layout_49 = {
@@ -825,6 +883,7 @@ static const tw_layout layout_49 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_50 = {
@@ -840,6 +899,7 @@ static const tw_layout layout_50 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_51 = {
@@ -855,6 +915,7 @@ static const tw_layout layout_51 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_52 = {
@@ -870,6 +931,7 @@ static const tw_layout layout_52 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_53 = {
@@ -885,6 +947,7 @@ static const tw_layout layout_53 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_54 = {
@@ -900,6 +963,7 @@ static const tw_layout layout_54 = {
     .exact_k = 131071,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_55 = {
@@ -915,6 +979,7 @@ static const tw_layout layout_55 = {
     .exact_k = 131071,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_56 = {
@@ -930,6 +995,7 @@ static const tw_layout layout_56 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_57 = {
@@ -945,6 +1011,7 @@ static const tw_layout layout_57 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_58 = {
@@ -960,6 +1027,7 @@ static const tw_layout layout_58 = {
     .exact_k = 131071,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_59 = {
@@ -975,6 +1043,7 @@ static const tw_layout layout_59 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_60 = {
@@ -990,6 +1059,7 @@ static const tw_layout layout_60 = {
     .exact_k = 131071,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_61 = {
@@ -1005,6 +1075,7 @@ static const tw_layout layout_61 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_62 = {
@@ -1020,6 +1091,7 @@ static const tw_layout layout_62 = {
     .exact_k = 131071,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_63 = {
@@ -1035,6 +1107,7 @@ static const tw_layout layout_63 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_64 = {
@@ -1050,6 +1123,7 @@ static const tw_layout layout_64 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_65 = {
@@ -1065,6 +1139,7 @@ static const tw_layout layout_65 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_66 = {
@@ -1080,6 +1155,7 @@ static const tw_layout layout_66 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_67 = {
@@ -1095,6 +1171,7 @@ static const tw_layout layout_67 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_68 = {
@@ -1110,6 +1187,7 @@ static const tw_layout layout_68 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_69 = {
@@ -1125,6 +1203,7 @@ static const tw_layout layout_69 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_70 = {
@@ -1140,6 +1219,7 @@ static const tw_layout layout_70 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_71 = {
@@ -1155,6 +1235,7 @@ static const tw_layout layout_71 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_72 = {
@@ -1170,6 +1251,7 @@ static const tw_layout layout_72 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_73 = {
@@ -1185,9 +1267,74 @@ static const tw_layout layout_73 = {
     .exact_k = 131071,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 static const tw_layout layout_74 = {
+    .id = UINT64_C(0xddadeb9c54a2b995),
+    .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*-8|zeros:i32|scales:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 0,
+    .data_bits = 8,
+    .per_row_bytes = 12,
+    .per_row_block_bytes = 0,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+};
+
+static const tw_layout layout_75 = {
+    .id = UINT64_C(0xb85020c082fcb388),
+    .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 0,
+    .data_bits = 4,
+    .per_row_bytes = 12,
+    .per_row_block_bytes = 0,
+    .exact_k = 131071,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+};
+
+static const tw_layout layout_76 = {
+    .id = UINT64_C(0x28c2518a89b508a6),
+    .text = "lhs i8 m8svl kr4 k%32 [data|zeros:i32|scales:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 0,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 0,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+};
+
+static const tw_layout layout_77 = {
+    .id = UINT64_C(0x4bfe45562cf09915),
+    .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|sums:i32*1|scales:f32|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 0,
+    .data_bits = 4,
+    .per_row_bytes = 12,
+    .per_row_block_bytes = 0,
+    .exact_k = 131071,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+};
+
+static const tw_layout layout_78 = {
     .id = UINT64_C(0x8943ccd61f8df364),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 1,
@@ -1200,9 +1347,10 @@ static const tw_layout layout_74 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_75 = {
+static const tw_layout layout_79 = {
     .id = UINT64_C(0x909c4a08951ce0d1),
     .text = "rhs i8 n4 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 4,
@@ -1215,9 +1363,10 @@ static const tw_layout layout_75 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_76 = {
+static const tw_layout layout_80 = {
     .id = UINT64_C(0xd631fe194a0f7df2),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 1,
@@ -1230,9 +1379,10 @@ static const tw_layout layout_76 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_77 = {
+static const tw_layout layout_81 = {
     .id = UINT64_C(0x022f31065d26b606),
     .text = "rhs i8 n16 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 16,
@@ -1245,9 +1395,10 @@ static const tw_layout layout_77 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_78 = {
+static const tw_layout layout_82 = {
     .id = UINT64_C(0x165f65464973eef1),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 4,
@@ -1260,9 +1411,10 @@ static const tw_layout layout_78 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_79 = {
+static const tw_layout layout_83 = {
     .id = UINT64_C(0xdd01f55bbfc2d9e5),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 4,
@@ -1275,9 +1427,10 @@ static const tw_layout layout_79 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_80 = {
+static const tw_layout layout_84 = {
     .id = UINT64_C(0x9c8d093631f05844),
     .text = "rhs i8 n32 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 32,
@@ -1290,9 +1443,10 @@ static const tw_layout layout_80 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_81 = {
+static const tw_layout layout_85 = {
     .id = UINT64_C(0x47b1acc2b1a05d31),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 8,
@@ -1305,9 +1459,10 @@ static const tw_layout layout_81 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_82 = {
+static const tw_layout layout_86 = {
     .id = UINT64_C(0x7a675687ab534386),
     .text = "lhs i8 m1 kr4 k%32 [data|zeros:i32|scales:f32]",
     .panel = 1,
@@ -1320,9 +1475,10 @@ static const tw_layout layout_82 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_83 = {
+static const tw_layout layout_87 = {
     .id = UINT64_C(0x99a00ab31d837ddc),
     .text = "rhs i8 n8 kr4 k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 8,
@@ -1335,9 +1491,10 @@ static const tw_layout layout_83 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_84 = {
+static const tw_layout layout_88 = {
     .id = UINT64_C(0x4d9f88a395468b1f),
     .text = "lhs i8 m4 kr4 k%32 [data|zeros:i32|scales:f32]",
     .panel = 4,
@@ -1350,9 +1507,10 @@ static const tw_layout layout_84 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_85 = {
+static const tw_layout layout_89 = {
     .id = UINT64_C(0xf7708e51073e5142),
     .text = "lhs i8 m1 kr8 k%32 [data|zeros:i32|scales:f32]",
     .panel = 1,
@@ -1365,9 +1523,10 @@ static const tw_layout layout_85 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_86 = {
+static const tw_layout layout_90 = {
     .id = UINT64_C(0x855d9d7b68aada20),
     .text = "rhs i8 n8 kr8 k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 8,
@@ -1380,9 +1539,10 @@ static const tw_layout layout_86 = {
     .exact_k = 65793,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_87 = {
+static const tw_layout layout_91 = {
     .id = UINT64_C(0x2f13d002b4d15c7b),
     .text = "lhs i8 m4 kr8 k%32 [data|zeros:i32|scales:f32]",
     .panel = 4,
@@ -1395,9 +1555,10 @@ static const tw_layout layout_87 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_88 = {
+static const tw_layout layout_92 = {
     .id = UINT64_C(0x4d449c63c754e41f),
     .text = "lhs i8 m8 kr8 k%32 [data|zeros:i32|scales:f32]",
     .panel = 8,
@@ -1410,9 +1571,10 @@ static const tw_layout layout_88 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_89 = {
+static const tw_layout layout_93 = {
     .id = UINT64_C(0xb5db7b07a80f2702),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -1425,9 +1587,10 @@ static const tw_layout layout_89 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_90 = {
+static const tw_layout layout_94 = {
     .id = UINT64_C(0x454087f5b1eaf881),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -1440,9 +1603,10 @@ static const tw_layout layout_90 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_91 = {
+static const tw_layout layout_95 = {
     .id = UINT64_C(0x6a8d6b93d4f5fbca),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -1455,9 +1619,10 @@ static const tw_layout layout_91 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_92 = {
+static const tw_layout layout_96 = {
     .id = UINT64_C(0x9ac0ea784a2b18ad),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -1470,9 +1635,10 @@ static const tw_layout layout_92 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_93 = {
+static const tw_layout layout_97 = {
     .id = UINT64_C(0x23a25eff12a2d050),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -1485,9 +1651,10 @@ static const tw_layout layout_93 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_94 = {
+static const tw_layout layout_98 = {
     .id = UINT64_C(0x7a60ad9039baa1ec),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -1500,9 +1667,10 @@ static const tw_layout layout_94 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_95 = {
+static const tw_layout layout_99 = {
     .id = UINT64_C(0x4ea2e9d449dfbd50),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -1515,9 +1683,10 @@ static const tw_layout layout_95 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_96 = {
+static const tw_layout layout_100 = {
     .id = UINT64_C(0x6936422f83ace5cc),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b256 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -1530,9 +1699,10 @@ static const tw_layout layout_96 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_97 = {
+static const tw_layout layout_101 = {
     .id = UINT64_C(0xdf09a92edc280ebd),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 2,
@@ -1545,9 +1715,10 @@ static const tw_layout layout_97 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_98 = {
+static const tw_layout layout_102 = {
     .id = UINT64_C(0x30dfb4766a374297),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 4,
@@ -1560,9 +1731,10 @@ static const tw_layout layout_98 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_99 = {
+static const tw_layout layout_103 = {
     .id = UINT64_C(0x755c41edcfafa6b3),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -1575,9 +1747,10 @@ static const tw_layout layout_99 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_100 = {
+static const tw_layout layout_104 = {
     .id = UINT64_C(0x580ccf83ed7965ee),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -1590,9 +1763,10 @@ static const tw_layout layout_100 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_101 = {
+static const tw_layout layout_105 = {
     .id = UINT64_C(0x07ab409606ecf37a),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -1605,9 +1779,10 @@ static const tw_layout layout_101 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_102 = {
+static const tw_layout layout_106 = {
     .id = UINT64_C(0xf53f7f2932584640),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 4,
@@ -1620,9 +1795,10 @@ static const tw_layout layout_102 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_103 = {
+static const tw_layout layout_107 = {
     .id = UINT64_C(0x27855cb62ccf4db7),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 4,
@@ -1635,9 +1811,10 @@ static const tw_layout layout_103 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_104 = {
+static const tw_layout layout_108 = {
     .id = UINT64_C(0x1b24e581317fc3f7),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 4,
@@ -1650,9 +1827,10 @@ static const tw_layout layout_104 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_105 = {
+static const tw_layout layout_109 = {
     .id = UINT64_C(0xad1643ba6cf5f65e),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -1665,9 +1843,10 @@ static const tw_layout layout_105 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_106 = {
+static const tw_layout layout_110 = {
     .id = UINT64_C(0x17659acdff57a939),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -1680,9 +1859,10 @@ static const tw_layout layout_106 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_107 = {
+static const tw_layout layout_111 = {
     .id = UINT64_C(0x862b549d511aa655),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b256 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -1695,9 +1875,10 @@ static const tw_layout layout_107 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_108 = {
+static const tw_layout layout_112 = {
     .id = UINT64_C(0xd813e8d31d576b62),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b]",
     .panel = 1,
@@ -1710,9 +1891,10 @@ static const tw_layout layout_108 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_109 = {
+static const tw_layout layout_113 = {
     .id = UINT64_C(0x57d7f7809e855071),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|sums:i32*-4/b|scales:f32/b]",
     .panel = 1,
@@ -1725,9 +1907,10 @@ static const tw_layout layout_109 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_110 = {
+static const tw_layout layout_114 = {
     .id = UINT64_C(0x2cac358d68a0f2a6),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -1740,9 +1923,10 @@ static const tw_layout layout_110 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_111 = {
+static const tw_layout layout_115 = {
     .id = UINT64_C(0xaa2eecb10d9f9a38),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|sums:i32*-4/b|scales:f32/b]",
     .panel = 1,
@@ -1755,9 +1939,10 @@ static const tw_layout layout_111 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_112 = {
+static const tw_layout layout_116 = {
     .id = UINT64_C(0x5aee76fd44a15441),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -1770,9 +1955,10 @@ static const tw_layout layout_112 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_113 = {
+static const tw_layout layout_117 = {
     .id = UINT64_C(0xedbdf38cb4eb9298),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|sums:i32*-4/b|scales:f32/b]",
     .panel = 1,
@@ -1785,9 +1971,10 @@ static const tw_layout layout_113 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_114 = {
+static const tw_layout layout_118 = {
     .id = UINT64_C(0x64afcc0a180173cd),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b256 [scales:f16/b|data/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -1800,9 +1987,10 @@ static const tw_layout layout_114 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
+    .streaming = 0,
 };
 
-static const tw_layout layout_115 = {
+static const tw_layout layout_119 = {
     .id = UINT64_C(0x115147a448839205),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32/b]",
     .panel = 4,
@@ -1815,9 +2003,10 @@ static const tw_layout layout_115 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_116 = {
+static const tw_layout layout_120 = {
     .id = UINT64_C(0xe3a21911587d5616),
     .text = "lhs i8 m4 kr8 k%32 b64 [data/b|sums:i32*-8x2/b|scales:f32/b]",
     .panel = 4,
@@ -1830,9 +2019,10 @@ static const tw_layout layout_116 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_117 = {
+static const tw_layout layout_121 = {
     .id = UINT64_C(0x5bcb9179dac78bdd),
     .text = "lhs i8 m4 kr8 k%32 b128 [data/b|sums:i32*-8x2/b|scales:f32/b]",
     .panel = 4,
@@ -1845,9 +2035,10 @@ static const tw_layout layout_117 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
-static const tw_layout layout_118 = {
+static const tw_layout layout_122 = {
     .id = UINT64_C(0xf7e9ff0aaac19a6d),
     .text = "lhs i8 m4 kr8 k%32 b256 [data/b|sums:i32*-8x2/b|scales:f32/b]",
     .panel = 4,
@@ -1860,6 +2051,7 @@ static const tw_layout layout_118 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
 };
 
 const tw_kernel tw_generated_kernels[] = {
@@ -1885,6 +2077,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_1x16_avx2_u8_a4_near",
@@ -1908,6 +2101,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm",
@@ -1931,6 +2125,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near",
@@ -1954,6 +2149,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm",
@@ -1977,6 +2173,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far",
@@ -2000,6 +2197,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_1x32_avx512f_u8_a4_near_asm",
@@ -2023,6 +2221,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_1x32_avx512f_u8_a4_near",
@@ -2046,6 +2245,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_4x32_avx512f_u4_near_asm",
@@ -2069,6 +2269,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_4x32_avx512f_u4_near",
@@ -2092,6 +2293,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_8x32_avx512f_u4_far_asm",
@@ -2115,6 +2317,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_8x32_avx512f_u4_far",
@@ -2138,6 +2341,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm",
@@ -2161,6 +2365,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2",
@@ -2184,6 +2389,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_4x8_neon_u8",
@@ -2207,6 +2413,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm",
@@ -2230,6 +2437,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p4x1_1x4_scalar_u4",
@@ -2253,6 +2461,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near_asm",
@@ -2276,6 +2485,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near",
@@ -2299,6 +2509,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_4x16_avx2_u4_near_asm",
@@ -2322,6 +2533,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_4x16_avx2_u4_near",
@@ -2345,6 +2557,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm",
@@ -2368,6 +2581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far",
@@ -2391,6 +2605,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "gcc",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_1x32_avx512f_u8_a4_near_asm",
@@ -2414,6 +2629,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_1x32_avx512f_u8_a4_near",
@@ -2437,6 +2653,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm",
@@ -2460,6 +2677,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near",
@@ -2483,6 +2701,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm",
@@ -2506,6 +2725,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far",
@@ -2529,6 +2749,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm",
@@ -2552,6 +2773,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2",
@@ -2575,6 +2797,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm",
@@ -2598,6 +2821,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_4x12_neon_u8",
@@ -2621,6 +2845,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar",
@@ -2644,6 +2869,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16",
@@ -2667,6 +2893,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_f32",
@@ -2690,6 +2917,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16",
@@ -2713,6 +2941,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm",
@@ -2736,6 +2965,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near",
@@ -2759,6 +2989,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm",
@@ -2782,6 +3013,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm",
@@ -2805,6 +3037,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm",
@@ -2828,6 +3061,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm",
@@ -2851,6 +3085,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm",
@@ -2874,6 +3109,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near_asm",
@@ -2897,6 +3133,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near",
@@ -2920,6 +3157,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm",
@@ -2943,6 +3181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_f32_near_asm",
@@ -2966,6 +3205,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
@@ -2989,6 +3229,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near",
@@ -3012,6 +3253,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm",
@@ -3035,6 +3277,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far",
@@ -3058,6 +3301,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm",
@@ -3081,6 +3325,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_f32_a2_near_asm",
@@ -3104,6 +3349,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm",
@@ -3127,6 +3373,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm",
@@ -3150,6 +3397,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm",
@@ -3173,6 +3421,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_bf16_a4_near_asm",
@@ -3196,6 +3445,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_asm",
@@ -3219,6 +3469,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_bf16_a2_far_asm",
@@ -3242,6 +3493,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_bf16_a2_far_asm",
@@ -3265,6 +3517,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_asm",
@@ -3288,6 +3541,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_asm",
@@ -3311,6 +3565,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod",
@@ -3334,6 +3589,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_bf16_asm",
@@ -3357,6 +3613,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm",
@@ -3380,6 +3637,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b64_bf16_asm",
@@ -3403,6 +3661,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm",
@@ -3426,6 +3685,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b256_bf16_asm",
@@ -3449,6 +3709,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_asm",
@@ -3472,6 +3733,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod",
@@ -3495,6 +3757,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm",
@@ -3518,6 +3781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm",
@@ -3541,6 +3805,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b64_bf16_asm",
@@ -3564,6 +3829,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b128_bf16_asm",
@@ -3587,6 +3853,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm",
@@ -3610,6 +3877,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm",
@@ -3633,6 +3901,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot",
@@ -3656,6 +3925,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm",
@@ -3679,6 +3949,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm",
@@ -3702,6 +3973,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_bf16_asm",
@@ -3725,6 +3997,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_bf16_asm",
@@ -3748,6 +4021,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_bf16_asm",
@@ -3771,6 +4045,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_asm",
@@ -3794,6 +4069,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm",
@@ -3817,6 +4093,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm",
@@ -3840,6 +4117,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm",
@@ -3863,6 +4141,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_b64_bf16_asm",
@@ -3886,6 +4165,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_b128_bf16_asm",
@@ -3909,6 +4189,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm",
@@ -3932,6 +4213,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar",
@@ -3955,6 +4237,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "gcc, clang",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm",
@@ -3978,6 +4261,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near",
@@ -4001,6 +4285,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm",
@@ -4024,6 +4309,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near",
@@ -4047,6 +4333,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm",
@@ -4070,6 +4357,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_a4_near_asm",
@@ -4093,6 +4381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_a4_near",
@@ -4116,6 +4405,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm",
@@ -4139,6 +4429,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near",
@@ -4162,6 +4453,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm",
@@ -4185,6 +4477,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near",
@@ -4208,6 +4501,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm",
@@ -4231,6 +4525,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near",
@@ -4254,6 +4549,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm",
@@ -4277,6 +4573,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far",
@@ -4300,6 +4597,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm",
@@ -4323,6 +4621,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod",
@@ -4346,6 +4645,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm",
@@ -4369,6 +4669,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod",
@@ -4392,6 +4693,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm",
@@ -4415,6 +4717,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod",
@@ -4438,6 +4741,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm",
@@ -4461,6 +4765,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "cortex-a55",
         .in_order = 1,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm",
@@ -4484,6 +4789,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "cortex-a55",
         .in_order = 1,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm",
@@ -4507,6 +4813,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "cortex-a55",
         .in_order = 1,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm",
@@ -4530,6 +4837,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot",
@@ -4553,6 +4861,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm",
@@ -4576,6 +4885,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm",
@@ -4599,6 +4909,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm",
@@ -4622,6 +4933,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm",
@@ -4645,6 +4957,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm",
@@ -4668,6 +4981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm",
@@ -4691,6 +5005,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "cortex-a510",
         .in_order = 1,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm",
@@ -4714,6 +5029,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "cortex-a510",
         .in_order = 1,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm",
@@ -4737,6 +5053,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "cortex-a510",
         .in_order = 1,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai_asm",
@@ -4760,6 +5077,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai",
@@ -4783,6 +5101,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai_asm",
@@ -4806,6 +5125,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai",
@@ -4829,6 +5149,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_kleidiai_asm",
@@ -4852,6 +5173,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_kleidiai",
@@ -4875,6 +5197,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm",
@@ -4898,6 +5221,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai",
@@ -4921,6 +5245,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x16_neon_dotprod_kleidiai_asm",
@@ -4944,6 +5269,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x16_neon_dotprod_kleidiai",
@@ -4967,6 +5293,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai_asm",
@@ -4990,6 +5317,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai",
@@ -5013,6 +5341,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai_asm",
@@ -5036,6 +5365,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai",
@@ -5059,6 +5389,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm",
@@ -5082,6 +5413,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai",
@@ -5105,6 +5437,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm",
@@ -5128,6 +5461,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai",
@@ -5151,6 +5485,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm",
@@ -5174,6 +5509,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai",
@@ -5197,6 +5533,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm",
@@ -5206,7 +5543,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_61,
         .rhs = &layout_73,
         .tile_m = 1,
@@ -5220,6 +5557,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm",
@@ -5229,7 +5567,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:187:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_63,
         .rhs = &layout_73,
         .tile_m = 4,
@@ -5243,6 +5581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm",
@@ -5252,7 +5591,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_64,
         .rhs = &layout_73,
         .tile_m = 8,
@@ -5266,6 +5605,55 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm",
+        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
+        .isa = "sme",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:200:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
+        .features = TW_FEATURE_SME,
+        .lhs = &layout_74,
+        .rhs = &layout_75,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 32.0,
+        .content_hash = UINT64_C(0x8648c3ca7ab23999),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 8,
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm",
+        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:205:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_76,
+        .rhs = &layout_77,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 32.0,
+        .content_hash = UINT64_C(0x3cd5fc854ecb182c),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 8,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar",
@@ -5276,8 +5664,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:8:5",
         .run = tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_74,
-        .rhs = &layout_75,
+        .lhs = &layout_78,
+        .rhs = &layout_79,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -5289,6 +5677,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "gcc, clang",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm",
@@ -5299,8 +5688,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_76,
-        .rhs = &layout_77,
+        .lhs = &layout_80,
+        .rhs = &layout_81,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5312,6 +5701,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near",
@@ -5322,8 +5712,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_76,
-        .rhs = &layout_77,
+        .lhs = &layout_80,
+        .rhs = &layout_81,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5335,6 +5725,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm",
@@ -5345,8 +5736,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_78,
-        .rhs = &layout_77,
+        .lhs = &layout_82,
+        .rhs = &layout_81,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5358,6 +5749,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm",
@@ -5368,8 +5760,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:28:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_74,
-        .rhs = &layout_77,
+        .lhs = &layout_78,
+        .rhs = &layout_81,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5381,6 +5773,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near",
@@ -5391,8 +5784,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_74,
-        .rhs = &layout_77,
+        .lhs = &layout_78,
+        .rhs = &layout_81,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5404,6 +5797,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm",
@@ -5414,8 +5808,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:34:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_79,
-        .rhs = &layout_77,
+        .lhs = &layout_83,
+        .rhs = &layout_81,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5427,6 +5821,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near",
@@ -5437,8 +5832,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:34:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_79,
-        .rhs = &layout_77,
+        .lhs = &layout_83,
+        .rhs = &layout_81,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5450,6 +5845,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm",
@@ -5460,8 +5856,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:41:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_74,
-        .rhs = &layout_80,
+        .lhs = &layout_78,
+        .rhs = &layout_84,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -5473,6 +5869,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near",
@@ -5483,8 +5880,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:41:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_74,
-        .rhs = &layout_80,
+        .lhs = &layout_78,
+        .rhs = &layout_84,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -5496,6 +5893,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm",
@@ -5506,8 +5904,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:47:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_79,
-        .rhs = &layout_80,
+        .lhs = &layout_83,
+        .rhs = &layout_84,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -5519,6 +5917,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near",
@@ -5529,8 +5928,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:47:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_79,
-        .rhs = &layout_80,
+        .lhs = &layout_83,
+        .rhs = &layout_84,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -5542,6 +5941,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm",
@@ -5552,8 +5952,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:53:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_81,
-        .rhs = &layout_80,
+        .lhs = &layout_85,
+        .rhs = &layout_84,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -5565,6 +5965,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far",
@@ -5575,8 +5976,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:53:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_81,
-        .rhs = &layout_80,
+        .lhs = &layout_85,
+        .rhs = &layout_84,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -5588,6 +5989,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm",
@@ -5598,8 +6000,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:61:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_82,
-        .rhs = &layout_83,
+        .lhs = &layout_86,
+        .rhs = &layout_87,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5611,6 +6013,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2",
@@ -5621,8 +6024,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:61:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_82,
-        .rhs = &layout_83,
+        .lhs = &layout_86,
+        .rhs = &layout_87,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5634,6 +6037,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm",
@@ -5644,8 +6048,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_84,
-        .rhs = &layout_83,
+        .lhs = &layout_88,
+        .rhs = &layout_87,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5657,6 +6061,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod",
@@ -5667,8 +6072,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_84,
-        .rhs = &layout_83,
+        .lhs = &layout_88,
+        .rhs = &layout_87,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5680,6 +6085,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_asm",
@@ -5690,8 +6096,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_84,
-        .rhs = &layout_83,
+        .lhs = &layout_88,
+        .rhs = &layout_87,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5703,6 +6109,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod",
@@ -5713,8 +6120,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:67:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_84,
-        .rhs = &layout_83,
+        .lhs = &layout_88,
+        .rhs = &layout_87,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5726,6 +6133,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm",
@@ -5736,8 +6144,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:73:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_85,
-        .rhs = &layout_86,
+        .lhs = &layout_89,
+        .rhs = &layout_90,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5749,6 +6157,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot",
@@ -5759,8 +6168,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:73:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_85,
-        .rhs = &layout_86,
+        .lhs = &layout_89,
+        .rhs = &layout_90,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -5772,6 +6181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm_asm",
@@ -5782,8 +6192,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:78:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_87,
-        .rhs = &layout_86,
+        .lhs = &layout_91,
+        .rhs = &layout_90,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5795,6 +6205,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm",
@@ -5805,8 +6216,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:78:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_87,
-        .rhs = &layout_86,
+        .lhs = &layout_91,
+        .rhs = &layout_90,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5818,6 +6229,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm",
@@ -5828,8 +6240,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_88,
-        .rhs = &layout_86,
+        .lhs = &layout_92,
+        .rhs = &layout_90,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5841,6 +6253,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm",
@@ -5851,8 +6264,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:83:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_88,
-        .rhs = &layout_86,
+        .lhs = &layout_92,
+        .rhs = &layout_90,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -5864,6 +6277,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
@@ -5874,7 +6288,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:8:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_9,
         .tile_m = 1,
         .tile_n = 4,
@@ -5887,6 +6301,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16",
@@ -5897,7 +6312,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:8:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16,
         .features = 0,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_10,
         .tile_m = 1,
         .tile_n = 4,
@@ -5910,6 +6325,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32",
@@ -5920,7 +6336,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:8:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32,
         .features = 0,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_11,
         .tile_m = 1,
         .tile_n = 4,
@@ -5933,6 +6349,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64",
@@ -5943,8 +6360,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:15:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64,
         .features = 0,
-        .lhs = &layout_90,
-        .rhs = &layout_91,
+        .lhs = &layout_94,
+        .rhs = &layout_95,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -5956,6 +6373,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "generic",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm",
@@ -5966,7 +6384,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:24:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_14,
         .tile_m = 1,
         .tile_n = 16,
@@ -5979,6 +6397,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near",
@@ -5989,7 +6408,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:24:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_14,
         .tile_m = 1,
         .tile_n = 16,
@@ -6002,6 +6421,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm",
@@ -6012,7 +6432,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:31:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_15,
         .tile_m = 1,
         .tile_n = 16,
@@ -6025,6 +6445,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm",
@@ -6035,7 +6456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:31:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_16,
         .tile_m = 1,
         .tile_n = 16,
@@ -6048,6 +6469,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b64_near_asm",
@@ -6058,8 +6480,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:38:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b64_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_90,
-        .rhs = &layout_92,
+        .lhs = &layout_94,
+        .rhs = &layout_96,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6071,6 +6493,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm",
@@ -6081,8 +6504,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:38:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_93,
-        .rhs = &layout_94,
+        .lhs = &layout_97,
+        .rhs = &layout_98,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6094,6 +6517,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b256_near_asm",
@@ -6104,8 +6528,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:38:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b256_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_95,
-        .rhs = &layout_96,
+        .lhs = &layout_99,
+        .rhs = &layout_100,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6117,6 +6541,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm",
@@ -6127,7 +6552,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:45:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_97,
+        .lhs = &layout_101,
         .rhs = &layout_14,
         .tile_m = 2,
         .tile_n = 16,
@@ -6140,6 +6565,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near",
@@ -6150,7 +6576,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:45:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_97,
+        .lhs = &layout_101,
         .rhs = &layout_14,
         .tile_m = 2,
         .tile_n = 16,
@@ -6163,6 +6589,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm",
@@ -6173,7 +6600,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:52:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_97,
+        .lhs = &layout_101,
         .rhs = &layout_15,
         .tile_m = 2,
         .tile_n = 16,
@@ -6186,6 +6613,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_f32_near_asm",
@@ -6196,7 +6624,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:52:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_97,
+        .lhs = &layout_101,
         .rhs = &layout_16,
         .tile_m = 2,
         .tile_n = 16,
@@ -6209,6 +6637,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen4",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
@@ -6219,7 +6648,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:60:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_23,
         .tile_m = 1,
         .tile_n = 32,
@@ -6232,6 +6661,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near",
@@ -6242,7 +6672,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:60:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_23,
         .tile_m = 1,
         .tile_n = 32,
@@ -6255,6 +6685,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm",
@@ -6265,7 +6696,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:67:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_23,
         .tile_m = 4,
         .tile_n = 32,
@@ -6278,6 +6709,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far",
@@ -6288,7 +6720,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:67:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_23,
         .tile_m = 4,
         .tile_n = 32,
@@ -6301,6 +6733,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm",
@@ -6311,7 +6744,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:75:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_25,
         .tile_m = 1,
         .tile_n = 32,
@@ -6324,6 +6757,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_f32_a2_near_asm",
@@ -6334,7 +6768,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:75:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_26,
         .tile_m = 1,
         .tile_n = 32,
@@ -6347,6 +6781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm",
@@ -6357,7 +6792,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:82:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_25,
         .tile_m = 4,
         .tile_n = 32,
@@ -6370,6 +6805,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm",
@@ -6380,7 +6816,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:82:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_26,
         .tile_m = 4,
         .tile_n = 32,
@@ -6393,6 +6829,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_a4_near_asm",
@@ -6403,8 +6840,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:89:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_90,
-        .rhs = &layout_99,
+        .lhs = &layout_94,
+        .rhs = &layout_103,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6416,6 +6853,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm",
@@ -6426,8 +6864,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:89:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_93,
-        .rhs = &layout_100,
+        .lhs = &layout_97,
+        .rhs = &layout_104,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6439,6 +6877,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near",
@@ -6449,8 +6888,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:96:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_95,
-        .rhs = &layout_101,
+        .lhs = &layout_99,
+        .rhs = &layout_105,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6462,6 +6901,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm",
@@ -6472,8 +6912,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:104:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_102,
-        .rhs = &layout_99,
+        .lhs = &layout_106,
+        .rhs = &layout_103,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6485,6 +6925,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm",
@@ -6495,8 +6936,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:104:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_103,
-        .rhs = &layout_100,
+        .lhs = &layout_107,
+        .rhs = &layout_104,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6508,6 +6949,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm",
@@ -6518,8 +6960,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:104:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_104,
-        .rhs = &layout_101,
+        .lhs = &layout_108,
+        .rhs = &layout_105,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6531,6 +6973,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "zen5",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm",
@@ -6541,7 +6984,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:112:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_33,
         .tile_m = 1,
         .tile_n = 16,
@@ -6554,6 +6997,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod",
@@ -6564,7 +7008,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:112:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_33,
         .tile_m = 1,
         .tile_n = 16,
@@ -6577,6 +7021,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_bf16_asm",
@@ -6587,7 +7032,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:118:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_34,
         .tile_m = 1,
         .tile_n = 16,
@@ -6600,6 +7045,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm",
@@ -6610,7 +7056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:118:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_89,
+        .lhs = &layout_93,
         .rhs = &layout_35,
         .tile_m = 1,
         .tile_n = 16,
@@ -6623,6 +7069,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b64_asm",
@@ -6633,8 +7080,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:124:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b64_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_90,
-        .rhs = &layout_105,
+        .lhs = &layout_94,
+        .rhs = &layout_109,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6646,6 +7093,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_asm",
@@ -6656,8 +7104,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:124:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_93,
-        .rhs = &layout_106,
+        .lhs = &layout_97,
+        .rhs = &layout_110,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6669,6 +7117,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b256_asm",
@@ -6679,8 +7128,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:124:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b256_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_95,
-        .rhs = &layout_107,
+        .lhs = &layout_99,
+        .rhs = &layout_111,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6692,6 +7141,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm",
@@ -6702,7 +7152,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:130:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_33,
         .tile_m = 4,
         .tile_n = 8,
@@ -6715,6 +7165,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod",
@@ -6725,7 +7176,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:130:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_33,
         .tile_m = 4,
         .tile_n = 8,
@@ -6738,6 +7189,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm",
@@ -6748,7 +7200,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:136:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_34,
         .tile_m = 4,
         .tile_n = 8,
@@ -6761,6 +7213,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm",
@@ -6771,7 +7224,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:136:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_98,
+        .lhs = &layout_102,
         .rhs = &layout_35,
         .tile_m = 4,
         .tile_n = 8,
@@ -6784,6 +7237,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b64_asm",
@@ -6794,8 +7248,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:142:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b64_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_102,
-        .rhs = &layout_105,
+        .lhs = &layout_106,
+        .rhs = &layout_109,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -6807,6 +7261,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b128_asm",
@@ -6817,8 +7272,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:142:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b128_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_103,
-        .rhs = &layout_106,
+        .lhs = &layout_107,
+        .rhs = &layout_110,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -6830,6 +7285,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_asm",
@@ -6840,8 +7296,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:142:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_104,
-        .rhs = &layout_107,
+        .lhs = &layout_108,
+        .rhs = &layout_111,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -6853,6 +7309,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm",
@@ -6863,7 +7320,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_108,
+        .lhs = &layout_112,
         .rhs = &layout_40,
         .tile_m = 1,
         .tile_n = 16,
@@ -6876,6 +7333,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot",
@@ -6886,7 +7344,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:149:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_108,
+        .lhs = &layout_112,
         .rhs = &layout_40,
         .tile_m = 1,
         .tile_n = 16,
@@ -6899,6 +7357,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm",
@@ -6909,7 +7368,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:155:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_108,
+        .lhs = &layout_112,
         .rhs = &layout_41,
         .tile_m = 1,
         .tile_n = 16,
@@ -6922,6 +7381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm",
@@ -6932,7 +7392,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:155:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_108,
+        .lhs = &layout_112,
         .rhs = &layout_42,
         .tile_m = 1,
         .tile_n = 16,
@@ -6945,6 +7405,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_asm",
@@ -6955,8 +7416,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:161:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_109,
-        .rhs = &layout_110,
+        .lhs = &layout_113,
+        .rhs = &layout_114,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6968,6 +7429,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_asm",
@@ -6978,8 +7440,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:161:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_111,
-        .rhs = &layout_112,
+        .lhs = &layout_115,
+        .rhs = &layout_116,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6991,6 +7453,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm",
@@ -7001,8 +7464,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:161:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_113,
-        .rhs = &layout_114,
+        .lhs = &layout_117,
+        .rhs = &layout_118,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -7014,6 +7477,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm",
@@ -7024,7 +7488,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:167:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_115,
+        .lhs = &layout_119,
         .rhs = &layout_40,
         .tile_m = 8,
         .tile_n = 4,
@@ -7037,6 +7501,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm",
@@ -7047,7 +7512,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:167:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_115,
+        .lhs = &layout_119,
         .rhs = &layout_40,
         .tile_m = 8,
         .tile_n = 4,
@@ -7060,6 +7525,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm",
@@ -7070,7 +7536,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:173:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_115,
+        .lhs = &layout_119,
         .rhs = &layout_41,
         .tile_m = 8,
         .tile_n = 4,
@@ -7083,6 +7549,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm",
@@ -7093,7 +7560,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:173:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_115,
+        .lhs = &layout_119,
         .rhs = &layout_42,
         .tile_m = 8,
         .tile_n = 4,
@@ -7106,6 +7573,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm",
@@ -7116,8 +7584,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:179:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_116,
-        .rhs = &layout_110,
+        .lhs = &layout_120,
+        .rhs = &layout_114,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -7129,6 +7597,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm",
@@ -7139,8 +7608,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:179:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_117,
-        .rhs = &layout_112,
+        .lhs = &layout_121,
+        .rhs = &layout_116,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -7152,6 +7621,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm",
@@ -7162,8 +7632,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:179:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_118,
-        .rhs = &layout_114,
+        .lhs = &layout_122,
+        .rhs = &layout_118,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -7175,9 +7645,10 @@ const tw_kernel tw_generated_kernels[] = {
         .spills = "none",
         .core = "neoverse-n2",
         .in_order = 0,
+        .tile_m_scalable = 0,
     },
 };
-const size_t tw_generated_kernel_count = 231;
+const size_t tw_generated_kernel_count = 233;
 
 const tw_packer tw_generated_packers[] = {
     {
@@ -7188,7 +7659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_b32,
         .features = 0,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xdace582f2a837430),
+        .content_hash = UINT64_C(0x02f3eac26362c97a),
         .vectorized = 0,
     },
     {
@@ -7199,7 +7670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_b64,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0x809ea59d3016f719),
+        .content_hash = UINT64_C(0x4c3e2c718561e757),
         .vectorized = 0,
     },
     {
@@ -7210,7 +7681,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xd452cb4436c34af3),
+        .content_hash = UINT64_C(0x4495084e23d7bfd5),
         .vectorized = 1,
     },
     {
@@ -7221,7 +7692,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xfa4b9ead93412275),
+        .content_hash = UINT64_C(0xc70819790d953e37),
         .vectorized = 1,
     },
     {
@@ -7232,7 +7703,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x1de2621405e5a090),
+        .content_hash = UINT64_C(0x43c743341cad28f6),
         .vectorized = 1,
     },
     {
@@ -7243,7 +7714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0x5bed8fca8d8562f2),
+        .content_hash = UINT64_C(0x337bbf5607b00ac4),
         .vectorized = 1,
     },
     {
@@ -7254,7 +7725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_b32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_22,
-        .content_hash = UINT64_C(0x505aca2b76533bb5),
+        .content_hash = UINT64_C(0xfc822c40173c2ddb),
         .vectorized = 1,
     },
     {
@@ -7265,7 +7736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xc13f3a7ac120cf12),
+        .content_hash = UINT64_C(0xb6ffe4fb7b8c7ba4),
         .vectorized = 1,
     },
     {
@@ -7276,7 +7747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0xf3ff833d9394d948),
+        .content_hash = UINT64_C(0xeb56e84f5da2e4c2),
         .vectorized = 1,
     },
     {
@@ -7287,7 +7758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0x9d1f7754c60fecc1),
+        .content_hash = UINT64_C(0x9969a51a4fd77463),
         .vectorized = 1,
     },
     {
@@ -7298,7 +7769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0xe9107d28cc469b28),
+        .content_hash = UINT64_C(0x1c09e12d8f9e8f4e),
         .vectorized = 1,
     },
     {
@@ -7309,7 +7780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0x79370be656b017ca),
+        .content_hash = UINT64_C(0x30373c041eb4fc6c),
         .vectorized = 1,
     },
     {
@@ -7320,7 +7791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0x2263251cc737afe3),
+        .content_hash = UINT64_C(0x597fb115107fee05),
         .vectorized = 1,
     },
     {
@@ -7331,7 +7802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0x814a8a452fc749fe),
+        .content_hash = UINT64_C(0xffe85c4a7a9d8664),
         .vectorized = 1,
     },
     {
@@ -7342,7 +7813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0x3e1eee5ac369ace7),
+        .content_hash = UINT64_C(0xd21c4fadf787ae21),
         .vectorized = 1,
     },
     {
@@ -7353,7 +7824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x15bee0e9b29aa0e4),
+        .content_hash = UINT64_C(0x06c92048ae6ccf7a),
         .vectorized = 1,
     },
     {
@@ -7364,7 +7835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xa9bb484f2ef967a6),
+        .content_hash = UINT64_C(0x65de630e5cce928c),
         .vectorized = 1,
     },
     {
@@ -7375,7 +7846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x6db38d9825e643d9),
+        .content_hash = UINT64_C(0xcf6e72533f8d4543),
         .vectorized = 1,
     },
     {
@@ -7386,7 +7857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0x281ae6c53bb373cb),
+        .content_hash = UINT64_C(0xe516a2431b22ef01),
         .vectorized = 1,
     },
     {
@@ -7397,7 +7868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0x9a84c90a74bf9f12),
+        .content_hash = UINT64_C(0x7d361b583ab52218),
         .vectorized = 1,
     },
     {
@@ -7408,7 +7879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0x032e05bed85331c4),
+        .content_hash = UINT64_C(0x5f8c615e08bdda42),
         .vectorized = 1,
     },
     {
@@ -7419,7 +7890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0x26d3ee006e01f9d3),
+        .content_hash = UINT64_C(0xde980461107e7c05),
         .vectorized = 1,
     },
     {
@@ -7430,7 +7901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0x82e4f17d330654e0),
+        .content_hash = UINT64_C(0x8fbcdb9fd8fe54c6),
         .vectorized = 1,
     },
     {
@@ -7441,7 +7912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_39,
-        .content_hash = UINT64_C(0x05ee44f3f77df5a5),
+        .content_hash = UINT64_C(0xaae40c4db511a33b),
         .vectorized = 1,
     },
     {
@@ -7452,7 +7923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_43,
-        .content_hash = UINT64_C(0x7c94ac270c73e785),
+        .content_hash = UINT64_C(0x84d2553769a0e4bb),
         .vectorized = 1,
     },
     {
@@ -7463,7 +7934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_45,
-        .content_hash = UINT64_C(0x4591b21e3bd7b1ee),
+        .content_hash = UINT64_C(0x35e96c4c7ae04888),
         .vectorized = 1,
     },
     {
@@ -7474,7 +7945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0x5ae8bbc099625a74),
+        .content_hash = UINT64_C(0xd84ddd4ece5426a2),
         .vectorized = 1,
     },
     {
@@ -7485,7 +7956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0xa9ab57af45fdfd44),
+        .content_hash = UINT64_C(0xd09d9964339ff27e),
         .vectorized = 1,
     },
     {
@@ -7496,7 +7967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0x987f2910a137ff85),
+        .content_hash = UINT64_C(0x2ebbd94a5e7e112f),
         .vectorized = 1,
     },
     {
@@ -7507,7 +7978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0x6eca5443c0d878e4),
+        .content_hash = UINT64_C(0x176afc4c3cf2c452),
         .vectorized = 1,
     },
     {
@@ -7518,7 +7989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_52,
-        .content_hash = UINT64_C(0x6d6035bb137d8275),
+        .content_hash = UINT64_C(0x289f8116d1257bcb),
         .vectorized = 1,
     },
     {
@@ -7529,7 +8000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0xcd18c94f774259f3),
+        .content_hash = UINT64_C(0xf08a57d2b461fd71),
         .vectorized = 0,
     },
     {
@@ -7540,7 +8011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0x5e650f1730400ab6),
+        .content_hash = UINT64_C(0xe816fa22e34a2204),
         .vectorized = 1,
     },
     {
@@ -7551,7 +8022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0xbc12fcd2ebe616d3),
+        .content_hash = UINT64_C(0x34ed7945624f4ea5),
         .vectorized = 1,
     },
     {
@@ -7562,7 +8033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0x1ebf77f22759064d),
+        .content_hash = UINT64_C(0x768e1dbd4847b653),
         .vectorized = 1,
     },
     {
@@ -7573,7 +8044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0x8ed4e9c036417f0c),
+        .content_hash = UINT64_C(0x51da3bd5335b841a),
         .vectorized = 1,
     },
     {
@@ -7584,7 +8055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0x552288805a6934f3),
+        .content_hash = UINT64_C(0xf949e9e3bdc8bc51),
         .vectorized = 1,
     },
     {
@@ -7595,7 +8066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0x6f044020483fd3c0),
+        .content_hash = UINT64_C(0x91514f17f129d6ee),
         .vectorized = 1,
     },
     {
@@ -7606,7 +8077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0x68cc7efd08612a53),
+        .content_hash = UINT64_C(0x608da67080225a21),
         .vectorized = 1,
     },
     {
@@ -7617,7 +8088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_59,
-        .content_hash = UINT64_C(0x9f0b4cc38cb47941),
+        .content_hash = UINT64_C(0x136739e9deb28287),
         .vectorized = 1,
     },
     {
@@ -7628,7 +8099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0x85bc41fe2eb127ef),
+        .content_hash = UINT64_C(0x75b7c02f5adc4c89),
         .vectorized = 1,
     },
     {
@@ -7639,7 +8110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0x73364669fc07e9dc),
+        .content_hash = UINT64_C(0xb78aac530c17a726),
         .vectorized = 1,
     },
     {
@@ -7650,7 +8121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0x4c33904ad45b5ab0),
+        .content_hash = UINT64_C(0xb6230564a37162c2),
         .vectorized = 1,
     },
     {
@@ -7661,7 +8132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0x813a0da5940bea1f),
+        .content_hash = UINT64_C(0x25a9fc42e39ad85d),
         .vectorized = 1,
     },
     {
@@ -7672,7 +8143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0xbde248586d8e8a98),
+        .content_hash = UINT64_C(0x59f5637751f2b1be),
         .vectorized = 1,
     },
     {
@@ -7683,7 +8154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x9ee915fd648cefc4),
+        .content_hash = UINT64_C(0x918efe5065663a4a),
         .vectorized = 1,
     },
     {
@@ -7694,7 +8165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0x604b9b0919818edc),
+        .content_hash = UINT64_C(0x2a9d2d3c03da1666),
         .vectorized = 1,
     },
     {
@@ -7705,7 +8176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_69,
-        .content_hash = UINT64_C(0x16809dc7e99675ec),
+        .content_hash = UINT64_C(0x587038ef2eb52f7e),
         .vectorized = 1,
     },
     {
@@ -7716,7 +8187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xede82df17ee021b3),
+        .content_hash = UINT64_C(0x9bc15ca5e72206e9),
         .vectorized = 1,
     },
     {
@@ -7725,9 +8196,9 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0xb8e770c90485eec2),
+        .content_hash = UINT64_C(0x7e3d4b502cdf6234),
         .vectorized = 0,
     },
     {
@@ -7736,9 +8207,9 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0xee178ac08fe42d8b),
+        .content_hash = UINT64_C(0x2590b11a650c46b1),
         .vectorized = 0,
     },
     {
@@ -7747,9 +8218,31 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x6b5769ceacca69f8),
+        .content_hash = UINT64_C(0x7bf0739d4e802686),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qai8dxp8svlx4_sme",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme",
+        .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_74,
+        .content_hash = UINT64_C(0x22c2e0d8e6e7b3a2),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qai8dxp8svlx4_sme2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_76,
+        .content_hash = UINT64_C(0x374ae9489583dc48),
         .vectorized = 0,
     },
     {
@@ -7759,8 +8252,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6,
         .features = 0,
-        .layout = &layout_74,
-        .content_hash = UINT64_C(0xf99205cef96c39dc),
+        .layout = &layout_78,
+        .content_hash = UINT64_C(0xfea188690a7f7756),
         .vectorized = 0,
     },
     {
@@ -7770,8 +8263,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_76,
-        .content_hash = UINT64_C(0xc515729ca73e64a5),
+        .layout = &layout_80,
+        .content_hash = UINT64_C(0x1cdc4e976457031f),
         .vectorized = 1,
     },
     {
@@ -7781,8 +8274,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_78,
-        .content_hash = UINT64_C(0x100eae95d17f56ed),
+        .layout = &layout_82,
+        .content_hash = UINT64_C(0x43fce5c2d413385f),
         .vectorized = 1,
     },
     {
@@ -7792,8 +8285,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_74,
-        .content_hash = UINT64_C(0xbd7db615ba20abb2),
+        .layout = &layout_78,
+        .content_hash = UINT64_C(0x705dd43c6e8c229c),
         .vectorized = 1,
     },
     {
@@ -7803,8 +8296,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_79,
-        .content_hash = UINT64_C(0xcd539abeb6760fa8),
+        .layout = &layout_83,
+        .content_hash = UINT64_C(0x58a78285a3a02902),
         .vectorized = 1,
     },
     {
@@ -7814,8 +8307,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_74,
-        .content_hash = UINT64_C(0xd9861fb21505d486),
+        .layout = &layout_78,
+        .content_hash = UINT64_C(0xd3bf96dc0c421740),
         .vectorized = 1,
     },
     {
@@ -7825,8 +8318,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_79,
-        .content_hash = UINT64_C(0x29685ffe8c8dd660),
+        .layout = &layout_83,
+        .content_hash = UINT64_C(0xfe32075f1dd0420a),
         .vectorized = 1,
     },
     {
@@ -7836,8 +8329,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_81,
-        .content_hash = UINT64_C(0x6e62dd61f3dd1f3a),
+        .layout = &layout_85,
+        .content_hash = UINT64_C(0x79cd0e720e349a64),
         .vectorized = 1,
     },
     {
@@ -7847,8 +8340,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_82,
-        .content_hash = UINT64_C(0x86ef3a82d62851f1),
+        .layout = &layout_86,
+        .content_hash = UINT64_C(0x2356ae35dc48d7ab),
         .vectorized = 1,
     },
     {
@@ -7858,8 +8351,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_84,
-        .content_hash = UINT64_C(0xb9a77d3cc92fc6b3),
+        .layout = &layout_88,
+        .content_hash = UINT64_C(0x679b699f6fb054c1),
         .vectorized = 1,
     },
     {
@@ -7869,8 +8362,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_85,
-        .content_hash = UINT64_C(0x52c06ede5000ffd0),
+        .layout = &layout_89,
+        .content_hash = UINT64_C(0x3363cd66186545c2),
         .vectorized = 1,
     },
     {
@@ -7880,8 +8373,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_87,
-        .content_hash = UINT64_C(0xaafac581067b72cb),
+        .layout = &layout_91,
+        .content_hash = UINT64_C(0xf84a3f9c4de48be1),
         .vectorized = 1,
     },
     {
@@ -7891,8 +8384,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_88,
-        .content_hash = UINT64_C(0x1b1505d1b3fdbddf),
+        .layout = &layout_92,
+        .content_hash = UINT64_C(0x0466a2823793acc1),
         .vectorized = 1,
     },
     {
@@ -7902,8 +8395,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_89,
-        .content_hash = UINT64_C(0x5f976730ef1fad02),
+        .layout = &layout_93,
+        .content_hash = UINT64_C(0xc5dab21bb6241fea),
         .vectorized = 0,
     },
     {
@@ -7913,8 +8406,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b64,
         .features = 0,
-        .layout = &layout_90,
-        .content_hash = UINT64_C(0xd4b0269a64422372),
+        .layout = &layout_94,
+        .content_hash = UINT64_C(0x48ff737c6c5936ea),
         .vectorized = 0,
     },
     {
@@ -7924,8 +8417,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_89,
-        .content_hash = UINT64_C(0x1603d056212c433e),
+        .layout = &layout_93,
+        .content_hash = UINT64_C(0xb01abd62e860bb96),
         .vectorized = 1,
     },
     {
@@ -7935,8 +8428,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_90,
-        .content_hash = UINT64_C(0x3026486065f3e4c3),
+        .layout = &layout_94,
+        .content_hash = UINT64_C(0xe3414ace6eb8918b),
         .vectorized = 1,
     },
     {
@@ -7946,8 +8439,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_93,
-        .content_hash = UINT64_C(0x73b86a0a5174009d),
+        .layout = &layout_97,
+        .content_hash = UINT64_C(0x64d3d6e793a32805),
         .vectorized = 1,
     },
     {
@@ -7957,8 +8450,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_95,
-        .content_hash = UINT64_C(0x3eda8effbf30c741),
+        .layout = &layout_99,
+        .content_hash = UINT64_C(0x3e6fc8651b65e7c9),
         .vectorized = 1,
     },
     {
@@ -7968,8 +8461,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_97,
-        .content_hash = UINT64_C(0xdde8f08a5c2ff431),
+        .layout = &layout_101,
+        .content_hash = UINT64_C(0x517f60cc32574719),
         .vectorized = 1,
     },
     {
@@ -7979,8 +8472,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_89,
-        .content_hash = UINT64_C(0x1c52441f74ff5df1),
+        .layout = &layout_93,
+        .content_hash = UINT64_C(0x8c259c9426e140a9),
         .vectorized = 1,
     },
     {
@@ -7990,8 +8483,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_98,
-        .content_hash = UINT64_C(0x9238137cd57ffafc),
+        .layout = &layout_102,
+        .content_hash = UINT64_C(0xa24cd66a85ee8134),
         .vectorized = 1,
     },
     {
@@ -8001,8 +8494,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_90,
-        .content_hash = UINT64_C(0xd8f17b79b26898cd),
+        .layout = &layout_94,
+        .content_hash = UINT64_C(0x17a4107701502a65),
         .vectorized = 1,
     },
     {
@@ -8012,8 +8505,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_93,
-        .content_hash = UINT64_C(0x6ededbd6e1fd261b),
+        .layout = &layout_97,
+        .content_hash = UINT64_C(0xda15c664a0ded023),
         .vectorized = 1,
     },
     {
@@ -8023,8 +8516,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_95,
-        .content_hash = UINT64_C(0xd50fca7976a03da7),
+        .layout = &layout_99,
+        .content_hash = UINT64_C(0xbc11bd5a8e65513f),
         .vectorized = 1,
     },
     {
@@ -8034,8 +8527,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_102,
-        .content_hash = UINT64_C(0x3420b81b06003066),
+        .layout = &layout_106,
+        .content_hash = UINT64_C(0x59ead752a777a9ae),
         .vectorized = 1,
     },
     {
@@ -8045,8 +8538,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_103,
-        .content_hash = UINT64_C(0x1c6ad667bcbb28aa),
+        .layout = &layout_107,
+        .content_hash = UINT64_C(0x909402e6699a68c2),
         .vectorized = 1,
     },
     {
@@ -8056,8 +8549,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_104,
-        .content_hash = UINT64_C(0x7b4beb5d559fca8a),
+        .layout = &layout_108,
+        .content_hash = UINT64_C(0x1b429e579f15bc52),
         .vectorized = 1,
     },
     {
@@ -8067,8 +8560,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_89,
-        .content_hash = UINT64_C(0x69d76bdefed82621),
+        .layout = &layout_93,
+        .content_hash = UINT64_C(0x1e77084b6a15dda9),
         .vectorized = 1,
     },
     {
@@ -8078,8 +8571,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_90,
-        .content_hash = UINT64_C(0x63c9eaf7b89fe37a),
+        .layout = &layout_94,
+        .content_hash = UINT64_C(0xe0655c9f94e126d2),
         .vectorized = 1,
     },
     {
@@ -8089,8 +8582,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_93,
-        .content_hash = UINT64_C(0x528a4dd5ec24271e),
+        .layout = &layout_97,
+        .content_hash = UINT64_C(0x2e0564cdd337bf86),
         .vectorized = 1,
     },
     {
@@ -8100,8 +8593,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_95,
-        .content_hash = UINT64_C(0x67e806ec7aef918e),
+        .layout = &layout_99,
+        .content_hash = UINT64_C(0xe4f449e5a2c001b6),
         .vectorized = 1,
     },
     {
@@ -8111,8 +8604,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_98,
-        .content_hash = UINT64_C(0x833ea3a6c742053a),
+        .layout = &layout_102,
+        .content_hash = UINT64_C(0xcb60fe4c5f5c5602),
         .vectorized = 1,
     },
     {
@@ -8122,8 +8615,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_102,
-        .content_hash = UINT64_C(0xd4f6272a0290ae61),
+        .layout = &layout_106,
+        .content_hash = UINT64_C(0x6a0500dbdbeb1b49),
         .vectorized = 1,
     },
     {
@@ -8133,8 +8626,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_103,
-        .content_hash = UINT64_C(0x3f2e84d615bbddd1),
+        .layout = &layout_107,
+        .content_hash = UINT64_C(0x4c27f7b3a42ebc79),
         .vectorized = 1,
     },
     {
@@ -8144,8 +8637,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_104,
-        .content_hash = UINT64_C(0x141c8ceb5510679f),
+        .layout = &layout_108,
+        .content_hash = UINT64_C(0x1ccf4b783fab7967),
         .vectorized = 1,
     },
     {
@@ -8155,8 +8648,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_108,
-        .content_hash = UINT64_C(0x30e5e3475de7ed1a),
+        .layout = &layout_112,
+        .content_hash = UINT64_C(0xf15239ad22f7a542),
         .vectorized = 1,
     },
     {
@@ -8166,8 +8659,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_109,
-        .content_hash = UINT64_C(0xd51878585120a20b),
+        .layout = &layout_113,
+        .content_hash = UINT64_C(0x7a93fc9b856c82f3),
         .vectorized = 1,
     },
     {
@@ -8177,8 +8670,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_111,
-        .content_hash = UINT64_C(0x2b6dc902b632b455),
+        .layout = &layout_115,
+        .content_hash = UINT64_C(0x4294fc0ce53c83fd),
         .vectorized = 1,
     },
     {
@@ -8188,8 +8681,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_113,
-        .content_hash = UINT64_C(0xa0b267751fe388d9),
+        .layout = &layout_117,
+        .content_hash = UINT64_C(0xc7f691d10c5455d1),
         .vectorized = 1,
     },
     {
@@ -8199,8 +8692,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_115,
-        .content_hash = UINT64_C(0xda469d4aaa65d849),
+        .layout = &layout_119,
+        .content_hash = UINT64_C(0x6fae3258bdd0c431),
         .vectorized = 1,
     },
     {
@@ -8210,8 +8703,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_116,
-        .content_hash = UINT64_C(0x2b701ab7a304ce57),
+        .layout = &layout_120,
+        .content_hash = UINT64_C(0xbe031da5b3a3a09f),
         .vectorized = 1,
     },
     {
@@ -8221,8 +8714,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_117,
-        .content_hash = UINT64_C(0xd7d3066b77fc234c),
+        .layout = &layout_121,
+        .content_hash = UINT64_C(0x23167a4bdae1d294),
         .vectorized = 1,
     },
     {
@@ -8232,8 +8725,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_118,
-        .content_hash = UINT64_C(0x06f192c062496118),
+        .layout = &layout_122,
+        .content_hash = UINT64_C(0x2547da09fd60f710),
         .vectorized = 1,
     },
     {
@@ -9023,7 +9516,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_73,
         .content_hash = UINT64_C(0x74996ec66fd32668),
         .vectorized = 0,
@@ -9034,9 +9527,53 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_73,
         .content_hash = UINT64_C(0x34fbffb752724027),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4cxp8svlx4_sme",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sme",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_75,
+        .content_hash = UINT64_C(0xc86d3057082a8ad6),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_kxn_qsi4cxp8svlx4_sme",
+        .operand = "rhs",
+        .source = "kxn",
+        .isa = "sme",
+        .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_75,
+        .content_hash = UINT64_C(0x598d64db252b2605),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_77,
+        .content_hash = UINT64_C(0x09872fff555ee9ec),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2",
+        .operand = "rhs",
+        .source = "kxn",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_77,
+        .content_hash = UINT64_C(0xa4747bcb91fd2d87),
         .vectorized = 0,
     },
     {
@@ -9046,7 +9583,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
-        .layout = &layout_75,
+        .layout = &layout_79,
         .content_hash = UINT64_C(0x50a8737daa40a721),
         .vectorized = 0,
     },
@@ -9057,7 +9594,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
-        .layout = &layout_75,
+        .layout = &layout_79,
         .content_hash = UINT64_C(0x6d21a209042639b3),
         .vectorized = 0,
     },
@@ -9068,7 +9605,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_77,
+        .layout = &layout_81,
         .content_hash = UINT64_C(0x37ab66396b6b0c12),
         .vectorized = 1,
     },
@@ -9079,7 +9616,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_77,
+        .layout = &layout_81,
         .content_hash = UINT64_C(0x2e4a0f39386cc7a4),
         .vectorized = 1,
     },
@@ -9090,7 +9627,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_77,
+        .layout = &layout_81,
         .content_hash = UINT64_C(0x0d4d680da2997f52),
         .vectorized = 1,
     },
@@ -9101,7 +9638,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_77,
+        .layout = &layout_81,
         .content_hash = UINT64_C(0x9f7a4bb4dde186f8),
         .vectorized = 1,
     },
@@ -9112,7 +9649,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_80,
+        .layout = &layout_84,
         .content_hash = UINT64_C(0x9a1db6bc9c436697),
         .vectorized = 1,
     },
@@ -9123,7 +9660,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_80,
+        .layout = &layout_84,
         .content_hash = UINT64_C(0xbe02538cbd45318f),
         .vectorized = 1,
     },
@@ -9134,7 +9671,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_83,
+        .layout = &layout_87,
         .content_hash = UINT64_C(0x087ce612dec23a7a),
         .vectorized = 1,
     },
@@ -9145,7 +9682,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_83,
+        .layout = &layout_87,
         .content_hash = UINT64_C(0x774447bb0d3ebfbc),
         .vectorized = 1,
     },
@@ -9156,7 +9693,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_86,
+        .layout = &layout_90,
         .content_hash = UINT64_C(0xc6699d6283cd0788),
         .vectorized = 1,
     },
@@ -9167,7 +9704,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_86,
+        .layout = &layout_90,
         .content_hash = UINT64_C(0xce6b06c268772e61),
         .vectorized = 1,
     },
@@ -9178,7 +9715,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64,
         .features = 0,
-        .layout = &layout_91,
+        .layout = &layout_95,
         .content_hash = UINT64_C(0x43419b916eb142af),
         .vectorized = 0,
     },
@@ -9189,7 +9726,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_92,
+        .layout = &layout_96,
         .content_hash = UINT64_C(0xea5858a6e12d932e),
         .vectorized = 1,
     },
@@ -9200,7 +9737,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_94,
+        .layout = &layout_98,
         .content_hash = UINT64_C(0x3362978bbea965ae),
         .vectorized = 1,
     },
@@ -9211,7 +9748,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_96,
+        .layout = &layout_100,
         .content_hash = UINT64_C(0xa4b16af964e77398),
         .vectorized = 1,
     },
@@ -9222,7 +9759,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_99,
+        .layout = &layout_103,
         .content_hash = UINT64_C(0xca6fea9feb9484ca),
         .vectorized = 1,
     },
@@ -9233,7 +9770,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_100,
+        .layout = &layout_104,
         .content_hash = UINT64_C(0x2bc6d23bcea46626),
         .vectorized = 1,
     },
@@ -9244,7 +9781,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_101,
+        .layout = &layout_105,
         .content_hash = UINT64_C(0xeb8d99160ae364db),
         .vectorized = 1,
     },
@@ -9255,7 +9792,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_105,
+        .layout = &layout_109,
         .content_hash = UINT64_C(0xc1127b2e6bb34824),
         .vectorized = 1,
     },
@@ -9266,7 +9803,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_106,
+        .layout = &layout_110,
         .content_hash = UINT64_C(0xa337d88dcb58e9c9),
         .vectorized = 1,
     },
@@ -9277,7 +9814,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_107,
+        .layout = &layout_111,
         .content_hash = UINT64_C(0x28dd7ba7b849658b),
         .vectorized = 1,
     },
@@ -9288,7 +9825,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_110,
+        .layout = &layout_114,
         .content_hash = UINT64_C(0x0aa724646a66d842),
         .vectorized = 1,
     },
@@ -9299,7 +9836,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_112,
+        .layout = &layout_116,
         .content_hash = UINT64_C(0xbf0799427ccd31f2),
         .vectorized = 1,
     },
@@ -9310,9 +9847,9 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_114,
+        .layout = &layout_118,
         .content_hash = UINT64_C(0x96752719d628c7ab),
         .vectorized = 1,
     },
 };
-const size_t tw_generated_packer_count = 194;
+const size_t tw_generated_packer_count = 200;

@@ -174,24 +174,6 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
   return sum;
 }
 
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
-  if (PANEL == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + PANEL * GROUP_BYTES, codes + KR);
-    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
-    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
-    to += 4 * PANEL * GROUP_BYTES;
-    codes += 4 * KR;
-  }
-}
-
 // To nearest even; for |x| below 2^22.
 static float round_f32(float x) {
   const float shift = 12582912.0f;
@@ -230,6 +212,24 @@ static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_
   float lowest, highest;
   const int finite = find_range(inner, floats, count, &lowest, &highest);
   return finite ? choose_quantization(lowest, highest) : none;
+}
+
+static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
+
+// A row's groups of KR codes to their places between those of the panel's other rows.
+static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
+  if (PANEL == 1) {
+    memcpy(to, codes, groups * KR);
+    return;
+  }
+  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
+    put_group(to, codes);
+    put_group(to + PANEL * GROUP_BYTES, codes + KR);
+    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
+    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
+    to += 4 * PANEL * GROUP_BYTES;
+    codes += 4 * KR;
+  }
 }
 
 enum {

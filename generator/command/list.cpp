@@ -38,8 +38,8 @@ int run_list(const ListOptions& options) {
   }
   for (const Variant& variant : variants) {
     fmt::print("{:<{}}  {:<12}  {:>2} x {:<3}  {:<{}}  {}\n", "tw_" + variant.name(), names,
-               variant.isa->name, variant.tile.m, to_string(variant.tile.n), printers(variant),
-               printed, to_string(variant.where));
+               variant.isa->name, to_string(variant.tile.m), to_string(variant.tile.n),
+               printers(variant), printed, to_string(variant.where));
   }
   return 0;
 }

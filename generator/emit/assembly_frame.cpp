@@ -42,6 +42,25 @@ std::string scalar_line(const std::string& text, const std::string& reg, int64_t
                                 {"o", [&](std::string_view) { return std::to_string(offset); }}});
 }
 
+/// Registers that rows destroy without having values in them.
+void add_clobbered(const Program& program, std::set<std::pair<int, int>>& saved) {
+  const Isa& isa = *program.isa;
+  const auto add = [&](const std::string& clobber) {
+    const size_t colon = clobber.find(':');
+    for (size_t f = 0; colon != std::string::npos && f < isa.files.size(); ++f) {
+      const std::vector<int>& its = isa.files[f].callee_saved;
+      const int index = std::stoi(clobber.substr(colon + 1));
+      if (isa.files[f].name != clobber.substr(0, colon)) continue;
+      if (std::find(its.begin(), its.end(), index) == its.end()) continue;
+      saved.insert({static_cast<int>(f), index});
+    }
+  };
+  for_each_op(program.body, [&](const Op& op) {
+    if (op.row == nullptr) return;
+    for (const std::string& clobber : op.row->clobbers) add(clobber);
+  });
+}
+
 }  // namespace
 
 Frame make_frame(const Program& program) {
@@ -57,6 +76,7 @@ Frame make_frame(const Program& program) {
       saved.insert({files[v], index});
     }
   }
+  add_clobbered(program, saved);
   int64_t offset = int64_t{8} * program.frame_slots;
   if (program.scratch_bytes > 0) {
     offset = (offset + scratch_alignment - 1) / scratch_alignment * scratch_alignment;

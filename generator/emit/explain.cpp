@@ -42,7 +42,15 @@ double peak_cycles(const Isa& isa, const CoreModel& core, const Row& row, int co
 
 std::string mnemonic(const Row& row) {
   const std::string& line = row.assembly.front();
+  if (line.starts_with('.')) return row.name;  // a number, for assemblers that do not know it
   return line.substr(0, line.find(' '));
+}
+
+/// Outputs of a core's vectors by those of vectors of 16 bytes: in both directions for tiles.
+double times_longer(const Isa& isa, const CoreModel& core, bool has_tiles) {
+  if (isa.vector_bytes.is_fixed() || core.vector_bytes == 0) return 1;
+  const double longer = core.vector_bytes / 16.0;
+  return has_tiles ? longer * longer : longer;
 }
 
 void count_rows(const Region& region, std::map<const Row*, int>& counts) {
@@ -63,6 +71,9 @@ Explanation explain(const Program& program, const CoreModel& core) {
   it.core = core.name;
   it.loop = loop->label;
   it.macs = loop->macs;
+  if (!program.isa->vector_bytes.is_fixed() && core.vector_bytes != 0) {
+    it.vectors = fmt::format(", vectors of {} bits", 8 * core.vector_bytes);
+  }
   std::map<const Row*, int> counts;
   count_rows(loop->body, counts);
   std::map<std::string, int> mix;
@@ -78,6 +89,11 @@ Explanation explain(const Program& program, const CoreModel& core) {
   });
   it.instructions += static_cast<int>(program.isa->rules.loop_end.size());
   it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
+  const bool has_tiles = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
+    const MeansNode* node = multiply_of(*entry.first);
+    return node != nullptr && node->code == OpCode::outer_s8s8;
+  });
+  it.times = times_longer(*program.isa, core, has_tiles);
   it.bounds = bounds(program, *loop, core);
   it.cycles = cycles_per_iteration(program, *loop, core);
   if (it.cycles > 0) it.macs_per_cycle = static_cast<double>(it.macs) / it.cycles;
@@ -92,16 +108,17 @@ Explanation explain(const Program& program, const CoreModel& core) {
 
 std::string to_text(const Explanation& it) {
   std::string text = fmt::format("{} ({}), loop {}:\n", it.kernel, it.isa, it.loop);
-  text += fmt::format("  {} multiply-accumulates, {} instructions: {:.1f} each\n", it.macs,
-                      it.instructions, it.macs_per_instruction);
+  text += fmt::format("  {:.0f} multiply-accumulates, {} instructions: {:.1f} each\n",
+                      static_cast<double>(it.macs) * it.times, it.instructions,
+                      it.macs_per_instruction * it.times);
   for (const auto& [row, count] : it.mix) text += fmt::format("  {:6} {}\n", count, row);
-  text += fmt::format("on {}:\n", it.core);
+  text += fmt::format("on {}{}:\n", it.core, it.vectors);
   text +=
       fmt::format("  {:.1f} cycles (ports {:.1f}, dispatch {:.1f}, loop-carried latency {:.1f})\n",
                   it.cycles, it.bounds.ports, it.bounds.dispatch, it.bounds.latency);
   text += fmt::format(
       "  {:.1f} multiply-accumulates per cycle, {:.0f} % of the {:.1f} that the core can do\n",
-      it.macs_per_cycle, 100 * it.share_of_peak, it.peak_macs_per_cycle);
+      it.macs_per_cycle * it.times, 100 * it.share_of_peak, it.peak_macs_per_cycle * it.times);
   text += "  busy cycles of ports:";
   for (const auto& [port, cycles] : it.ports) {
     if (cycles > 0) text += fmt::format(" {} {:.1f}", port, cycles);

@@ -15,9 +15,11 @@ namespace tw {
 /// Of the hot loop that does most work; counts are per iteration.
 struct Explanation {
   std::string kernel, isa, core, loop;
+  std::string vectors;                           ///< how long they are, where the core says
   std::vector<std::pair<std::string, int>> mix;  ///< rows by mnemonic, most first
   int instructions = 0;                          ///< loop control included
-  int64_t macs = 0;
+  int64_t macs = 0;  ///< with vectors of 16 bytes, where their length is not fixed ...
+  double times = 1;  ///< ... and so many times as many with those of the core
   double macs_per_instruction = 0;
   Bounds bounds;
   double cycles = 0;  ///< predicted

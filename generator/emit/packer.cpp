@@ -115,7 +115,8 @@ void set_lhs_block_values(const Request& request, Values& values) {
       "  }\n";
 }
 
-bool fill_lhs(const Request& request, Values& values) {
+/// Inner loops, and the quantization that every skeleton does with them.
+bool fill_lhs_loops(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   const int64_t chunk =
       layout.block != 0 ? layout.block : std::max<int64_t>(256, layout.k_multiple);
@@ -126,7 +127,6 @@ bool fill_lhs(const Request& request, Values& values) {
   values["STEP"] = number(vectorized ? floats : plain_floats);
   values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
   values["CHUNK"] = number(chunk);
-  set_group_values(layout, values);
   if (vectorized) {
     values["INNER_LOOPS"] =
         print_c_function(lower_row_range(request.isa, "row_range", floats), "row_range", true) +
@@ -137,8 +137,16 @@ bool fill_lhs(const Request& request, Values& values) {
     values["INNER_LOOPS"] = fill_template(request.files / "packer_lhs_plain.c", values);
   }
   const bool by_blocks = request.format.scales == Granularity::block;
-  values["QUANTIZE"] = fill_template(
+  values["CHOOSE"] = fill_template(
       request.files / fmt::format("packer_lhs_quantize_{}.c", by_blocks ? "block" : "row"), values);
+  values["QUANTIZE"] = fill_template(request.files / "packer_lhs_quantize.c", values);
+  return vectorized;
+}
+
+bool fill_lhs(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  const bool vectorized = fill_lhs_loops(request, values);
+  set_group_values(layout, values);
   values["COMMON"] = fill_template(request.files / "packer_lhs_common.c", values);
   if (layout.block == 0) {
     values["FIELDS"] = lhs_fields_text(layout);
@@ -146,6 +154,23 @@ bool fill_lhs(const Request& request, Values& values) {
     values["FIELDS"] = lhs_block_fields_text(layout);
     set_lhs_block_values(request, values);
   }
+  return vectorized;
+}
+
+int64_t panel_units(const Layout& layout) {
+  return layout.panel.vl + layout.panel.svl;
+}
+
+/// Panels as wide as vectors.
+bool fill_scalable_lhs(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  set_edge_values(layout, values);
+  values["PANEL_VL"] = number(panel_units(layout));
+  values["KR"] = number(layout.order.kr);
+  values["K_MULTIPLE"] = number(layout.k_multiple);
+  const bool vectorized = fill_lhs_loops(request, values);
+  values["FIELDS"] = scalable_lhs_fields_text(layout);
+  values["ROW_BYTES"] = number(ratio(panel_bytes(layout, 0), layout.panel));
   return vectorized;
 }
 
@@ -262,10 +287,14 @@ void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
 void fill_scalable_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   set_source_values(request.source == "nxk", values);
-  values["PANEL_VL"] = number(layout.panel.vl);
+  values["PANEL_VL"] = number(panel_units(layout));
   values["KR"] = number(layout.order.kr);
   values["K_MULTIPLE"] = number(layout.k_multiple);
   values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
+  values["PACK_VECTOR"] = fill_template(
+      request.files / (layout.order.pair == NibblePair::next ? "packer_rhs_scalable_next.c"
+                                                             : "packer_rhs_scalable_column.c"),
+      values);
   values["FIELDS"] = scalable_fields_text(layout);
 }
 
@@ -363,7 +392,7 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
 
 /// The file in templates/file that walks panels and edges.
 std::string skeleton(const Request& request, const PackerSource& packer, bool floats) {
-  if (!request.layout.panel.is_fixed()) return "packer_rhs_scalable.c";
+  if (!request.layout.panel.is_fixed()) return fmt::format("packer_{}_scalable.c", packer.operand);
   if (request.layout.block != 0) return fmt::format("packer_{}_blocks.c", packer.operand);
   return fmt::format("packer_{}_{}{}.c", packer.operand, packer.source, floats ? "_floats" : "");
 }
@@ -381,7 +410,9 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   Values values{{"SYMBOL", packer.symbol}};
   const bool scalable = !request.layout.panel.is_fixed();
   const bool floats = !lhs && is_float(request.format);
-  if (scalable) {
+  if (scalable && lhs) {
+    packer.vectorized = fill_scalable_lhs(request, values);
+  } else if (scalable) {
     fill_scalable_rhs(request, values);
   } else {
     set_common_values(request.layout, values);

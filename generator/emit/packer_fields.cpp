@@ -93,13 +93,17 @@ void check_data(const Layout& layout) {
 
 void check_packable(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
-  const bool is_vl = layout.panel.fixed == 0 && layout.panel.svl == 0;
-  expect(layout,
-         layout.panel.is_fixed() ||
-             (rhs && is_vl && layout.order.pair == NibblePair::column &&
-              layout.edge == Edge::zeros && layout.fields.front().kind == FieldKind::data),
-         "a panel is of a fixed size, or of a multiple of vl columns that pair nibbles, codes "
-         "first and zeros for columns that do not exist");
+  const NibblePair pair = layout.order.pair;
+  const bool known = rhs ? pair == NibblePair::column || pair == NibblePair::next
+                         : layout.element == ElementType::i8;
+  expect(
+      layout,
+      layout.panel.is_fixed() || (layout.panel.fixed == 0 && known && layout.edge == Edge::zeros &&
+                                  layout.fields.front().kind == FieldKind::data),
+      "a panel is of a fixed size, or of a multiple of a vector length: rows of bytes, or "
+      "columns of nibbles in pairs, codes first and zeros for what does not exist");
+  expect(layout, pair != NibblePair::next || !layout.panel.is_fixed(),
+         "nibbles one after the other need panels as wide as vectors");
   check_data(layout);
   if (layout.block != 0) return check_blocks(layout);
   for (const Field& each : layout.fields) {
@@ -147,6 +151,17 @@ std::string lhs_fields_text(const Layout& layout) {
     }
   }
   return text + "  }\n}\n";
+}
+
+std::string scalable_lhs_fields_text(const Layout& layout) {
+  std::string text = field_index(layout, FieldKind::sums) < 0 ? "  (void)sums;\n" : "";
+  for (const Field& each : layout.fields) {
+    if (each.kind == FieldKind::data) continue;
+    text += fmt::format("  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, {});\n",
+                        lhs_value(each));
+    text += "  at += 4 * panel;\n";
+  }
+  return text;
 }
 
 std::string scalable_fields_text(const Layout& layout) {

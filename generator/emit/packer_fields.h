@@ -17,6 +17,8 @@ std::string rhs_fields_text(const Layout& layout);
 /// The same of an rhs packer whose panels are as wide as vectors: statements that write the fields
 /// behind the codes, from `at` on, and name the place of the sums.
 std::string scalable_fields_text(const Layout& layout);
+/// And of an lhs packer: of `rows` rows, from `at` on, which is behind the codes.
+std::string scalable_lhs_fields_text(const Layout& layout);
 
 /// write_floats() of an rhs packer: one value a column; where no column is, as the layout's edge
 /// wants it.

@@ -95,10 +95,12 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .exact_k = {},\n"
       "    .scales = {},\n"
       "    .block_scales = {},\n"
+      "    .streaming = {},\n"
       "}};\n",
-      number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl, layout.k_multiple,
-      layout.block, bits(layout.element), row_bytes(layout, false), row_bytes(layout, true),
-      exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0, scales_macro(layout));
+      number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
+      layout.k_multiple, layout.block, bits(layout.element), row_bytes(layout, false),
+      row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
+      scales_macro(layout), layout.panel.svl != 0 ? 1 : 0);
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {
@@ -126,12 +128,14 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .spills = \"{}\",\n"
       "        .core = \"{}\",\n"
       "        .in_order = {},\n"
+      "        .tile_m_scalable = {},\n"
       "    }},\n",
       kernel.symbol, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
-      names.layout(v.rhs), v.tile.m, v.tile.n.fixed, v.tile.n.vl, v.knobs.unroll_k,
-      v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle, kernel.content_hash,
-      kernel.spills, kernel.core, kernel.in_order ? 1 : 0);
+      names.layout(v.rhs), v.tile.m.fixed, v.tile.n.fixed, v.tile.n.vl + v.tile.n.svl,
+      v.knobs.unroll_k, v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle,
+      kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
+      v.tile.m.vl + v.tile.m.svl);
 }
 
 std::string print_packer(const PackerEntry& packer, const Names& names) {
@@ -197,7 +201,7 @@ std::string in_table(const std::string& text) {
 }
 
 std::string tile_text(const Variant& v) {
-  return fmt::format("{} x {}", v.tile.m, to_string(v.tile.n));
+  return fmt::format("{} x {}", to_string(v.tile.m), to_string(v.tile.n));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -14,6 +15,21 @@ Builder::Builder(std::string name, const Isa& isa) {
   program_.isa = &isa;
   program_.args = program_.add_value({Kind::scalar, 8}, "args", Role::address);
   regions_.push_back(&program_.body);
+  change_modes(OpCode::mode_enter);
+}
+
+/// The whole Program runs in the modes that its ISA can enter, each within the one before.
+void Builder::change_modes(OpCode change) {
+  std::vector<Mode> modes = {Mode::streaming, Mode::accumulator_tiles, Mode::nibble_table};
+  if (change == OpCode::mode_leave) std::reverse(modes.begin(), modes.end());
+  for (const Mode mode : modes) {
+    const auto number = static_cast<int64_t>(mode);
+    const bool known = std::any_of(isa().rows.begin(), isa().rows.end(), [&](const Row& row) {
+      const MeansNode& node = row.means.front();
+      return node.code == change && node.imm == number;
+    });
+    if (known) op(change, {}, {.imm = number});
+  }
 }
 
 Value Builder::op(OpCode code, std::initializer_list<Value> args, With with, std::string hint,
@@ -135,6 +151,7 @@ void Builder::rename(Value v, std::string hint, Role role) {
 }
 
 Program Builder::finish() {
+  change_modes(OpCode::mode_leave);
   std::string wrong = verify(program_);
   if (!wrong.empty()) throw std::logic_error(program_.name + ": " + wrong);
   return std::move(program_);

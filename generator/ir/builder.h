@@ -48,9 +48,12 @@ class Builder {
   [[nodiscard]] const Isa& isa() const { return *program_.isa; }
   [[nodiscard]] Type type(Value v) const { return program_.type(v); }
   void rename(Value v, std::string hint, Role role);
+  /// Operations so far, outside of loops and branches.
+  [[nodiscard]] size_t written() const { return program_.body.nodes.size(); }
   Program finish();  ///< verified; throws std::logic_error if the lowering is wrong
 
  private:
+  void change_modes(OpCode change);
   std::vector<Value> make_loop(std::string label, Value count, const std::vector<Value>& inits,
                                bool hot, int64_t macs, const Body& body);
   Program program_;

@@ -269,6 +269,7 @@ class Machine {
   /// vectors and predicates are lost, tiles are lost on the way out.
   void change_mode(Mode mode, bool enter) {
     active_[static_cast<size_t>(mode)] = enter;
+    if (mode == Mode::nibble_table) return;
     bool vectors = mode == Mode::streaming;
     size_t begin = vectors ? plan_->vectors_begin : plan_->tiles_begin;
     size_t end = vectors ? plan_->tiles_begin : plan_->bytes.size();
@@ -282,7 +283,7 @@ class Machine {
   std::unique_ptr<Plan> plan_;
   std::vector<uint64_t> frame_;
   std::vector<bool> frame_written_;
-  bool active_[3] = {};     ///< by Mode
+  bool active_[4] = {};     ///< by Mode
   const Op* at_ = nullptr;  ///< what is being executed, for messages
   RunCounts counts_;
 };

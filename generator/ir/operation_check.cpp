@@ -166,6 +166,8 @@ std::string check_immediate(const OperationUse& use, int frame_slots) {
     case OpCode::blend:
       return in_range("the choice of lanes", use.imm, 0,
                       (int64_t{1} << (use.args[0].bytes.at({}) * 8 / use.bits)) - 1);
+    case OpCode::nibbles:
+      return in_range("the half", use.imm, 0, 1);
     case OpCode::segment:
       return in_range("the segment", use.imm, 0, use.args[0].bytes.at({}) / 16 - 1);
     case OpCode::splat:
@@ -174,7 +176,7 @@ std::string check_immediate(const OperationUse& use, int frame_slots) {
                       (int64_t{1} << use.bits) - 1);
     case OpCode::mode_enter:
     case OpCode::mode_leave:
-      return in_range("the mode", use.imm, 1, static_cast<int64_t>(Mode::accumulator_tiles));
+      return in_range("the mode", use.imm, 1, static_cast<int64_t>(Mode::nibble_table));
     default:
       return {};
   }

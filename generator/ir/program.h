@@ -107,10 +107,11 @@ struct Program {
 Region clone(const Region& region);
 Program clone(const Program& program);
 
-/// Calls f(Op&) on every operation, inner regions included, in program order.
-template <typename F>
-void for_each_op(Region& region, F&& f) {
-  for (Node& node : region.nodes) {
+/// Calls f(Op&) on every operation, inner regions included, in program order. `R`: Region, or
+/// const.
+template <typename R, typename F>
+void for_each_op(R& region, F&& f) {
+  for (auto& node : region.nodes) {
     if (auto* op = std::get_if<Op>(&node)) {
       f(*op);
     } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&node)) {

@@ -298,6 +298,14 @@ void convert(const VectorOperation& in, uint8_t* to) {
   }
 }
 
+void nibbles(const VectorOperation& in, uint8_t* to) {
+  for (size_t i = 0; i < in.bytes; ++i) {
+    const size_t nibble = static_cast<size_t>(in.imm) * in.bytes + i;
+    const int code = in.arg[0][nibble / 2] >> (nibble % 2 * 4) & 15;
+    to[i] = static_cast<uint8_t>((code ^ 8) - 8);
+  }
+}
+
 }  // namespace
 
 float half_to_float(uint16_t half) {
@@ -422,6 +430,8 @@ void vector_operation(const VectorOperation& in, uint8_t* to) {
       return pair_add(in, to);
     case OpCode::move_segments:
       return move_segments(in, to);
+    case OpCode::nibbles:
+      return nibbles(in, to);
     case OpCode::segment:
       std::memcpy(to, in.arg[0] + in.imm * 16, 16);
       return;

@@ -27,6 +27,8 @@ std::string_view name(Mode mode) {
       return "streaming";
     case Mode::accumulator_tiles:
       return "accumulator_tiles";
+    case Mode::nibble_table:
+      return "nibble_table";
     case Mode::none:
       break;
   }

@@ -61,7 +61,7 @@ Value add_pairs(const Tile1& t, Value a, Value b) {
 class DepthDot : public Multiplier {
  public:
   explicit DepthDot(const Variant& v)
-      : rows_(v.tile.m),
+      : rows_(v.tile.m.fixed),
         kr_(v.rhs.order.kr),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(v.rhs.order.kr))),
         sets_(v.knobs.accumulators),
@@ -147,7 +147,7 @@ class DepthDot : public Multiplier {
 class ColumnDot : public Multiplier {
  public:
   explicit ColumnDot(const Variant& v)
-      : rows_(v.tile.m),
+      : rows_(v.tile.m.fixed),
         kr_(v.rhs.order.kr),
         vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(v.rhs.order.kr))),
         sets_(v.knobs.accumulators) {}

@@ -15,7 +15,7 @@ constexpr int64_t pair_k = 8;  ///< one vector of codes: low nibbles of 4 k, hig
 class NarrowDot : public Multiplier {
  public:
   explicit NarrowDot(const Variant& v)
-      : rows_(v.tile.m),
+      : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         in_memory_(v.rhs.block == 0 && !fit_registers(v)),
         decoder_(v.rhs) {}
@@ -91,7 +91,7 @@ class NarrowDot : public Multiplier {
   /// two constants.
   static bool fit_registers(const Variant& v) {
     constexpr int64_t others = 6;
-    const int64_t outputs = v.tile.m * ratio(v.tile.n, v.isa->vector_bytes.divided(4));
+    const int64_t outputs = v.tile.m.fixed * ratio(v.tile.n, v.isa->vector_bytes.divided(4));
     return 2 * outputs + others <= v.isa->file_of(Kind::vector)->count();
   }
 

@@ -14,7 +14,7 @@ constexpr int64_t group_k = 4;
 class PairDot : public Multiplier {
  public:
   explicit PairDot(const Variant& v)
-      : rows_(v.tile.m), vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))) {}
+      : rows_(v.tile.m.fixed), vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))) {}
 
   [[nodiscard]] int64_t group() const override { return group_k; }
 

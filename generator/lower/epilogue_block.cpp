@@ -46,7 +46,9 @@ Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, Field
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
                              const std::vector<Value>& rhs, std::vector<Value> totals) {
   std::vector<Place> sums;
-  for (int64_t r = 0; r < t.v.tile.m; ++r) sums.push_back(in_block(t, lhs, r, FieldKind::sums));
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
+    sums.push_back(in_block(t, lhs, r, FieldKind::sums));
+  }
   std::vector<Value> acc = multiplier.start(t, sums);
   for (int64_t g = 0; g < t.v.rhs.block / multiplier.group(); ++g) {
     multiplier.step(t, lhs, rhs, g, acc);
@@ -55,7 +57,7 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::
   std::vector<Value> scales;
   for (int64_t j = 0; j < t.vectors(); ++j) scales.push_back(column_scale(t, rhs, j));
   const bool scaled_rows = field_of(*t.lhs.layout, FieldKind::scales).per_block;
-  for (int64_t r = 0; r < t.v.tile.m; ++r) {
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
     const Place at = in_block(t, lhs, r, FieldKind::scales);
     for (int64_t j = 0; j < t.vectors(); ++j) {
       const Value sum = rows[static_cast<size_t>(r)][static_cast<size_t>(j)];
@@ -77,7 +79,7 @@ void add_zero_points(const Tile1& t, std::vector<Value>& totals) {
   const std::vector<Value> columns =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
-  for (int64_t r = 0; r < t.v.tile.m; ++r) {
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
     const Value integer =
         load_dup32(t, lhs_row(t, zeros, r, FieldKind::zero_points), fmt::format("zero_{}", r));
     const Value zero = t.b.op(OpCode::cvt_i32_f32, {integer}, {}, "zero", Role::operand);
@@ -93,7 +95,7 @@ void add_zero_points(const Tile1& t, std::vector<Value>& totals) {
 std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), {}};
-  for (int64_t i = 0; i < t.v.tile.m * t.vectors(); ++i) {
+  for (int64_t i = 0; i < t.v.tile.m.fixed * t.vectors(); ++i) {
     state.carried.push_back(t.b.op(OpCode::zero, {}, {},
                                    fmt::format("f_{}_{}", i / t.vectors(), i % t.vectors()),
                                    Role::accumulator));

@@ -7,7 +7,6 @@
 #include "lower/tile.h"
 
 namespace tw {
-namespace {
 
 Value multiply_add(const Tile1& t, Value sum, Value a, Value b) {
   if (t.b.isa().has(OpCode::mla, 32)) {
@@ -17,21 +16,21 @@ Value multiply_add(const Tile1& t, Value sum, Value a, Value b) {
   return t.b.op(OpCode::add, {sum, product}, {.bits = 32}, "sum", Role::accumulator);
 }
 
-/// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to.
-std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
-  std::vector<Place> sums;
-  if (field_index(t.v.lhs, FieldKind::sums) >= 0) {
-    const std::vector<Value> sum_fields = field_pointers(t, t.lhs, FieldKind::sums);
-    for (int64_t r = 0; r < t.v.tile.m; ++r) {
-      sums.push_back(lhs_row(t, sum_fields, r, FieldKind::sums));
-    }
-  }
-  multiplier.prepare(t);
-  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, sums)};
+Value channel_output(const Tile1& t, Value sum, Value scale, Value row_scale, Value bias,
+                     const Limits& limits, const std::string& name) {
+  const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+  const Value both = t.b.op(OpCode::fmul, {scale, row_scale}, {}, "scale", Role::operand);
+  const Value out = t.b.op(OpCode::fma, {real, both, bias}, {}, "out", Role::operand);
+  return clamp_output(t, out, limits, name);
+}
+
+std::vector<Value> multiply_all(const Tile1& t, Accumulation& how, const std::vector<Place>& sums) {
+  how.prepare(t);
+  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, sums)};
   auto run = [&](Value count, int64_t k, bool hot) {
-    state = k_loop(t, {count, k, k / multiplier.group(), hot}, state,
+    state = k_loop(t, {count, k, k / how.group(), hot}, state,
                    [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
-                     multiplier.step(t, lhs, rhs, g, acc);
+                     how.step(t, lhs, rhs, g, acc);
                      return acc;
                    });
   };
@@ -44,6 +43,19 @@ std::vector<Value> multiply_all(const Tile1& t, Multiplier& multiplier) {
     run(t.b.op(OpCode::ishr, {rest}, {.imm = shift(granule)}, "k_rest"), granule, false);
   }
   return state.carried;
+}
+
+namespace {
+
+/// Where each row's starting sum lies; empty when the layout keeps none.
+std::vector<Place> starting_sums(const Tile1& t) {
+  std::vector<Place> sums;
+  if (field_index(t.v.lhs, FieldKind::sums) < 0) return sums;
+  const std::vector<Value> pointers = field_pointers(t, t.lhs, FieldKind::sums);
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
+    sums.push_back(lhs_row(t, pointers, r, FieldKind::sums));
+  }
+  return sums;
 }
 
 void add_zero_points(const Tile1& t, Rows& sums) {
@@ -62,7 +74,8 @@ void add_zero_points(const Tile1& t, Rows& sums) {
 }  // namespace
 
 void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
-  Rows sums = multiplier.finish(t, multiply_all(t, multiplier));
+  const std::vector<Place> starts = starting_sums(t);
+  Rows sums = multiplier.finish(t, multiply_all(t, multiplier, starts));
   add_zero_points(t, sums);
   const std::vector<Value> scales =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
@@ -72,11 +85,8 @@ void lower_channel_tile(const Tile1& t, Multiplier& multiplier) {
     const Value row_scale =
         load_dup32(t, lhs_row(t, row_scales, r, FieldKind::scales), fmt::format("scale_row_{}", r));
     const Value sum = sums[static_cast<size_t>(r)][static_cast<size_t>(j)];
-    const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
-    const Value scale = t.b.op(OpCode::fmul, {scales[static_cast<size_t>(j)], row_scale}, {},
-                               "scale", Role::operand);
-    const Value out = t.b.op(OpCode::fma, {real, scale, bias}, {}, "out", Role::operand);
-    return clamp_output(t, out, limits, fmt::format("out_{}_{}", r, j));
+    return channel_output(t, sum, scales[static_cast<size_t>(j)], row_scale, bias, limits,
+                          fmt::format("out_{}_{}", r, j));
   });
 }
 

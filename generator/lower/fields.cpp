@@ -16,7 +16,8 @@ int64_t row_bytes(const Layout& layout, FieldKind kind) {
 
 /// Bytes from one row's codes to the next one's, within a group of kr.
 int64_t code_pitch(const Layout& layout) {
-  const bool shared = layout.order.pair == NibblePair::column;
+  const NibblePair pair = layout.order.pair;
+  const bool shared = pair == NibblePair::column || pair == NibblePair::next;
   return shared ? layout.order.kr / 2 : layout.order.kr * ((bits(layout.element) + 7) / 8);
 }
 

@@ -10,7 +10,7 @@ namespace {
 class Fma : public Multiplier {
  public:
   Fma(const Variant& v, int64_t depth)
-      : rows_(v.tile.m),
+      : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         sets_(v.knobs.accumulators),
         depth_(depth) {}

@@ -95,7 +95,7 @@ KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBod
     yields.insert(yields.end(), carried.begin(), carried.end());
     return yields;
   };
-  const int64_t macs = t.v.tile.m * t.v.tile.n.at({}) * loop.k;
+  const int64_t macs = t.v.tile.m.at({}) * t.v.tile.n.at({}) * loop.k;
   auto [lhs, rhs, ahead, carried] =
       split(loop.hot ? t.b.hot_loop("k", loop.count, inits, macs, write)
                      : t.b.loop("k_rest", loop.count, inits, write));

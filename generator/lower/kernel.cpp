@@ -26,14 +26,26 @@ Span span(Length tile, Length panel, const char* what) {
 
 /// Rows and columns of whole operands: pairs of rows for mmla, columns of one raw vector.
 void check_tile(const Variant& v) {
-  const int64_t rows = v.technique == Technique::mmla ? 2 : 1;
-  if (v.tile.m < 1 || v.tile.m % rows != 0) {
+  const bool outer = v.technique == Technique::outer;
+  const Length rows =
+      outer ? v.isa->vector_bytes.divided(4) : Length(v.technique == Technique::mmla ? 2 : 1);
+  if (ratio(v.tile.m, rows) < 1) {
     throw std::invalid_argument(fmt::format("tile m {} does not fit {}: multiples of {} do",
-                                            v.tile.m, name(v.technique), rows));
+                                            to_string(v.tile.m), name(v.technique),
+                                            to_string(rows)));
+  }
+  if (outer && v.rhs.block != 0) {
+    throw std::invalid_argument("outer is not possible with blocks: dot and mmla are");
+  }
+  if (outer && (v.tile.m != v.lhs.panel || v.tile.n != v.rhs.panel)) {
+    throw std::invalid_argument(fmt::format(
+        "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
+        to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));
   }
   const bool paired = v.rhs.order.pair == NibblePair::column;
-  const Length columns =
-      paired ? (v.isa->vector_bytes * 2).divided(v.rhs.order.kr) : v.isa->vector_bytes.divided(4);
+  const Length columns = paired || v.rhs.order.pair == NibblePair::next
+                             ? (v.isa->vector_bytes * 2).divided(v.rhs.order.kr)
+                             : v.isa->vector_bytes.divided(4);
   if (ratio(v.tile.n, columns) < 1) {
     throw std::invalid_argument(
         fmt::format("tile n {} does not fit {} on {}: whole vectors, multiples of {} columns, do",
@@ -99,6 +111,10 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
   return narrow ? make_narrow_dot(v) : make_depth_dot(v);
 }
 
+bool in_tiles(const Variant& v) {
+  return v.technique == Technique::outer;
+}
+
 class KernelWriter {
  public:
   explicit KernelWriter(const Variant& v)
@@ -106,7 +122,7 @@ class KernelWriter {
         b_(v.name(), *v.isa),
         lhs_span_(span(v.tile.m, v.lhs.panel, "m")),
         rhs_span_(span(v.tile.n, v.rhs.panel, "n")),
-        multiplier_(make_multiplier(v)) {}
+        multiplier_(in_tiles(v) ? nullptr : make_multiplier(v)) {}
 
   Program write() {
     const Value n = b_.arg(ArgField::n);
@@ -129,7 +145,7 @@ class KernelWriter {
     const Value m = b_.arg(ArgField::m);
     ahead_.step = b_.constant(whole.fixed);
     for (int64_t parts = 2; parts <= most_parts; parts *= 2) {
-      const Value more = b_.op(OpCode::isub_sat, {m, b_.constant((parts - 1) * v_.tile.m)});
+      const Value more = b_.op(OpCode::isub_sat, {m, b_.constant((parts - 1) * v_.tile.m.fixed)});
       const Value part = b_.constant(whole.fixed / parts);
       ahead_.step =
           b_.op(OpCode::if_null, {more, ahead_.step, part}, {}, "ahead_step", Role::other);
@@ -205,7 +221,7 @@ class KernelWriter {
     t.lhs = {&v_.lhs,
              clamped_pointers(b_, lhs.panel, b_.arg(ArgField::lhs_stride), m_left, v_.lhs.panel,
                               lhs_span_.panels, "lhs"),
-             lhs.sub, lhs_span_.parts > 1 ? v_.tile.m : v_.lhs.panel.fixed};
+             lhs.sub, lhs_span_.parts > 1 ? v_.tile.m.fixed : v_.lhs.panel.fixed};
     const Length lanes = t.lanes();
     t.rhs = {&v_.rhs,
              clamped_pointers(b_, rhs.panel, b_.arg(ArgField::rhs_stride), n_left, v_.rhs.panel,
@@ -214,15 +230,19 @@ class KernelWriter {
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
-    if (v_.lhs.element == ElementType::f32) {
+    if (in_tiles(v_)) {
+      lower_channel_tiles(t);
+    } else if (v_.lhs.element == ElementType::f32) {
       lower_float_tile(t, *multiplier_, *make_fma(v_, 1));
     } else if (v_.rhs.block != 0) {
       lower_block_tile(t, *multiplier_);
     } else {
       lower_channel_tile(t, *multiplier_);
     }
-    const Value row_bytes =
-        b_.op(OpCode::imul, {b_.arg(ArgField::dst_stride), b_.constant(v_.tile.m)});
+    const Value stride = b_.arg(ArgField::dst_stride);
+    const Value rows_done = v_.tile.m.is_fixed() ? b_.constant(v_.tile.m.fixed)
+                                                 : b_.op(OpCode::length, {}, {.offset = v_.tile.m});
+    const Value row_bytes = b_.op(OpCode::imul, {stride, rows_done});
     std::vector<Value> yields = {step_down(m_left, v_.tile.m),
                                  b_.op(OpCode::iadd, {dst, row_bytes})};
     push(yields, next(b_, lhs, lhs_span_, v_.tile.m, b_.arg(ArgField::lhs_stride)));

@@ -12,7 +12,7 @@ namespace {
 class Mmla : public Multiplier {
  public:
   explicit Mmla(const Variant& v)
-      : pairs_(v.tile.m / 2),
+      : pairs_(v.tile.m.fixed / 2),
         halves_(ratio(v.tile.n, v.isa->vector_bytes.divided(8))),
         sets_(v.knobs.accumulators),
         by_depth_(v.rhs.order.pair != NibblePair::column),

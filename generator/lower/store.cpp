@@ -7,7 +7,7 @@ namespace tw {
 namespace {
 
 std::vector<Value> dst_rows(const Tile1& t) {
-  return clamped_pointers(t.b, t.dst, t.b.arg(ArgField::dst_stride), t.m_left, 1, t.v.tile.m,
+  return clamped_pointers(t.b, t.dst, t.b.arg(ArgField::dst_stride), t.m_left, 1, t.v.tile.m.fixed,
                           "dst");
 }
 
@@ -30,34 +30,13 @@ class OutputWriter {
     return b_.isa().has(OpCode::store_pred, 32) && b_.isa().has(OpCode::load_pred, 32);
   }
 
-  /// The caller's bias if there is one, else the packed one; of the columns of panel `p`.
-  Value bias_of_panel(int64_t p) {
-    const Value own = b_.arg(ArgField::bias);
-    const Value moved = b_.op(OpCode::iadd, {own, t_.column_bytes});
-    const Length columns = b_.isa().vector_bytes * (p * t_.rhs.rows);
-    return b_.op(OpCode::if_null,
-                 {own, packed_bias_[static_cast<size_t>(p)], b_.add(moved, columns)}, {}, "bias",
-                 Role::address);
-  }
-
-  /// One pointer per vector of the row.
-  std::vector<Place> bias_places() {
-    std::vector<Value> panels;
-    for (int64_t p = 0; p < static_cast<int64_t>(packed_bias_.size()); ++p) {
-      panels.push_back(bias_of_panel(p));
-    }
-    std::vector<Place> places;
-    for (int64_t j = 0; j < t_.vectors(); ++j) places.push_back(rhs_vector(t_, panels, j));
-    return places;
-  }
-
   using BiasOf = std::function<Value(int64_t vector)>;
   using Store = std::function<void(Value dst, int64_t vector, Value out)>;
 
   /// False when the registers cannot hold all of the bias beside sums, limits and one output.
   [[nodiscard]] bool bias_fits() const {
     const RegisterFile* file = b_.isa().file_of(Kind::vector);
-    const int64_t needed = (t_.v.tile.m + 1) * t_.vectors() + 4;
+    const int64_t needed = (t_.v.tile.m.fixed + 1) * t_.vectors() + 4;
     return file == nullptr || needed <= file->count();
   }
 
@@ -65,15 +44,15 @@ class OutputWriter {
   /// row, which is written after them.
   void rows_downwards(const BiasOf& bias_of, const Store& store) {
     std::vector<Value> bias;
-    Rows outputs(static_cast<size_t>(t_.v.tile.m));
+    Rows outputs(static_cast<size_t>(t_.v.tile.m.fixed));
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       bias.push_back(bias_of(j));
       if (bias_fits()) continue;
-      for (int64_t r = t_.v.tile.m; r-- > 0;) {
+      for (int64_t r = t_.v.tile.m.fixed; r-- > 0;) {
         outputs[static_cast<size_t>(r)].push_back(output_(r, j, bias.back()));
       }
     }
-    for (int64_t r = t_.v.tile.m - 1; r >= 0; --r) {
+    for (int64_t r = t_.v.tile.m.fixed - 1; r >= 0; --r) {
       for (int64_t j = 0; j < t_.vectors(); ++j) {
         const auto column = static_cast<size_t>(j);
         const std::vector<Value>& done = outputs[static_cast<size_t>(r)];
@@ -84,7 +63,7 @@ class OutputWriter {
   }
 
   void whole_rows() {
-    const std::vector<Place> places = bias_places();
+    const std::vector<Place> places = bias_places(t_, packed_bias_);
     const BiasOf bias = [&](int64_t j) {
       const Place& at = places[static_cast<size_t>(j)];
       return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand);
@@ -94,30 +73,9 @@ class OutputWriter {
     });
   }
 
-  /// A predicate for each vector of the row.
-  std::vector<Value> predicates() {
-    std::vector<Value> all;
-    for (int64_t j = 0; j < t_.vectors(); ++j) {
-      const Value before = b_.op(OpCode::length, {}, {.offset = t_.lanes() * j});
-      const Value left = j == 0 ? t_.n_left : b_.op(OpCode::isub_sat, {t_.n_left, before});
-      all.push_back(first_lanes(left));
-    }
-    return all;
-  }
-
-  Value first_lanes(Value count) {
-    if (b_.isa().has(OpCode::pred_first, 32)) {
-      return b_.op(OpCode::pred_first, {count}, {.bits = 32}, "columns", Role::mask);
-    }
-    const Value most = b_.op(OpCode::length, {}, {.offset = t_.lanes()});
-    const Value lanes = b_.op(OpCode::imin, {count, most});
-    const Value flags = b_.op(OpCode::low_bits, {b_.constant(-1), lanes});
-    return b_.op(OpCode::pred_bits, {flags}, {.bits = 32}, "columns", Role::mask);
-  }
-
   void masked_rows() {
-    const std::vector<Value> columns = predicates();
-    const std::vector<Place> places = bias_places();
+    const std::vector<Value> columns = column_predicates(t_);
+    const std::vector<Place> places = bias_places(t_, packed_bias_);
     const BiasOf bias = [&](int64_t j) {
       const auto column = static_cast<size_t>(j);
       return b_.op(OpCode::load_pred, {columns[column], places[column].pointer},
@@ -173,7 +131,7 @@ class OutputWriter {
       int64_t vector;
     };
     std::vector<Stored> all;
-    const std::vector<Place> places = bias_places();
+    const std::vector<Place> places = bias_places(t_, packed_bias_);
     const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
     const BiasOf bias = [&](int64_t j) { return bias_by_lanes(places, last, j); };
     rows_downwards(bias, [&](Value dst, int64_t j, Value out) { all.push_back({dst, out, j}); });

@@ -116,9 +116,9 @@ std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets)
 Value high_sum(const Tile1& t, Value high, Value low);
 
 /// How a group of k values is multiplied: a technique with its decoder.
-class Multiplier {
+class Accumulation {
  public:
-  virtual ~Multiplier() = default;
+  virtual ~Accumulation() = default;
   /// k values that step() handles.
   [[nodiscard]] virtual int64_t group() const = 0;
   /// Makes what every step needs, before any loop over k.
@@ -129,6 +129,10 @@ class Multiplier {
   /// Multiplies group number `g` after the cursors (one per panel).
   virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                     int64_t g, std::vector<Value>& accumulators) = 0;
+};
+/// One whose sums fit in vector registers.
+class Multiplier : public Accumulation {
+ public:
   /// Sums of products, row-major; exact ones of integers.
   virtual Rows finish(const Tile1& t, const std::vector<Value>& accumulators) = 0;
 };
@@ -142,13 +146,39 @@ std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);
 /// The depth at which vectors of activations pay: as many as a segment holds, where an operand can
 /// be one lane; 1 elsewhere.
 int64_t fma_depth(const Variant& v);
+/// One whose sums are in accumulator tiles, [block of rows][vector of columns].
+class TileMultiplier : public Accumulation {
+ public:
+  /// The exact sums of row `row` (a scalar, within the block) and of vector `vector`. `start`: that
+  /// row's starting sum in every lane, no_value when the layout keeps none.
+  virtual Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
+                        int64_t vector, Value row, Value start) = 0;
+};
+std::unique_ptr<TileMultiplier> make_outer(const Variant& v);
 
 /// The k loop and what follows it, for formats with one scale per channel and per row ...
 void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
+/// The same with sums in accumulator tiles.
+void lower_channel_tiles(const Tile1& t);
 /// ... and for formats with scales per block of k, of the weights or of both sides.
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
 /// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
 void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single);
+
+/// What outputs are clamped to, in every lane.
+struct Limits {
+  Value low = no_value, high = no_value;
+};
+
+// epilogue_channel.cpp
+/// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to. `sums`
+/// as for Accumulation::start.
+std::vector<Value> multiply_all(const Tile1& t, Accumulation& how, const std::vector<Place>& sums);
+/// a + b * c, 32-bit lanes.
+Value multiply_add(const Tile1& t, Value sum, Value a, Value b);
+/// clamp(float(sum) * (scale * row_scale) + bias)
+Value channel_output(const Tile1& t, Value sum, Value scale, Value row_scale, Value bias,
+                     const Limits& limits, const std::string& name);
 
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns
@@ -168,10 +198,6 @@ struct KState {
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
 
 // store.cpp
-/// What outputs are clamped to, in every lane.
-struct Limits {
-  Value low = no_value, high = no_value;
-};
 Limits load_limits(const Tile1& t);
 Value clamp_output(const Tile1& t, Value out, const Limits& limits, const std::string& name);
 /// Fetches the tile's output lines before its k loop, so that the stores behind it do not wait.
@@ -181,5 +207,10 @@ void prefetch_outputs(const Tile1& t);
 /// row and are overwritten by it.
 using OutputOf = std::function<Value(int64_t row, int64_t vector, Value bias)>;
 void store_outputs(const Tile1& t, const OutputOf& output);
+/// Where the bias of each vector of columns lies: the caller's if there is one, else the packed
+/// one.
+std::vector<Place> bias_places(const Tile1& t, const std::vector<Value>& packed);
+/// The columns that exist, a predicate for each vector of them.
+std::vector<Value> column_predicates(const Tile1& t);
 
 }  // namespace tw

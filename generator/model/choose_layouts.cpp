@@ -14,7 +14,7 @@ namespace {
 struct Appetite {
   OpCode code;
   std::vector<int> kr;  ///< legal depths, the preferred one first
-  int64_t lhs_rows;     ///< rows that one LHS operand holds
+  Length lhs_rows;      ///< rows that one LHS operand holds
   Length rhs_columns;   ///< columns that one packed RHS vector holds (both nibbles)
   NibblePair pair;
   bool low_unsigned, high_unsigned;
@@ -82,6 +82,13 @@ Appetite nibble_appetite(Technique technique, const Isa& isa, int kr) {
   if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
     return {OpCode::mmla_s8s8, {8}, 2, (vector * 2).divided(8), NibblePair::column, true, false};
   }
+  if (technique == Technique::outer && isa.has(OpCode::outer_s8s8)) {
+    // With a table of signed nibbles no byte need be multiplied raw.
+    const bool table = isa.has(OpCode::nibbles);
+    const NibblePair pair = table ? NibblePair::next : NibblePair::column;
+    const Length columns = (vector * 2).divided(4);
+    return {OpCode::outer_s8s8, {4}, vector.divided(4), columns, pair, !table, false};
+  }
   refuse(technique, isa);
 }
 
@@ -128,10 +135,10 @@ void check_kr(const Appetite& wants, const Isa& isa, int kr) {
 }
 
 void check_panels(const Appetite& wants, const Isa& isa, const Panels& panels) {
-  if (!panels.lhs.is_fixed() || panels.lhs.fixed % wants.lhs_rows != 0 || panels.lhs.fixed < 1) {
-    throw std::invalid_argument(
-        fmt::format("lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
-                    to_string(panels.lhs), info(wants.code).name, isa.name, wants.lhs_rows));
+  if (ratio(panels.lhs, wants.lhs_rows) < 1) {
+    throw std::invalid_argument(fmt::format(
+        "lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
+        to_string(panels.lhs), info(wants.code).name, isa.name, to_string(wants.lhs_rows)));
   }
   if (ratio(panels.rhs, wants.rhs_columns) < 1) {
     throw std::invalid_argument(fmt::format(

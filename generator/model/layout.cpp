@@ -17,6 +17,8 @@ std::string_view name(NibblePair pair) {
       return "depth";
     case NibblePair::column:
       return "column";
+    case NibblePair::next:
+      return "next";
   }
   return "?";
 }
@@ -217,7 +219,8 @@ CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t
       place.shift = in_span % (2 * order.distance) < order.distance ? 0 : 4;
       break;
     case NibblePair::column: {
-      const int64_t segments = layout.panel.vl != 0 ? vl.vl : 1;
+      const Length& wide = layout.panel;
+      const int64_t segments = wide.vl != 0 ? vl.vl : wide.svl != 0 ? vl.svl : 1;
       const int64_t columns = 16 / kr;          // of a segment
       const int64_t half = segments * columns;  // columns of one vector's high nibbles
       const int64_t vector = row / (2 * half);
@@ -227,6 +230,10 @@ CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t
       place.shift = row / half % 2 == 0 ? 4 : 0;
       break;
     }
+    case NibblePair::next:
+      place.byte += ((in_span / kr * panel + row) * kr + in_span % kr) / 2;
+      place.shift = in_span % 2 == 0 ? 0 : 4;
+      break;
   }
   place.offset = (place.shift == 0 ? order.low_unsigned : order.high_unsigned) ? 8 : 0;
   return place;

@@ -39,6 +39,7 @@ enum class NibblePair {
   none,    ///< values of whole bytes
   depth,   ///< low: k, high: k + distance, of the same row
   column,  ///< high: column c, low: column c + (columns of one vector), same k
+  next,    ///< low: k, high: k + 1, of the same row: all codes one after the other
 };
 
 /// Order of the codes, all panels alike, k in groups:
@@ -47,6 +48,7 @@ enum class NibblePair {
 ///   column  [k / kr][vector][segment s of vl][16 / kr columns][kr bytes]; a vector's high nibbles
 ///           are columns ((2 v + 0) * vl + s) * (16 / kr) + j, its low nibbles
 ///           ((2 v + 1) * vl + s) * (16 / kr) + j, where vl = panel's vector length / 16 bytes.
+///   next    [k / kr][row][kr / 2 bytes]
 struct DataOrder {
   int kr = 4;
   NibblePair pair = NibblePair::none;

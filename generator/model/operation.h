@@ -107,8 +107,10 @@ std::string_view name(Kind kind);
   X(move_segments, "vv", "v", "i") /* x86 shuf_32x4: the lower half of the segments from a, the    \
                                       upper from b, by bits of #i; 2 or 4 segments */              \
   X(blend, "vv", "v", "bi")        /* lane j of b where bit j of #i is set, else of a */           \
-  X(segment, "v", "v", "i")        /* segment #i: 16 bytes */                                      \
-  X(permute_64, "v", "v", "i")     /* per 32 bytes: 64-bit lane j is lane (#i >> 2 j & 3) */       \
+  X(nibbles, "v", "v", "i")    /* signed 4-bit numbers as bytes, low nibbles first: of the lower   \
+                                  half of a (#0), of the upper (#1) */                             \
+  X(segment, "v", "v", "i")    /* segment #i: 16 bytes */                                          \
+  X(permute_64, "v", "v", "i") /* per 32 bytes: 64-bit lane j is lane (#i >> 2 j & 3) */           \
   /* copies that allocation may need */                                                            \
   X(copy, "v", "v", "")                                                                            \
   X(icopy, "s", "s", "")                                                                           \
@@ -146,8 +148,14 @@ bool reads_memory(OpCode code);
 bool writes_memory(OpCode code);
 bool prefetches(OpCode code);
 
-/// State that instructions require and a pass switches on and off.
-enum class Mode { none, streaming, accumulator_tiles };
+/// State that instructions require. A Program of an ISA that can enter a mode is in it from end to
+/// end (Builder).
+enum class Mode {
+  none,
+  streaming,          ///< vectors are as long as the tiles' rows
+  accumulator_tiles,  ///< there are tiles
+  nibble_table        ///< the table that `nibbles` looks codes up in is loaded
+};
 
 /// Fields of tw_args (runtime/include/tilewright/kernel.h), in the struct's order.
 /// 64-bit offsets are 8 * index; the floats min and max share the slot `clamp`.

@@ -50,9 +50,11 @@ std::string Variant::name() const {
   }
   std::string text = fmt::format("matmul_clamp_{}_{}{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
                                  family.lhs->name, packed, family.rhs->name, to_string(rhs.panel),
-                                 rhs.order.kr, tile.m, to_string(tile.n), isa->name);
+                                 rhs.order.kr, to_string(tile.m), to_string(tile.n), isa->name);
   // An ISA that multiplies matrices does so unless the name says otherwise.
-  Technique usual = isa->has(OpCode::mmla_s8s8) ? Technique::mmla : Technique::dot;
+  Technique usual = isa->has(OpCode::outer_s8s8)  ? Technique::outer
+                    : isa->has(OpCode::mmla_s8s8) ? Technique::mmla
+                                                  : Technique::dot;
   if (is_float(*family.rhs)) usual = Technique::fma;
   if (technique != usual) text += fmt::format("_{}", tw::name(technique));
   if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));

@@ -14,7 +14,7 @@ enum class Technique { dot, mmla, fma, outer };
 std::string_view name(Technique technique);
 
 struct Tile {
-  int64_t m = 1;
+  Length m = 1;
   Length n = 1;
 };
 

@@ -48,7 +48,7 @@ std::vector<std::string> describe(const std::string& prefix, const Layout& layou
 
 std::string registers_text(const Variant& variant, const Pressure& pressure) {
   if (pressure.available == 0) return "";
-  return fmt::format("tile {} x {}: {}", variant.tile.m, to_string(variant.tile.n),
+  return fmt::format("tile {} x {}: {}", to_string(variant.tile.m), to_string(variant.tile.n),
                      sum(pressure, variant.isa->name));
 }
 
@@ -111,7 +111,7 @@ class TreeMaker {
     entry.in_order = core(variant).in_order;
     if (const Program* program = instructions(compiled)) {
       const Explanation cost = explain(*program, core(variant));
-      entry.macs_per_instruction = cost.macs_per_instruction;
+      entry.macs_per_instruction = cost.macs_per_instruction * cost.times;
       entry.macs_per_cycle = cost.macs_per_cycle;
     }
     const std::vector<std::string> about = about_kernel(compiled);

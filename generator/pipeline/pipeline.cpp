@@ -8,6 +8,7 @@
 
 #include "lower/lower.h"
 #include "schedule/allocate.h"
+#include "schedule/cost.h"
 #include "schedule/order.h"
 #include "schedule/schedule.h"
 #include "schedule/select.h"
@@ -42,24 +43,29 @@ bool would_fit(Variant variant, const Tile& tile) {
 }
 
 Length with_parts(Length like, int64_t parts) {
+  if (like.svl != 0) return Length(0, 0, parts);
   return like.is_fixed() ? Length(parts) : Length(0, parts);
 }
 
 std::string text(const Tile& tile) {
-  return fmt::format("{}x{}", tile.m, to_string(tile.n));
+  return fmt::format("{}x{}", to_string(tile.m), to_string(tile.n));
+}
+
+int64_t parts_of(Length length) {
+  return length.fixed + length.vl + length.svl;
 }
 
 /// The largest tiles that fit with fewer rows, and with fewer columns.
 std::vector<std::string> fitting_tiles(const Variant& variant) {
   std::vector<std::string> found;
-  for (int64_t m = variant.tile.m - 1; m >= 1; --m) {
-    const Tile tile{m, variant.tile.n};
+  for (int64_t m = parts_of(variant.tile.m) - 1; m >= 1; --m) {
+    const Tile tile{with_parts(variant.tile.m, m), variant.tile.n};
     if (!would_fit(variant, tile)) continue;
     found.push_back(text(tile));
     break;
   }
   const Length n = variant.tile.n;
-  for (int64_t parts = (n.is_fixed() ? n.fixed : n.vl) - 1; parts >= 1; --parts) {
+  for (int64_t parts = parts_of(n) - 1; parts >= 1; --parts) {
     const Tile tile{variant.tile.m, with_parts(n, parts)};
     if (!would_fit(variant, tile)) continue;
     found.push_back(text(tile));
@@ -98,6 +104,12 @@ const std::string& core_name(const Variant& variant) {
 }
 
 Compiled compile(const Variant& variant, const CoreModel& core) {
+  if (const std::string lacking = missing_class(core, *variant.isa); !lacking.empty()) {
+    throw std::runtime_error(
+        fmt::format("core '{}' has no class '{}', which {} needs: it has no "
+                    "model of such instructions",
+                    core.name, lacking, variant.isa->name));
+  }
   Compiled compiled;
   compiled.variant = &variant;
   compiled.lowered = lower_or_fail(variant);

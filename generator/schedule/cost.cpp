@@ -58,6 +58,15 @@ std::vector<IssueClass> costs(const Isa& isa, const CoreModel& core, const Row& 
   return all;
 }
 
+std::string missing_class(const CoreModel& core, const Isa& isa) {
+  for (const Row& row : isa.rows) {
+    for (const std::string& name : row.issue_classes) {
+      if (!core.classes.contains(name)) return name;
+    }
+  }
+  return "";
+}
+
 std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core) {
   std::vector<IssueClass> classes;
   for (size_t i = 0; i < isa.rules.loop_end.size(); ++i) {

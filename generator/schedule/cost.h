@@ -1,6 +1,7 @@
 // What one instruction costs on a core.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "ir/program.h"
@@ -11,6 +12,8 @@ namespace tw {
 /// The core's costs of a row's instructions, for the length of its vectors. Each waits for the one
 /// before. Costs of nothing in particular where the core's table lacks the class.
 std::vector<IssueClass> costs(const Isa& isa, const CoreModel& core, const Row& row);
+/// An issue class of the ISA's rows that the core's table lacks; empty when there is none.
+std::string missing_class(const CoreModel& core, const Isa& isa);
 /// Of the instructions that end a loop: AssemblyRules::loop_end, a line each.
 std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core);
 

@@ -130,6 +130,7 @@ Dependences dependences(const Program& program, std::span<const Op* const> ops) 
   };
   std::unordered_map<Value, int> defined;
   std::vector<std::pair<int, Effects>> with_effects;
+  int barrier = -1;  // the last one
   for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
     const Op& op = *ops[static_cast<size_t>(i)];
     for (Value v : op.args) {
@@ -137,6 +138,10 @@ Dependences dependences(const Program& program, std::span<const Op* const> ops) 
     }
     for (Value v : op.results) defined[v] = i;
     Effects own = effects(program, op);
+    // Nothing that a mode holds may cross its change.
+    if (barrier >= 0) edge(barrier, i);
+    for (int j = barrier + 1; own.barrier && j < i; ++j) edge(j, i);
+    if (own.barrier) barrier = i;
     if (own.none() && !own.barrier) continue;
     for (const auto& [earlier, its] : with_effects) {
       if (conflict(its, own)) edge(earlier, i);

@@ -111,6 +111,25 @@ void read_rows(const YamlNode& node, Isa& isa) {
   }
 }
 
+Length streaming(Length length) {
+  return {length.fixed, 0, length.vl + length.svl};
+}
+
+/// In streaming mode the instructions of a table count by the streaming length, and are there
+/// whether or not the CPU has them outside of it.
+void make_streaming(Isa& isa) {
+  isa.features.clear();
+  isa.vector_bytes = streaming(isa.vector_bytes);
+  for (RegisterFile& file : isa.files) file.bytes = streaming(file.bytes);
+  for (Row& row : isa.rows) {
+    row.bytes = streaming(row.bytes);
+    for (MeansNode& node : row.means) node.offset = streaming(node.offset);
+    for (Immediate& field : row.immediates) {
+      if (field.of == Symbol::vl) field.of = Symbol::svl;
+    }
+  }
+}
+
 std::filesystem::path table_path(const std::filesystem::path& templates_dir,
                                  const std::string& name) {
   return templates_dir / "isa" / (name + ".yaml");
@@ -139,8 +158,12 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
   isa.name = name;
   isa.where = root.at("isa").where();
   if (const YamlNode* node = root.find("architecture")) isa.architecture = node->text();
+  if (const YamlNode* node = root.find("vector_bytes")) {
+    const Length bytes = read_vector_bytes(*node);
+    if (bytes.svl != 0) make_streaming(isa);
+    isa.vector_bytes = bytes;
+  }
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
-  if (const YamlNode* node = root.find("vector_bytes")) isa.vector_bytes = read_vector_bytes(*node);
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
   if (const YamlNode* node = root.find("registers")) read_registers(*node, isa);
   if (const YamlNode* node = root.find("c")) read_c(*node, isa);

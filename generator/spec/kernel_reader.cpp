@@ -22,13 +22,20 @@ int64_t count_up_to(const YamlNode& node, int64_t most) {
   return value;
 }
 
-Length columns(const YamlNode& node) {
+Length length_up_to(const YamlNode& node, int64_t most) {
   const Length value = node.length();
-  const auto in_range = [](int64_t n) { return n >= 0 && n <= most_columns; };
+  const auto in_range = [&](int64_t n) { return n >= 0 && n <= most; };
   if (value == Length{} || !in_range(value.fixed) || !in_range(value.vl) || !in_range(value.svl)) {
-    node.fail(fmt::format("'{}' must be from 1 to {}", node.key(), most_columns));
+    node.fail(fmt::format("'{}' must be from 1 to {}", node.key(), most));
   }
   return value;
+}
+
+Length rows(const YamlNode& node) {
+  return length_up_to(node, most_rows);
+}
+Length columns(const YamlNode& node) {
+  return length_up_to(node, most_columns);
 }
 
 /// A value, or a list of values without repetitions.
@@ -84,7 +91,7 @@ std::vector<Shape> read_short_form(const YamlNode& entry, const YamlNode& tile) 
   for (const YamlNode* m : alternatives(tile.at("mr"))) {
     for (const YamlNode* n : alternatives(tile.at("nr"))) {
       Shape shape;
-      shape.tile = {count_up_to(*m, most_rows), columns(*n)};
+      shape.tile = {rows(*m), columns(*n)};
       shape.m = shape.lhs = m;
       shape.n = shape.rhs = n;
       shape.kr = tile.find("kr");
@@ -106,7 +113,7 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   if (const YamlNode* panels = entry.find("panels")) {
     panels->expect_keys({"lhs", "rhs", "kr"});
     if ((common.lhs = panels->find("lhs")) != nullptr) {
-      common.panels.lhs = count_up_to(*common.lhs, most_rows);
+      common.panels.lhs = rows(*common.lhs);
     }
     if ((common.rhs = panels->find("rhs")) != nullptr) common.panels.rhs = columns(*common.rhs);
     if ((common.kr = panels->find("kr")) != nullptr) common.panels.kr = read_kr(*common.kr);
@@ -115,7 +122,7 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   for (const YamlNode* m : alternatives(tile.at("m"))) {
     for (const YamlNode* n : alternatives(tile.at("n"))) {
       Shape shape = common;
-      shape.tile = {count_up_to(*m, most_rows), columns(*n)};
+      shape.tile = {rows(*m), columns(*n)};
       shape.m = m;
       shape.n = n;
       shapes.push_back(shape);

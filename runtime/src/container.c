@@ -30,7 +30,7 @@ uint64_t tw_checksum(const void* data, size_t bytes) {
 }
 
 static uint32_t vector_bytes(const tw_plan* plan) {
-  return plan->rhs->panel_scalable != 0 ? (uint32_t)plan->device.vector_bytes : 0;
+  return plan->rhs->panel_scalable != 0 ? (uint32_t)tw_vector_bytes(plan->rhs, &plan->device) : 0;
 }
 
 static tw_status check_buffers(const char* who, const tw_plan* plan, const void* rhs,

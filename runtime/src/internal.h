@@ -41,14 +41,19 @@ bool tw_add(size_t a, size_t b, size_t* result);
 bool tw_matrix_bytes(size_t rows, size_t row_bytes, size_t stride, size_t* bytes);
 bool tw_round_up(size_t value, size_t multiple, size_t* result);
 size_t tw_divide_up(size_t a, size_t b);
+/* Of the vectors that the layout's lengths count; 0: the device has none. */
+size_t tw_vector_bytes(const tw_layout* layout, const tw_device* device);
 /* Rows (or columns) of a panel; 0 if the layout needs vectors and there are none. */
-size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes);
+size_t tw_panel_rows(const tw_layout* layout, const tw_device* device);
 /* An LHS that is the caller's own rows of floats: kernels read them where they are. */
 bool tw_is_unpacked(const tw_layout* lhs);
 /* Bytes of a scale per block, and its type's name. */
 size_t tw_scale_bytes(tw_scales scales);
 const char* tw_scales_text(tw_scales scales);
-bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes);
+bool tw_panel_bytes(const tw_layout* layout, const tw_device* device, size_t k, size_t* bytes);
+/* Rows and columns of a kernel's tile; 0 likewise. */
+size_t tw_tile_rows(const tw_kernel* kernel, const tw_device* device);
+size_t tw_tile_columns(const tw_kernel* kernel, const tw_device* device);
 
 /* ---- device ---- */
 
@@ -97,6 +102,7 @@ tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, c
 /* The best kernel of one tile height. */
 typedef struct tw_choice {
   const tw_kernel* kernel;
+  size_t tile_m, tile_n; /* of its tile on the plan's device */
   const tw_packer* lhs_packer;
   size_t lhs_panel;   /* rows */
   size_t lhs_stride;  /* bytes */

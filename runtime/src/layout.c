@@ -28,9 +28,25 @@ bool tw_round_up(size_t value, size_t multiple, size_t* result) {
   return tw_multiply(tw_divide_up(value, multiple), multiple, result);
 }
 
-size_t tw_panel_rows(const tw_layout* layout, size_t vector_bytes) {
-  if (layout->panel_scalable != 0 && vector_bytes < 16) return 0;
-  return layout->panel + layout->panel_scalable * (vector_bytes / 16);
+size_t tw_vector_bytes(const tw_layout* layout, const tw_device* device) {
+  return layout->streaming != 0 ? device->streaming_vector_bytes : device->vector_bytes;
+}
+
+static size_t length_of(size_t fixed, size_t scalable, size_t vector_bytes) {
+  if (scalable != 0 && vector_bytes < 16) return 0;
+  return fixed + scalable * (vector_bytes / 16);
+}
+
+size_t tw_panel_rows(const tw_layout* layout, const tw_device* device) {
+  return length_of(layout->panel, layout->panel_scalable, tw_vector_bytes(layout, device));
+}
+
+size_t tw_tile_rows(const tw_kernel* kernel, const tw_device* device) {
+  return length_of(kernel->tile_m, kernel->tile_m_scalable, tw_vector_bytes(kernel->lhs, device));
+}
+
+size_t tw_tile_columns(const tw_kernel* kernel, const tw_device* device) {
+  return length_of(kernel->tile_n, kernel->tile_n_scalable, tw_vector_bytes(kernel->rhs, device));
 }
 
 bool tw_is_unpacked(const tw_layout* lhs) {
@@ -55,7 +71,7 @@ const char* tw_scales_text(tw_scales scales) {
   }
 }
 
-bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size_t* bytes) {
+bool tw_panel_bytes(const tw_layout* layout, const tw_device* device, size_t k, size_t* bytes) {
   size_t padded, data, blocks = 0, row;
   if (!tw_round_up(k, layout->k_multiple, &padded)) return false;
   if (layout->block != 0) {
@@ -65,5 +81,5 @@ bool tw_panel_bytes(const tw_layout* layout, size_t vector_bytes, size_t k, size
   if (!tw_multiply(padded, layout->data_bits, &data)) return false;
   if (!tw_multiply(blocks, layout->per_row_block_bytes, &row)) return false;
   if (!tw_add(row, data / 8, &row) || !tw_add(row, layout->per_row_bytes, &row)) return false;
-  return tw_multiply(row, tw_panel_rows(layout, vector_bytes), bytes);
+  return tw_multiply(row, tw_panel_rows(layout, device), bytes);
 }

@@ -162,7 +162,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
   args.packed = packed;
   args.packed_stride = plan->rhs_stride;
   args.flags = source->unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
-  args.vector_bytes = plan->device.vector_bytes;
+  args.vector_bytes = tw_vector_bytes(plan->rhs, &plan->device);
   packer->run(&args);
   return TW_OK;
 }
@@ -180,7 +180,7 @@ tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes) {
 
 /* Rows of one slice: whole panels. */
 static size_t slice_rows(const tw_plan* plan, const tw_segment* segment) {
-  const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+  const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
   return tw_divide_up(LHS_SLICE_ROWS, panel) * panel;
 }
 
@@ -203,6 +203,7 @@ static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_l
   args.row_begin = begin;
   args.row_end = end;
   args.block = segment->kernel->lhs->block;
+  args.vector_bytes = tw_vector_bytes(segment->kernel->lhs, &plan->device);
   args.source = (const char*)source->data + segment->row_begin * source->stride;
   args.source_stride = source->stride;
   args.packed = (char*)packed + segment->lhs_offset;

@@ -38,11 +38,17 @@ static tw_status check_mix(const tw_matmul* matmul) {
 
 static tw_status check_device(const tw_device* device) {
   if (device == NULL) return tw_fail(TW_INVALID, "tw_plan_create: device is null");
-  if (device->vector_bytes % 16 != 0 || device->vector_bytes > 256) {
+  const struct {
+    const char* name;
+    size_t bytes;
+  } lengths[] = {{"vector_bytes", device->vector_bytes},
+                 {"streaming_vector_bytes", device->streaming_vector_bytes}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (lengths[i].bytes % 16 == 0 && lengths[i].bytes <= 256) continue;
     return tw_fail(TW_INVALID,
-                   "tw_plan_create: device.vector_bytes is %zu; multiples of 16 up to "
-                   "256 are legal, 0 for none",
-                   device->vector_bytes);
+                   "tw_plan_create: device.%s is %zu; multiples of 16 up to 256 are legal, 0 for "
+                   "none",
+                   lengths[i].name, lengths[i].bytes);
   }
   if (memchr(device->isa, '\0', sizeof device->isa) == NULL) {
     return tw_fail(TW_INVALID, "tw_plan_create: device.isa is not terminated");
@@ -64,7 +70,8 @@ static tw_status check_matmul(const tw_matmul* matmul) {
 
 static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
   return strcmp(kernel->family, matmul->family) == 0 && kernel->lhs != NULL &&
-         kernel->rhs != NULL && kernel->tile_m >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
+         kernel->rhs != NULL && kernel->tile_m + kernel->tile_m_scalable >= 1 &&
+         kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
          (matmul->block == 0 || matmul->block == kernel->rhs->block) &&
          (matmul->scales == TW_SCALES_UNSET || matmul->scales == kernel->rhs->block_scales) &&
@@ -138,38 +145,39 @@ static tw_status nothing_runs(const tw_registry* registry, const tw_device* devi
 
 /* ---- one RHS layout ---- */
 
-static size_t tile_columns(const tw_kernel* kernel, const tw_device* device) {
-  const size_t n = kernel->tile_n + kernel->tile_n_scalable * (device->vector_bytes / 16);
-  return n > 0 ? n : 1;
-}
-
-static double tile_cycles(const tw_kernel* kernel, const tw_plan* plan) {
-  const size_t tile_n = tile_columns(kernel, &plan->device);
+static double tile_cycles(const tw_choice* choice, const tw_plan* plan) {
+  const tw_kernel* kernel = choice->kernel;
   double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
   /* What is predicted for cores that issue in order does not compare with what is for others. */
   if ((kernel->in_order != 0) != tw_device_in_order(&plan->device)) rate /= UNLIKE_CORE;
-  if (kernel->tile_n_scalable != 0) rate *= (double)(plan->device.vector_bytes / 16);
-  const double macs = (double)kernel->tile_m * (double)tile_n * (double)plan->k;
-  return (double)tw_divide_up(plan->n, tile_n) * (macs / rate + TILE_CYCLES);
+  /* The prediction is for vectors of 16 bytes. */
+  const double times = (double)(tw_vector_bytes(kernel->rhs, &plan->device) / 16);
+  if (kernel->tile_n_scalable != 0) rate *= times;
+  if (kernel->tile_m_scalable != 0) rate *= times;
+  const double macs = (double)choice->tile_m * (double)choice->tile_n * (double)plan->k;
+  return (double)tw_divide_up(plan->n, choice->tile_n) * (macs / rate + TILE_CYCLES);
 }
 
 /* Keeps the cheapest kernel of each tile height; the first when equal. */
 static void add_choice(tw_plan* plan, const tw_kernel* kernel) {
-  tw_choice choice = {.kernel = kernel, .tile_cycles = tile_cycles(kernel, plan)};
-  const size_t vector_bytes = plan->device.vector_bytes;
-  choice.lhs_panel = tw_panel_rows(kernel->lhs, vector_bytes);
+  tw_choice choice = {.kernel = kernel};
+  choice.tile_m = tw_tile_rows(kernel, &plan->device);
+  choice.tile_n = tw_tile_columns(kernel, &plan->device);
+  if (choice.tile_m < 1 || choice.tile_m > TW_MAX_TILE_M || choice.tile_n < 1) return;
+  choice.tile_cycles = tile_cycles(&choice, plan);
+  choice.lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);
   const bool unpacked = tw_is_unpacked(kernel->lhs);
   if (!unpacked) {
     choice.lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
     if (choice.lhs_packer == NULL || choice.lhs_panel == 0) return;
   }
-  if (!tw_panel_bytes(kernel->lhs, vector_bytes, plan->k, &choice.lhs_stride)) return;
+  if (!tw_panel_bytes(kernel->lhs, &plan->device, plan->k, &choice.lhs_stride)) return;
   tw_split* split = &plan->split;
   /* A run has one LHS: all its kernels read the caller's rows, or none does. */
   if (split->count == 0) plan->lhs_unpacked = unpacked;
   if (plan->lhs_unpacked != unpacked) return;
   for (size_t i = 0; i < split->count; ++i) {
-    if (split->choices[i].kernel->tile_m != kernel->tile_m) continue;
+    if (split->choices[i].tile_m != choice.tile_m) continue;
     if (choice.tile_cycles < split->choices[i].tile_cycles) split->choices[i] = choice;
     return;
   }
@@ -191,7 +199,8 @@ static size_t common_multiple(size_t a, size_t b) {
 static size_t choose_n_block(const tw_plan* plan) {
   size_t unit = plan->rhs_panel, block;
   for (size_t i = 0; i < plan->split.count; ++i) {
-    unit = common_multiple(unit, tile_columns(plan->split.choices[i].kernel, &plan->device));
+    const size_t tile_n = plan->split.choices[i].tile_n;
+    if (tile_n > 1) unit = common_multiple(unit, tile_n);
   }
   if (plan->tuning.n_block != 0) {
     if (!tw_round_up(plan->tuning.n_block, unit, &block))
@@ -210,9 +219,9 @@ static size_t choose_n_block(const tw_plan* plan) {
 static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* matmul) {
   plan->rhs = layout;
   plan->split.count = 0;
-  plan->rhs_panel = tw_panel_rows(layout, plan->device.vector_bytes);
+  plan->rhs_panel = tw_panel_rows(layout, &plan->device);
   if (plan->rhs_panel == 0) return false;
-  if (!tw_panel_bytes(layout, plan->device.vector_bytes, plan->k, &plan->rhs_stride) ||
+  if (!tw_panel_bytes(layout, &plan->device, plan->k, &plan->rhs_stride) ||
       !tw_multiply(tw_divide_up(plan->n, plan->rhs_panel), plan->rhs_stride, &plan->rhs_bytes)) {
     return false;
   }
@@ -299,9 +308,9 @@ static tw_status check_sizes(const tw_registry* registry, const tw_device* devic
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
     if (!wanted(kernel, matmul)) continue;
-    const size_t panel = tw_panel_rows(kernel->rhs, device->vector_bytes);
+    const size_t panel = tw_panel_rows(kernel->rhs, device);
     size_t stride, bytes;
-    if (panel != 0 && (!tw_panel_bytes(kernel->rhs, device->vector_bytes, matmul->k, &stride) ||
+    if (panel != 0 && (!tw_panel_bytes(kernel->rhs, device, matmul->k, &stride) ||
                        !tw_multiply(tw_divide_up(matmul->n, panel), stride, &bytes))) {
       return tw_fail(TW_TOO_LARGE,
                      "tw_plan_create: matmul.n = %zu times matmul.k = %zu overflows "

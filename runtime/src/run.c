@@ -104,7 +104,7 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
     args.lhs = (const char*)run->lhs + first * run->lhs_stride;
     args.lhs_stride = run->lhs_stride;
   } else {
-    const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+    const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
     const size_t panels = (first - segment->row_begin) / panel;
     args.lhs = (const char*)run->lhs + segment->lhs_offset + panels * segment->lhs_stride;
     args.lhs_stride = segment->lhs_stride;

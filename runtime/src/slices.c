@@ -20,7 +20,7 @@ tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* ro
   rows->count = tw_split_rows(&plan->split, m, rows->segments);
   for (size_t i = 0; i < rows->count; ++i) {
     tw_segment* segment = &rows->segments[i];
-    const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
+    const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
     size_t bytes;
     segment->lhs_offset = rows->lhs_bytes;
     if (plan->lhs_unpacked) continue;
@@ -53,8 +53,9 @@ tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments, 
 
 /* Rows between which a segment may be cut: whole panels and tiles. */
 static size_t cut_unit(const tw_plan* plan, const tw_segment* segment) {
-  const size_t panel = tw_panel_rows(segment->kernel->lhs, plan->device.vector_bytes);
-  return panel > segment->kernel->tile_m ? panel : segment->kernel->tile_m;
+  const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
+  const size_t tile = tw_tile_rows(segment->kernel, &plan->device);
+  return panel > tile ? panel : tile;
 }
 
 /* The last row up to `row` where the rows may be cut. */
@@ -129,7 +130,7 @@ size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   const double macs_per_byte = (double)rows->m * 8 / (double)plan->rhs->data_bits;
   const bool memory_bound = rate / macs_per_byte > TW_STREAM_BYTES;
   if (memory_bound) return prefetch_helps_streams(&plan->device) ? STREAM_PREFETCH : 0;
-  const bool single_pass = rows->m <= kernel->tile_m;
+  const bool single_pass = rows->m <= tw_tile_rows(kernel, &plan->device);
   if (single_pass && plan->rhs_stride < SINGLE_PASS_PREFETCH) return SINGLE_PASS_PREFETCH;
   return plan->rhs_stride;
 }

@@ -10,7 +10,7 @@
 #include "internal.h"
 
 static double segment_cost(const tw_choice* choice, size_t rows, double segment_cycles) {
-  const size_t tiles = tw_divide_up(rows, choice->kernel->tile_m);
+  const size_t tiles = tw_divide_up(rows, choice->tile_m);
   return (double)tiles * choice->tile_cycles + segment_cycles;
 }
 
@@ -18,7 +18,7 @@ static tw_tail best_tail(const tw_split* split, size_t rows, double segment_cycl
   tw_tail best = {0, 0, 0, 0};
   for (size_t c = 0; c < split->count; ++c) {
     /* Last segments of whole tiles, or all rows: others cost the same as one of these. */
-    const size_t tile = split->choices[c].kernel->tile_m;
+    const size_t tile = split->choices[c].tile_m;
     for (size_t last = tile < rows ? tile : rows; last <= rows; last += tile) {
       const tw_tail* rest = &split->tail[rows - last];
       const double cycles = rest->cycles + segment_cost(&split->choices[c], last, segment_cycles);
@@ -37,9 +37,8 @@ void tw_split_build(tw_split* split, double segment_cycles) {
   split->main = 0;
   for (size_t c = 0; c < split->count; ++c) {
     const tw_choice *choice = &split->choices[c], *main = &split->choices[split->main];
-    if (choice->kernel->tile_m > split->tallest) split->tallest = choice->kernel->tile_m;
-    if (choice->tile_cycles / (double)choice->kernel->tile_m <
-        main->tile_cycles / (double)main->kernel->tile_m) {
+    if (choice->tile_m > split->tallest) split->tallest = choice->tile_m;
+    if (choice->tile_cycles / (double)choice->tile_m < main->tile_cycles / (double)main->tile_m) {
       split->main = c;
     }
   }
@@ -52,14 +51,14 @@ void tw_split_build(tw_split* split, double segment_cycles) {
 /* Rows of the main kernel before the tail, whole tiles. */
 static size_t main_rows(const tw_split* split, size_t m) {
   if (m < 2 * split->tallest) return 0;
-  const size_t tile = split->choices[split->main].kernel->tile_m;
+  const size_t tile = split->choices[split->main].tile_m;
   return (m - split->tallest) / tile * tile;
 }
 
 double tw_split_cycles(const tw_split* split, size_t m) {
   const size_t rows = main_rows(split, m);
   const tw_choice* main = &split->choices[split->main];
-  const double tiles = (double)(rows / main->kernel->tile_m);
+  const double tiles = (double)(rows / main->tile_m);
   return tiles * main->tile_cycles + split->tail[m - rows].cycles;
 }
 
@@ -75,6 +74,12 @@ static size_t add_rows(tw_segment* segments, size_t count, const tw_choice* choi
   return count + 1;
 }
 
+static size_t tile_of(const tw_split* split, const tw_segment* segment) {
+  size_t c = 0;
+  while (split->choices[c].kernel != segment->kernel) ++c;
+  return split->choices[c].tile_m;
+}
+
 size_t tw_split_rows(const tw_split* split, size_t m, tw_segment* segments) {
   const size_t rows = main_rows(split, m);
   size_t count = 0;
@@ -84,7 +89,8 @@ size_t tw_split_rows(const tw_split* split, size_t m, tw_segment* segments) {
     count = add_rows(segments, count, &split->choices[tail->choice], tail->rows);
   }
   for (size_t i = 1; i < count; ++i) { /* tallest tiles first */
-    for (size_t j = i; j > 0 && segments[j].kernel->tile_m > segments[j - 1].kernel->tile_m; --j) {
+    for (size_t j = i; j > 0; --j) {
+      if (tile_of(split, &segments[j]) <= tile_of(split, &segments[j - 1])) break;
       const tw_segment swap = segments[j];
       segments[j] = segments[j - 1];
       segments[j - 1] = swap;

@@ -1,5 +1,4 @@
 @COMMON@
-@QUANTIZE@
 enum {
   BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = @BLOCK_BYTES@, // of all rows of a panel

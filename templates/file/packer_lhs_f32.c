@@ -1,5 +1,4 @@
 @COMMON@
-@QUANTIZE@
 @FIELDS@
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        size_t padded, uint8_t *panel) {

@@ -27,21 +27,7 @@ static void add_sum(uint8_t *at, unsigned code) {
   tw_store_i32(at, tw_load_i32(at) + (int32_t)(code ^ 8) - 8);
 }
 
-// A vector of `half` columns in its high nibbles and as many behind them in its low ones, KR values
-// of k each. `column` is of the operand, `end` behind its last one.
-static void pack_vector(const tw_pack_args *args, uint8_t *to, uint8_t *sums, size_t half,
-                        size_t column, size_t end, size_t k) {
-  for (size_t i = 0; i < half; ++i) {
-    for (size_t j = 0; j < KR; ++j) {
-      const unsigned high = code_at(args, column + i, end, k + j);
-      const unsigned low = code_at(args, column + half + i, end, k + j);
-      *to++ = (uint8_t)((high << 4 | low) ^ @FLIP@);
-      add_sum(sums + i * sizeof(int32_t), high);
-      add_sum(sums + (half + i) * sizeof(int32_t), low);
-    }
-  }
-}
-
+@PACK_VECTOR@
 static void pack_panel(const tw_pack_args *args, uint8_t *to, size_t panel, size_t row,
                        size_t columns, size_t padded) {
   const size_t half = args->vector_bytes / KR;

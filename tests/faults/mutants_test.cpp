@@ -53,7 +53,7 @@ struct Trial {
 /// Every tile, row, column and loop takes part.
 bool is_full(const Variant& variant, const Codes& codes) {
   const auto k = static_cast<size_t>(2 * variant.knobs.unroll_k + variant.lhs.k_multiple);
-  return codes.m > static_cast<size_t>(variant.tile.m) &&
+  return codes.m > static_cast<size_t>(variant.tile.m.fixed) &&
          codes.n > static_cast<size_t>(2 * variant.tile.n.at({})) && codes.k >= k &&
          codes.k % 2 == 1;
 }
@@ -114,14 +114,14 @@ void plant_all(const Program& program, const std::vector<Mutant>& all, const Var
 /// anywhere, and a row of several vectors repeats what one has.
 bool is_plain(const Variant& variant) {
   return variant.rhs.panel != Length{1} && variant.tile.n.at({}) <= variant.isa->lanes32() &&
-         variant.tile.m > 1 && variant.knobs.accumulators == 1;
+         variant.tile.m.fixed > 1 && variant.knobs.accumulators == 1;
 }
 
 /// The first variant of the dice that compiles, of a size that many mutants can be run of.
 std::optional<Variant> small_variant(const Ground& ground, const CoreModel& core, Random& random) {
   for (int tries = 0; tries < 200; ++tries) {
     const std::optional<Variant> variant = random_variant(ground, random);
-    if (!variant || variant->tile.m > 4 || variant->tile.n.at({}) > 32) continue;
+    if (!variant || variant->tile.m.fixed > 4 || variant->tile.n.at({}) > 32) continue;
     // A loop over the rest that never runs twice has mistakes that do not matter.
     if (variant->knobs.unroll_k == 2 * variant->lhs.k_multiple) continue;
     if (is_float(*variant->family.rhs) && !is_plain(*variant)) continue;

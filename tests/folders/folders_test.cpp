@@ -90,13 +90,15 @@ std::set<std::string> isas_and_instructions() {
     names.insert(name);
     for (const Row& row : isas.get(name).rows) {
       for (const std::string& line : row.assembly) {
-        names.insert(line.substr(0, line.find(' ')));
+        // What is printed as a number has its text behind it.
+        const size_t text = line.starts_with(".inst") ? line.find("// ") + 3 : 0;
+        names.insert(line.substr(text, line.find(' ', text) - text));
       }
     }
   }
-  // What also means something here: operations, registers that are no vectors, a keyword.
+  // What also means something here: operations, registers that are no vectors, a keyword, a name.
   std::erase_if(names, [](const std::string& name) {
-    return find_operation(name).has_value() || name == "scalar" || name == "and";
+    return find_operation(name).has_value() || name == "scalar" || name == "and" || name == "b";
   });
   return names;
 }

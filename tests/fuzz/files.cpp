@@ -38,8 +38,9 @@ struct Scratch {
 /// So that one input takes milliseconds.
 bool is_small(const Variant& variant) {
   const Length n = variant.tile.n;
-  return variant.tile.m * (n.fixed + n.vl + n.svl) <= 256 && variant.knobs.unroll_k <= 128 &&
-         variant.knobs.accumulators <= 4;
+  const Length m = variant.tile.m;
+  return (m.fixed + m.vl + m.svl) * (n.fixed + n.vl + n.svl) <= 256 &&
+         variant.knobs.unroll_k <= 128 && variant.knobs.accumulators <= 4;
 }
 
 }  // namespace

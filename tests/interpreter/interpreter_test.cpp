@@ -42,7 +42,8 @@ struct Counts {
 
 CallOptions random_call(const Variant& variant, Random& random) {
   CallOptions options;
-  if (!variant.tile.n.is_fixed()) options.vl.vl = random.of<int64_t>({1, 2, 4, 8, 16});
+  if (variant.tile.n.vl != 0) options.vl.vl = random.of<int64_t>({1, 2, 4, 8, 16});
+  if (variant.tile.n.svl != 0) options.vl.svl = random.of<int64_t>({1, 1, 2, 4, 8});
   options.bias_argument = random.between(0, 2) == 0;
   options.misalign = random.of({0, 0, 1, 4});
   options.dst_padding = random.of<uint64_t>({0, 0, 4, 60});
@@ -61,7 +62,8 @@ bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
     counts.physical += physical ? 1 : 0;
     const std::string wrong = run_and_compare(program, variant, codes, options);
     EXPECT_EQ(wrong, "") << stage << ": " << describe(variant) << ", m=" << codes.m
-                         << " n=" << codes.n << " k=" << codes.k << " vl=" << options.vl.vl;
+                         << " n=" << codes.n << " k=" << codes.k << " vl=" << options.vl.vl
+                         << " svl=" << options.vl.svl;
     return wrong.empty();
   };
   return good("lowered", compiled.lowered, false) && good("ordered", compiled.ordered, false) &&
@@ -106,7 +108,7 @@ std::vector<Ground> grounds(const Isa& isa) {
     const Ground floats{&isa, Technique::fma, "f32", weights};
     if (possible(floats)) all.push_back(floats);
   }
-  for (Technique technique : {Technique::dot, Technique::mmla}) {
+  for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer}) {
     std::vector<Ground> wanted = {{&isa, technique},
                                   {&isa, technique, "qai8dx", "qsi8cx"},
                                   {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}};

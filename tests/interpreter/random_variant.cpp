@@ -75,9 +75,10 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.rhs = chosen->rhs;
   variant.technique = ground.technique;
   variant.isa = ground.isa;
-  variant.tile.m = floats(ground) ? random.of<int64_t>({1, 1, 2, 3, 4, 6, 8})
-                                  : span_of(panels.lhs, lhs_unit, random).fixed;
+  variant.tile.m = floats(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))
+                                  : span_of(panels.lhs, lhs_unit, random);
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
+  if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
   variant.knobs.unroll_k = ground.blocks() ? variant.rhs.block : random.of({32, 64, 128});
   if (floats(ground)) variant.knobs.unroll_k = random.of({1, 2, 4, 4, 8, 16});
   variant.knobs.accumulators = ground.blocks() ? 1 : random.of({1, 1, 1, 2, 4, 8});
@@ -89,7 +90,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
 
 Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   Codes codes;
-  codes.m = static_cast<size_t>(near(variant.tile.m, random));
+  codes.m = static_cast<size_t>(near(variant.tile.m.at(vl), random));
   codes.n = static_cast<size_t>(near(variant.tile.n.at(vl), random));
   codes.k = static_cast<size_t>(
       random.of<int64_t>({0, 1, 31, 32, 33, 64, 65, 97, 128, random.between(1, 300)}));

@@ -290,6 +290,23 @@ TEST(Vectors, Segment) {
   EXPECT_EQ(got, Bytes(input.begin() + 32, input.begin() + 48));
 }
 
+TEST(Vectors, Nibbles) {
+  Bytes input;
+  Bytes codes;  // one after the other, low nibbles first
+  for (int i = 0; i < 16; ++i) {
+    const int low = i;
+    const int high = 15 - i / 2;
+    input.push_back(static_cast<uint8_t>(high << 4 | low));
+    for (const int nibble : {low, high}) {
+      codes.push_back(static_cast<uint8_t>(nibble < 8 ? nibble : nibble - 16));
+    }
+  }
+  EXPECT_EQ(run_vector(isa_of(16), OpCode::nibbles, {.imm = 0}, 1, input, 16),
+            Bytes(codes.begin(), codes.begin() + 16));
+  EXPECT_EQ(run_vector(isa_of(16), OpCode::nibbles, {.imm = 1}, 1, input, 16),
+            Bytes(codes.begin() + 16, codes.end()));
+}
+
 TEST(Vectors, Permute64) {
   std::vector<uint64_t> lanes = {10, 11, 12, 13, 14, 15, 16, 17};
   Bytes got = run_vector(fixed64(), OpCode::permute_64, {.imm = 3 | 1 << 2 | 1 << 4 | 0 << 6}, 1,

@@ -153,7 +153,7 @@ TEST(Verifier, OperationsAlone) {
        "qp",
        {.bits = 8},
        "d = load_pred.8(q, lhs): the predicate has 4 lanes, the vector 16 lanes of 1 bytes"},
-      {OpCode::mode_enter, "", {.imm = 0}, "mode_enter(#none): the mode is 0, must be 1 to 2"},
+      {OpCode::mode_enter, "", {.imm = 0}, "mode_enter(#none): the mode is 0, must be 1 to 3"},
   };
   for (const Case& c : cases) EXPECT_EQ(wrong_op(c.code, c.args, c.with), c.message);
 }

@@ -77,7 +77,7 @@ void fault_in(const tw_kernel& kernel) {
   const GuardedBuffer nothing("dst", 0, Flush::end);
   tw_args args{};
   args.size = sizeof args;
-  args.m = kernel.tile_m;
+  args.m = tile_rows(kernel);
   args.n = tile_columns(kernel);
   args.k = 64;
   args.lhs = zeros.data();

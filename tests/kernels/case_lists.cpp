@@ -59,7 +59,7 @@ void deal_options(Case& test, size_t turn) {
 std::vector<Case> shape_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   size_t turn = 0;
-  for (size_t m : edges(kernel.tile_m, 13)) {
+  for (size_t m : edges(tile_rows(kernel), 13)) {
     for (size_t n : edges(tile_columns(kernel), 37)) {
       for (size_t k : depths(kernel)) {
         Case test = whole(m, n, k);
@@ -76,8 +76,8 @@ std::vector<Case> tail_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   size_t turn = 0;
   const size_t k = depth_of(kernel, 33);
-  for (size_t m = 1; m < kernel.tile_m; ++m) cases.push_back(whole(m, tile_columns(kernel), k));
-  for (size_t n = 1; n < tile_columns(kernel); ++n) cases.push_back(whole(kernel.tile_m, n, k));
+  for (size_t m = 1; m < tile_rows(kernel); ++m) cases.push_back(whole(m, tile_columns(kernel), k));
+  for (size_t n = 1; n < tile_columns(kernel); ++n) cases.push_back(whole(tile_rows(kernel), n, k));
   for (Case& test : cases) deal_options(test, turn++);
   return cases;
 }
@@ -89,7 +89,7 @@ std::vector<Case> option_cases(const tw_kernel& kernel) {
     for (int bias = 0; bias < static_cast<int>(Bias::count); ++bias) {
       for (int clamp = 0; clamp < static_cast<int>(Clamp::count); ++clamp) {
         for (Flush flush : {Flush::start, Flush::end}) {
-          Case test = whole(kernel.tile_m + 1, tile_columns(kernel) + 3,
+          Case test = whole(tile_rows(kernel) + 1, tile_columns(kernel) + 3,
                             depth_of(kernel, turn % 3 == 0 ? 40 : 65));
           deal_options(test, turn++);
           test.values = static_cast<Values>(values);
@@ -107,7 +107,7 @@ std::vector<Case> option_cases(const tw_kernel& kernel) {
 std::vector<Case> portion_cases(const tw_kernel& kernel) {
   const size_t mp = panel_rows(*kernel.lhs);
   const size_t np = panel_rows(*kernel.rhs);
-  const size_t m = 3 * std::max(mp, kernel.tile_m) + 1;
+  const size_t m = 3 * std::max(mp, tile_rows(kernel)) + 1;
   const size_t n = 3 * std::max(np, tile_columns(kernel)) + 5;
   const Portion portions[] = {
       {0, mp, 0, np},                    // the first panel
@@ -136,8 +136,8 @@ std::vector<Case> portion_cases(const tw_kernel& kernel) {
 std::vector<Case> deep_cases(const tw_kernel& kernel) {
   std::vector<Case> cases;
   for (Values values : {Values::extreme, Values::random}) {
-    Case test =
-        whole(std::max<size_t>(2, kernel.tile_m), std::min<size_t>(4, tile_columns(kernel)), 16384);
+    Case test = whole(std::max<size_t>(2, tile_rows(kernel)),
+                      std::min<size_t>(4, tile_columns(kernel)), 16384);
     test.values = values;
     cases.push_back(test);
   }

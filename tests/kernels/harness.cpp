@@ -154,7 +154,7 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
   args.row_end = args.rows;
   args.packed = packed.buffer->data();
   args.packed_stride = packed.stride;
-  args.vector_bytes = vector_bytes();
+  args.vector_bytes = vector_bytes(*packer.layout);
   std::vector<const GuardedBuffer*> buffers = sources;
   buffers.push_back(packed.buffer.get());
   const std::string wrong = report_text(call_checked(reinterpret_cast<Function>(packer.run), &args),

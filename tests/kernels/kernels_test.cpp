@@ -92,9 +92,14 @@ TEST(Kernels, VectorsAreAsLongAsExpected) {
   if (expected != nullptr) {
     EXPECT_EQ(std::to_string(vector_bytes()), expected);
   }
+  const char* streaming = std::getenv("TILEWRIGHT_EXPECT_STREAMING_BYTES");
+  if (streaming != nullptr) {
+    EXPECT_EQ(std::to_string(streaming_bytes()), streaming);
+  }
   tw_device device;
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
   EXPECT_EQ(device.vector_bytes, vector_bytes());
+  EXPECT_EQ(device.streaming_vector_bytes, streaming_bytes());
 }
 
 struct IsaCount {

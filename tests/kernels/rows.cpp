@@ -55,6 +55,7 @@ const std::vector<Feature>& known_features() {
 #elif defined(__aarch64__)
 const std::vector<Feature>& known_features() {
   const unsigned long first = getauxval(AT_HWCAP);
+  // Headers of many systems do not know the bits of SME.
   const unsigned long second = getauxval(AT_HWCAP2);
   static const std::vector<Feature> list = {{TW_FEATURE_NEON, (first & HWCAP_ASIMD) != 0},
                                             {TW_FEATURE_DOTPROD, (first & HWCAP_ASIMDDP) != 0},
@@ -62,7 +63,9 @@ const std::vector<Feature>& known_features() {
                                             {TW_FEATURE_I8MM, (second & HWCAP2_I8MM) != 0},
                                             {TW_FEATURE_BF16, (second & HWCAP2_BF16) != 0},
                                             {TW_FEATURE_SVE, (first & HWCAP_SVE) != 0},
-                                            {TW_FEATURE_SVE2, (second & HWCAP2_SVE2) != 0}};
+                                            {TW_FEATURE_SVE2, (second & HWCAP2_SVE2) != 0},
+                                            {TW_FEATURE_SME, (second >> 23 & 1) != 0},
+                                            {TW_FEATURE_SME2, (second >> 37 & 1) != 0}};
   return list;
 }
 #endif
@@ -78,12 +81,31 @@ size_t vector_bytes() {
 #endif
 }
 
+size_t streaming_bytes() {
+#if defined(__aarch64__)
+  constexpr unsigned long sme = 1UL << 23;  // newer than many systems' headers
+  constexpr int get_length = 64;
+  if ((getauxval(AT_HWCAP2) & sme) == 0) return 0;
+  return static_cast<size_t>(prctl(get_length)) & PR_SVE_VL_LEN_MASK;
+#else
+  return 0;
+#endif
+}
+
+size_t vector_bytes(const tw_layout& layout) {
+  return layout.streaming != 0 ? streaming_bytes() : vector_bytes();
+}
+
 size_t panel_rows(const tw_layout& layout) {
-  return layout.panel + layout.panel_scalable * (vector_bytes() / 16);
+  return layout.panel + layout.panel_scalable * (vector_bytes(layout) / 16);
+}
+
+size_t tile_rows(const tw_kernel& kernel) {
+  return kernel.tile_m + kernel.tile_m_scalable * (vector_bytes(*kernel.lhs) / 16);
 }
 
 size_t tile_columns(const tw_kernel& kernel) {
-  return kernel.tile_n + kernel.tile_n_scalable * (vector_bytes() / 16);
+  return kernel.tile_n + kernel.tile_n_scalable * (vector_bytes(*kernel.rhs) / 16);
 }
 
 std::vector<const tw_kernel*> running_kernels() {

@@ -10,9 +10,13 @@ namespace tw::test {
 
 /// Bytes of this machine's vectors where their length is known only at run time; 0: it has none.
 size_t vector_bytes();
+size_t streaming_bytes();
+/// Of the vectors that the layout's lengths count.
+size_t vector_bytes(const tw_layout& layout);
 
 /// Rows (lhs) or columns (rhs) of a panel, and columns of a tile, on this machine.
 size_t panel_rows(const tw_layout& layout);
+size_t tile_rows(const tw_kernel& kernel);
 size_t tile_columns(const tw_kernel& kernel);
 
 /// Rows that are built and that the runtime allows on this machine.

@@ -44,7 +44,7 @@ std::vector<uint8_t> pack(const tw_packer& packer, tw_pack_args args) {
   args.size = sizeof args;
   args.row_end = args.rows;
   args.packed_stride = panel_bytes(layout, args.k);
-  args.vector_bytes = vector_bytes();
+  args.vector_bytes = vector_bytes(layout);
   const size_t panel = panel_rows(layout);
   std::vector<uint8_t> packed((args.rows + panel - 1) / panel * args.packed_stride);
   args.packed = packed.data();

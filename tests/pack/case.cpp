@@ -258,7 +258,7 @@ std::string to_string(const PackCase& c) {
 
 std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
-  const LayoutText layout = read_layout(packer.layout->text, vector_bytes() / 16);
+  const LayoutText layout = read_layout(packer.layout->text, vector_bytes(*packer.layout) / 16);
   Source source;
   const OperandCodes codes = make_source(packer, c, layout, random, source);
   const std::vector<uint8_t> wanted = pack(layout, codes);
@@ -289,7 +289,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   }
   args.packed = packed.data();
   args.packed_stride = wanted.size() / panels;
-  args.vector_bytes = vector_bytes();
+  args.vector_bytes = vector_bytes(*packer.layout);
   // Slices in any order.
   std::vector<size_t> ends = slice_ends(c, layout.panel);
   std::vector<size_t> order(ends.size());

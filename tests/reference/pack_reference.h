@@ -155,6 +155,9 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
     const size_t run = k / (2 * distance) * (distance / kr) + k % distance / kr;
     return {(run * layout.panel + row) * kr + k % kr, k / distance % 2 == 1};
   }
+  if (layout.pair == "next") {
+    return {((k / kr * layout.panel + row) * kr + k % kr) / 2, k % 2 == 1};
+  }
   const size_t bytes = 16 * layout.segments;
   const size_t half = bytes / kr;  // a vector: `half` columns high, the next `half` low
   const size_t vector = row / (2 * half);

@@ -39,7 +39,7 @@ int lane_bits(const Row& row, const std::string& predicate) {
   for (const MeansNode& node : row.means) {
     if (node.result == predicate) return node.bits;
     for (const MeansArg& arg : node.args) {
-      if (arg.operand == predicate) return node.bits;
+      if (arg.operand == predicate) return node.bits == 0 ? 8 : node.bits;
     }
   }
   throw std::logic_error(row.name + ": no predicate " + predicate);

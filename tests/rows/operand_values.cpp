@@ -92,6 +92,7 @@ size_t bytes_of(Element element) {
       return 2;
     case Element::i64:
     case Element::divisor:
+    case Element::tile_row:
       return 8;
     default:
       return 4;
@@ -123,6 +124,10 @@ Element element_of(const MeansNode& node, size_t argument) {
     case OpCode::dot4_s8s8_lane:
     case OpCode::mmla_s8s8:
       return argument == 0 ? Element::i32 : Element::i8;
+    case OpCode::outer_s8s8:
+      return Element::i8;
+    case OpCode::tile_row:
+      return argument == 1 ? Element::tile_row : Element::i8;
     case OpCode::idiv:
       return argument == 1 ? Element::divisor : Element::i64;
     case OpCode::low_bits:  // of at most 255 bits
@@ -166,15 +171,15 @@ Element loaded_element(const Row& row) {
 
 const std::vector<uint64_t>& corners(Element element) {
   static const std::vector<uint64_t> lists[] = {
-      make_corners(Element::i8),         make_corners(Element::i16),    make_corners(Element::i32),
-      make_corners(Element::i64),        make_corners(Element::f16),    make_corners(Element::f32),
-      make_corners(Element::f32_in_i32), make_corners(Element::divisor)};
+      make_corners(Element::i8),         make_corners(Element::i16),     make_corners(Element::i32),
+      make_corners(Element::i64),        make_corners(Element::f16),     make_corners(Element::f32),
+      make_corners(Element::f32_in_i32), make_corners(Element::divisor), {0, 1, 2, 3}};
   return lists[static_cast<size_t>(element)];
 }
 
 uint64_t random_value(Element element, std::mt19937_64& random) {
   const std::vector<uint64_t>& list = corners(element);
-  if (random() % 4 == 0) return list[random() % list.size()];
+  if (random() % 4 == 0 || element == Element::tile_row) return list[random() % list.size()];
   const uint64_t bits = random() >> (64 - 8 * bytes_of(element));
   const bool is_float = element == Element::f32 || element == Element::f32_in_i32;
   // Random bits are far apart; near 1, roundings and cancellations meet.

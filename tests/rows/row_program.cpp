@@ -27,12 +27,15 @@ class RowWriter {
     const Value step = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(ArgField::dst_stride)});
     outputs_ = emit(OpCode::iadd, {dst, step});
     read_arguments();
-    const size_t first = emitted_;
+    const size_t first = b_.written();
     execute();
-    const size_t last = emitted_;
+    const size_t last = b_.written();
     for (const Operand* operand : result_operands(row_)) keep(*operand);
     if (keep_) {
-      for (const Operand* operand : argument_operands(row_)) keep(*operand);
+      for (const Operand* operand : argument_operands(row_)) {
+        // Nothing copies a tile, so none outlives what adds to it.
+        if (operand->kind != Kind::tile) keep(*operand);
+      }
     }
     out_.lowered = b_.finish();
     out_.selected = select_row(first, last);
@@ -45,7 +48,6 @@ class RowWriter {
   }
 
   Value emit(OpCode code, const std::vector<Value>& args, Builder::With with = {}) {
-    ++emitted_;
     const auto a = [&](size_t i) { return args[i]; };
     switch (args.size()) {
       case 0:
@@ -56,8 +58,10 @@ class RowWriter {
         return b_.op(code, {a(0), a(1)}, with);
       case 3:
         return b_.op(code, {a(0), a(1), a(2)}, with);
+      case 5:
+        return b_.op(code, {a(0), a(1), a(2), a(3), a(4)}, with);
       default:
-        fail("an operation with more than three arguments");
+        fail(fmt::format("an operation with {} arguments", args.size()));
     }
   }
 
@@ -111,7 +115,7 @@ class RowWriter {
       } else if (operand->kind == Kind::predicate) {
         v = make_predicate(*operand);
       } else {
-        fail("row tests know no tiles");
+        v = make_tile(*operand);
       }
     }
   }
@@ -144,6 +148,15 @@ class RowWriter {
     const Value scalar = emit(OpCode::load_i64, {inputs_},
                               input(operand, {Kind::predicate, own_bytes().divided(bits / 8)}, 8));
     return emit(code, {scalar}, {.bits = bits, .bytes = own_bytes()});
+  }
+
+  /// The products of two vectors of numbers: nothing loads a tile.
+  Value make_tile(const Operand& operand) {
+    const Value all = emit(OpCode::pred_all, {}, {.bits = 8});
+    const Value zero = emit(OpCode::tile_zero, {});
+    const Value rows = make_vector(operand, isa_.vector_bytes);
+    const Value columns = make_vector(operand, isa_.vector_bytes);
+    return emit(OpCode::outer_s8s8, {zero, rows, columns, all, all});
   }
 
   /// One vector in, one out, nothing else.
@@ -205,6 +218,8 @@ class RowWriter {
       emit(OpCode::store_i64, {outputs_, v}, output(operand, type, 8));
     } else if (type.kind == Kind::predicate) {
       keep_predicate(operand, v);
+    } else if (type.kind == Kind::tile) {
+      keep_tile(operand, v);
     } else {
       keep_vector(operand, v, floats_[operand.name]);
     }
@@ -227,6 +242,18 @@ class RowWriter {
     fail(fmt::format("no instruction stores {} bytes", to_string(bytes)));
   }
 
+  /// The first rows, which a tile of any length has, and the last one.
+  void keep_tile(const Operand& operand, Value v) {
+    for (int64_t i = 0; i < 4; ++i) {
+      const Value row = emit(OpCode::constant, {}, {.imm = i});
+      keep_vector(operand, emit(OpCode::tile_row, {v, row}), false);
+    }
+    const Value count = emit(OpCode::length, {}, {.offset = isa_.vector_bytes.divided(4)});
+    const Value one = emit(OpCode::constant, {}, {.imm = 1});
+    const Value last = emit(OpCode::isub, {count, one});
+    keep_vector(operand, emit(OpCode::tile_row, {v, last}), false);
+  }
+
   /// Seen by what it lets through.
   void keep_predicate(const Operand& operand, Value v) {
     const int bits = lane_bits(row_, operand.name);
@@ -244,7 +271,6 @@ class RowWriter {
   const bool keep_;
   Builder b_;
   RowProgram out_;
-  size_t emitted_ = 0;
   Value inputs_ = no_value, outputs_ = no_value;
   std::map<std::string, Value> values_;
   std::map<std::string, bool> floats_, addresses_;

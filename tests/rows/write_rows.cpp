@@ -67,11 +67,22 @@ class TableWriter {
     if (!file) throw std::runtime_error(path.string() + " cannot be written");
   }
 
+  static bool changes_mode(const Row& row) {
+    const OpCode code = row.means.front().code;
+    return code == OpCode::mode_enter || code == OpCode::mode_leave;
+  }
+
   void complain(const Row& row, const std::string& what) {
     complaints_.push_back(fmt::format("{}: {}: {}", to_string(row.where), row.name, what));
   }
 
   void add(const Row& row) {
+    if (changes_mode(row)) {  // stands around each of the others
+      ++counts_.rows;
+      ++counts_.assembly;
+      ++row_number_;
+      return;
+    }
     bool in_c = false;
     bool in_assembly = false;
     for (const RowUse& use : row_uses(isa_, row)) {

@@ -110,7 +110,7 @@ TEST(Explain, KernelsForCortexA510ReachTheirGoals) {
   for_each_kernel("neon_i8mm", [&](const Variant& variant, const Program& program) {
     if (variant.knobs.core != "cortex-a510" || variant.technique != Technique::mmla) return;
     const Explanation it = explain(program, a510);
-    if (variant.tile.m != 8) return;
+    if (variant.tile.m != Length{8}) return;
     ++found;
     EXPECT_EQ(it.macs, 2048);
     EXPECT_LE(it.cycles, 50) << to_text(it);
@@ -123,7 +123,8 @@ TEST(Explain, KernelsReachTheirGoals) {
   for_each_kernel("neon_i8mm", [&](const Variant& variant, const Program& program) {
     if (!variant.knobs.core.empty()) return;
     const Explanation it = explain(program, n2);
-    if (variant.style == LayoutStyle::own && variant.tile.m == 8 && variant.tile.n == Length{8}) {
+    if (variant.style == LayoutStyle::own && variant.tile.m == Length{8} &&
+        variant.tile.n == Length{8}) {
       EXPECT_GE(it.macs_per_instruction, 24) << to_text(it);
       EXPECT_GE(it.share_of_peak, 0.85) << to_text(it);
       EXPECT_DOUBLE_EQ(it.peak_macs_per_cycle, 64);
@@ -141,7 +142,9 @@ TEST(Explain, KernelsOnKleidiaisLayoutsNeedFewerInstructions) {
       if (variant.style != LayoutStyle::kleidiai) return;
       ++seen;
       const Explanation it = explain(program, core);
-      const double goal = variant.tile.m == 1 ? gemv : variant.tile.m == 4 ? gemm * 0.9 : gemm;
+      const double goal = variant.tile.m == Length{1}   ? gemv
+                          : variant.tile.m == Length{4} ? gemm * 0.9
+                                                        : gemm;
       EXPECT_GE(it.macs_per_instruction, goal) << to_text(it);
     });
     EXPECT_GE(seen, 3) << isa;

@@ -137,6 +137,28 @@ TEST(IsaReader, ImmediatesCountMultiplesOfAVectorLength) {
   EXPECT_EQ(field.text(0), "0");
 }
 
+TEST(IsaReader, StreamingTablesCountByTheStreamingLength) {
+  const Folder folder;
+  folder.write(
+      "isa/wide.yaml",
+      "isa: wide\narchitecture: toybox\nfeatures: [wide]\nvector_bytes: 16vl\n"
+      "default_core: generic\nregisters:\n"
+      "  v: {kind: vector, views: {z: \"z{0..3}\"}}\n"
+      "  r: {kind: scalar, views: {x: [a, b]}}\n"
+      "assembly: {rules: {args_register: a, leave: ret}}\n"
+      "rows:\n  - means: \"d0 = load(p)[o]; d1 = load(p)[o+16vl]\"\n"
+      "    imm: {o: {bits: 4, scale: 32vl}}\n    asm: \"ld {d0} {d1} {p} {o}\"\n    class: load\n");
+  folder.write("isa/tiles.yaml",
+               "isa: tiles\nextends: wide\nfeatures: [tiles]\nvector_bytes: 16svl\n");
+  const Isa isa = read_isa(folder.path(), "tiles");
+  EXPECT_EQ(isa.features, std::vector<std::string>{"tiles"});
+  EXPECT_EQ(isa.vector_bytes, Length(0, 0, 16));
+  EXPECT_EQ(isa.files[0].bytes, Length(0, 0, 16));
+  EXPECT_EQ(isa.rows[0].means[1].offset, Length(0, 0, 16));
+  EXPECT_TRUE(isa.rows[0].immediates[0].fits(Length(0, 0, 64)));
+  EXPECT_FALSE(isa.rows[0].immediates[0].fits(Length(0, 64)));
+}
+
 TEST(IsaReader, DefaultNamesAreUnique) {
   const Isa isa =
       read(table +

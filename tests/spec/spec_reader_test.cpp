@@ -61,7 +61,7 @@ TEST_F(SpecReader, ListsMultiply) {
            "{unroll_k: [32, 64], prefetch: far, core: big}}\n");
   ASSERT_EQ(variants.size(), 8U);
   const Variant& v = variants[3];
-  EXPECT_EQ(v.tile.m, 1);
+  EXPECT_EQ(v.tile.m, Length(1));
   EXPECT_EQ(v.tile.n, Length(32));
   EXPECT_EQ(v.knobs.unroll_k, 64);
   EXPECT_EQ(v.knobs.accumulators, 1);
@@ -151,7 +151,7 @@ TEST_F(SpecReader, ShortFormSetsTileAndPanels) {
   const auto variants =
       read(head + "  - {isa: matrix, technique: mmla, tile: {mr: [4, 8], nr: 8, kr: 8}}\n");
   ASSERT_EQ(variants.size(), 2U);
-  EXPECT_EQ(variants[1].tile.m, 8);
+  EXPECT_EQ(variants[1].tile.m, Length(8));
   EXPECT_EQ(variants[1].tile.n, Length(8));
   EXPECT_EQ(variants[1].lhs.panel, Length(8));
   EXPECT_EQ(variants[1].rhs.panel, Length(8));
@@ -229,7 +229,7 @@ TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: four, n: 16}"),
-            "s.yaml:6:43: 'm' must be a whole number above 0, found 'four'");
+            "s.yaml:6:43: 'm' must be a length such as 8, 4vl or 16+4vl, found 'four'");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: [], n: 16}"),
             "s.yaml:6:43: 'm' is an empty list");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: 4x16"),
@@ -293,11 +293,11 @@ TEST_F(SpecReader, RefusesTilesThatDoNotFitPanels) {
             "s.yaml:6:68: tile n 48 neither spans whole rhs panels of 32 nor divides one; 2, 4, 8, "
             "16, 32 or a multiple of 32 fit");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 0, n: 16}"),
-            "s.yaml:6:43: 'm' must be a whole number above 0, found '0'");
+            "s.yaml:6:43: 'm' must be from 1 to 256");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 0}"),
             "s.yaml:6:49: 'n' must be from 1 to 4096");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1000, n: 16}"),
-            "s.yaml:6:43: 'm' must be at most 256");
+            "s.yaml:6:43: 'm' must be from 1 to 256");
   EXPECT_EQ(
       kernel_error("isa: wide, technique: dot, panels: {lhs: 4}, tile: {mr: 4, nr: 16}"),
       "s.yaml:6:41: tile {mr, nr, kr} sets the panels too; write tile {m, n} beside 'panels'");

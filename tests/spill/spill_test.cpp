@@ -124,7 +124,8 @@ TEST(HotLoops, NothingFoundIsAnError) {
 /// The variant with more and more rows in its tile until it needs `surplus` registers too many.
 std::optional<Program> too_large(Variant variant, int surplus) {
   const int64_t step = variant.lhs.panel.fixed;
-  for (variant.tile.m = step; variant.tile.m <= 256; variant.tile.m += step) {
+  for (int64_t rows = step; rows <= 256; rows += step) {
+    variant.tile.m = rows;
     Program program = lower(variant);
     order(program);
     const Pressure pressure = vector_pressure(program);

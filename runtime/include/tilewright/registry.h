@@ -43,8 +43,9 @@ typedef enum tw_scales {
 } tw_scales;
 
 /* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
- * fixed + scalable * (vector length / 16 bytes). An lhs of 32-bit values in panels of one row, with
- * no padding and nothing beside them, is rows of floats as their user keeps them: not packed. */
+ * fixed + scalable * (vector length / 16 bytes); which vectors' length, `streaming` says. An lhs of
+ * 32-bit values in panels of one row, with no padding and nothing beside them, is rows of floats as
+ * their user keeps them: not packed. */
 typedef struct tw_layout {
   uint64_t id;                  /* 64-bit hash of `text` */
   const char* text;             /* canonical text */
@@ -59,6 +60,7 @@ typedef struct tw_layout {
   size_t exact_k; /* rhs of integers: sums over k are exact in i32 up to this k; 0: no limit */
   int scales;     /* 1: each row (lhs) or column (rhs) has scales */
   tw_scales block_scales; /* rhs with blocks: type of their scales */
+  int streaming;          /* 1: lengths count streaming vectors (SME), 0: ordinary ones */
 } tw_layout;
 
 typedef struct tw_kernel {
@@ -81,6 +83,7 @@ typedef struct tw_kernel {
   const char* spills;
   const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
   int in_order;     /* that core issues in order: for machines of such cores */
+  size_t tile_m_scalable;
 } tw_kernel;
 
 typedef struct tw_packer {

@@ -1,0 +1,116 @@
+// Technique `outer`: an accumulator tile takes the products of a vector of rows with a vector of
+// columns, four values of k at a time. Codes come signed out of a table, or are multiplied as raw
+// bytes like in ColumnDot (dot.cpp), one tile with the raw byte and one with the low nibble.
+#include <fmt/format.h>
+
+#include "lower/splat.h"
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+/// Operands of the even and of the odd vector of columns.
+struct Operands {
+  Value even = no_value, odd = no_value;
+};
+
+class Outer : public TileMultiplier {
+ public:
+  explicit Outer(const Variant& v)
+      : blocks_(ratio(v.tile.m, v.isa->vector_bytes.divided(4))),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        raw_(v.rhs.order.pair == NibblePair::column) {}
+
+  [[nodiscard]] int64_t group() const override { return 4; }
+
+  void prepare(const Tile1& t) override {
+    all_ = t.b.op(OpCode::pred_all, {}, {.bits = 8}, "all", Role::mask);
+    if (raw_) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
+  }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>&) override {
+    std::vector<Value> tiles;
+    for (int64_t i = 0; i < blocks_ * vectors_; ++i) {
+      tiles.push_back(t.b.op(OpCode::tile_zero, {}, {},
+                             fmt::format("tile_{}_{}", i / vectors_, i % vectors_),
+                             Role::accumulator));
+    }
+    return tiles;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& tiles) override {
+    const int64_t k = g * group();
+    const Length vector = t.b.isa().vector_bytes;
+    std::vector<Value> a;
+    for (int64_t i = 0; i < blocks_; ++i) {
+      a.push_back(t.b.op(OpCode::load, {lhs.front()},
+                         {.offset = code_offset(*t.lhs.layout, 0, k) + vector * i},
+                         fmt::format("a_{}", i), Role::operand));
+    }
+    for (int64_t j = 0; j < vectors_; j += 2) {
+      const Value raw = load_codes(t, rhs, j / 2, k, vectors_ / 2);
+      const Operands codes = decode(t, raw, j);
+      for (int64_t i = 0; i < blocks_; ++i) {
+        multiply(t, a[static_cast<size_t>(i)], codes.even, i, j, tiles);
+        multiply(t, a[static_cast<size_t>(i)], codes.odd, i, j + 1, tiles);
+      }
+    }
+  }
+
+  Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block, int64_t vector,
+                Value row, Value start) override {
+    if (!raw_) return tile_row(t, tiles, block, vector, row);
+    if (vector % 2 == 0) {
+      const Value high = tile_row(t, tiles, block, vector, row);
+      const Value low = tile_row(t, tiles, block, vector + 1, row);
+      return high_sum(t, high, low);
+    }
+    const Value low = tile_row(t, tiles, block, vector, row);
+    return t.b.op(OpCode::add, {low, start}, {.bits = 32}, "low", Role::accumulator);
+  }
+
+ private:
+  [[nodiscard]] Operands decode(const Tile1& t, Value raw, int64_t vector) const {
+    Operands codes;
+    if (raw_) {
+      codes.even = raw;
+      codes.odd =
+          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
+    } else {
+      codes.even =
+          t.b.op(OpCode::nibbles, {raw}, {.imm = 0}, fmt::format("b_{}", vector), Role::operand);
+      codes.odd = t.b.op(OpCode::nibbles, {raw}, {.imm = 1}, fmt::format("b_{}", vector + 1),
+                         Role::operand);
+    }
+    return codes;
+  }
+
+  void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,
+                std::vector<Value>& tiles) const {
+    Value& tile = tiles[static_cast<size_t>(block * vectors_ + vector)];
+    tile = t.b.op(OpCode::outer_s8s8, {tile, a, b, all_, all_}, {},
+                  fmt::format("tile_{}_{}", block, vector), Role::accumulator);
+  }
+
+  [[nodiscard]] Value tile_row(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
+                               int64_t vector, Value row) const {
+    const Value tile = tiles[static_cast<size_t>(block * vectors_ + vector)];
+    return t.b.op(OpCode::tile_row, {tile, row}, {}, fmt::format("sum_{}", vector),
+                  Role::accumulator);
+  }
+
+  int64_t blocks_;   ///< tiles one above the other
+  int64_t vectors_;  ///< and side by side
+  bool raw_;         ///< bytes of two columns' nibbles, not codes one after the other
+  Value mask_ = no_value;
+  Value all_ = no_value;
+};
+
+}  // namespace
+
+std::unique_ptr<TileMultiplier> make_outer(const Variant& v) {
+  return std::make_unique<Outer>(v);
+}
+
+}  // namespace tw
