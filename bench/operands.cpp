@@ -37,11 +37,11 @@ float get_float(const uint8_t* at, size_t bits) {
 float Weights::value(size_t column, size_t depth) const {
   const uint8_t* at = &codes[column * stride() + depth * bits / 8];
   if (bits >= 16) return get_float(at, bits);
+  const float scale = scales[column * blocks() + (block == 0 ? 0 : depth / block)];
   const uint8_t byte = *at;
-  if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scales[column];
+  if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scale;
   const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
-  return static_cast<float>(nibble < 8 ? nibble : nibble - 16) *
-         scales[column * blocks() + (block == 0 ? 0 : depth / block)];
+  return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scale;
 }
 
 const void* Weights::scale_data() const {

@@ -303,7 +303,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
       const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
       code_chunk chunk;
       const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * KR, chunk.codes, BLOCK / KR);
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
       write_block_fields(block, r, sum, &how[r]);
     }
   }

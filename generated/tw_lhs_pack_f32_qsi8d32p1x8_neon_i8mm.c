@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b] (d813e8d31d576b62)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -274,7 +274,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
       how[r] = quantization_of(inner, floats, BLOCK);
       code_chunk chunk;
       const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * KR, chunk.codes, BLOCK / KR);
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
       write_block_fields(block, r, sum, &how[r]);
     }
   }

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx2, dot
 // lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (481dabf2edef9f50)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b256 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (2f2550a662a31e9a)
-//     | 16 bf16 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (75b44e92adafb79c)
+//     | 64 x k bits of codes | 16 bf16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -81,40 +81,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   prefetcht0 byte ptr [r14 + 64]                         // ahead
   prefetcht0 byte ptr [r14 + 128]                        // ahead
   prefetcht0 byte ptr [r14 + 192]                        // ahead
-  prefetcht0 byte ptr [r14 + 256]                        // ahead
-  prefetcht0 byte ptr [r14 + 320]                        // ahead
-  prefetcht0 byte ptr [r14 + 384]                        // ahead
-  prefetcht0 byte ptr [r14 + 448]                        // ahead
-  prefetcht0 byte ptr [r14 + 512]                        // ahead
-  prefetcht0 byte ptr [r14 + 576]                        // ahead
-  prefetcht0 byte ptr [r14 + 640]                        // ahead
-  prefetcht0 byte ptr [r14 + 704]                        // ahead
-  prefetcht0 byte ptr [r14 + 768]                        // ahead
-  prefetcht0 byte ptr [r14 + 832]                        // ahead
-  prefetcht0 byte ptr [r14 + 896]                        // ahead
-  prefetcht0 byte ptr [r14 + 960]                        // ahead
-  prefetcht0 byte ptr [r14 + 1024]                       // ahead
-  prefetcht0 byte ptr [r14 + 1088]                       // ahead
-  prefetcht0 byte ptr [r14 + 1152]                       // ahead
-  prefetcht0 byte ptr [r14 + 1216]                       // ahead
-  prefetcht0 byte ptr [r14 + 1280]                       // ahead
-  prefetcht0 byte ptr [r14 + 1344]                       // ahead
-  prefetcht0 byte ptr [r14 + 1408]                       // ahead
-  prefetcht0 byte ptr [r14 + 1472]                       // ahead
-  prefetcht0 byte ptr [r14 + 1536]                       // ahead
-  prefetcht0 byte ptr [r14 + 1600]                       // ahead
-  prefetcht0 byte ptr [r14 + 1664]                       // ahead
-  prefetcht0 byte ptr [r14 + 1728]                       // ahead
-  prefetcht0 byte ptr [r14 + 1792]                       // ahead
-  prefetcht0 byte ptr [r14 + 1856]                       // ahead
-  prefetcht0 byte ptr [r14 + 1920]                       // ahead
-  prefetcht0 byte ptr [r14 + 1984]                       // ahead
-  prefetcht0 byte ptr [r14 + 2048]                       // ahead
-  vmovdqu ymm4, ymmword ptr [r13 + 32]                   // raw_0
+  vmovdqu ymm4, ymmword ptr [r13 + 0]                    // raw_0
   vpand ymm5, ymm4, ymm0                                 // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm6, ymmword ptr [r13 + 64]                   // raw_1
+  vmovdqu ymm6, ymmword ptr [r13 + 32]                   // raw_1
   vpand ymm7, ymm6, ymm0                                 // lo_1
   vpsrlw ymm6, ymm6, 4                                   // hi_1
   vpand ymm6, ymm6, ymm0                                 // hi_1
@@ -126,11 +97,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm4, ymm5, ymm4                                // acc_0_0
   vpmaddubsw ymm5, ymm6, ymm8                            // product
   vpaddw ymm5, ymm7, ymm5                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 96]                   // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 64]                   // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 128]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 96]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -144,11 +115,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 160]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 128]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 192]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 160]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -162,11 +133,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 224]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 192]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 256]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 224]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -186,11 +157,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r12 + 256]               // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 288]                  // raw_0
+  prefetcht0 byte ptr [r14 + 256]                        // ahead
+  prefetcht0 byte ptr [r14 + 320]                        // ahead
+  prefetcht0 byte ptr [r14 + 384]                        // ahead
+  prefetcht0 byte ptr [r14 + 448]                        // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 256]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 320]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 288]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -202,11 +177,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 352]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 320]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 384]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 352]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -220,11 +195,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 416]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 384]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 448]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 416]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -238,11 +213,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 480]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 448]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 512]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 480]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -260,11 +235,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 544]                  // raw_0
+  prefetcht0 byte ptr [r14 + 512]                        // ahead
+  prefetcht0 byte ptr [r14 + 576]                        // ahead
+  prefetcht0 byte ptr [r14 + 640]                        // ahead
+  prefetcht0 byte ptr [r14 + 704]                        // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 512]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 576]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 544]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -276,11 +255,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 608]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 576]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 640]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 608]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -294,11 +273,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 672]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 640]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 704]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 672]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -312,11 +291,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 736]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 704]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 768]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 736]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -334,11 +313,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 800]                  // raw_0
+  prefetcht0 byte ptr [r14 + 768]                        // ahead
+  prefetcht0 byte ptr [r14 + 832]                        // ahead
+  prefetcht0 byte ptr [r14 + 896]                        // ahead
+  prefetcht0 byte ptr [r14 + 960]                        // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 768]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 832]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 800]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -350,11 +333,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 864]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 832]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 896]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 864]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -368,11 +351,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 928]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 896]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 960]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 928]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -386,11 +369,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 992]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 960]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1024]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 992]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -408,11 +391,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 1056]                 // raw_0
+  prefetcht0 byte ptr [r14 + 1024]                       // ahead
+  prefetcht0 byte ptr [r14 + 1088]                       // ahead
+  prefetcht0 byte ptr [r14 + 1152]                       // ahead
+  prefetcht0 byte ptr [r14 + 1216]                       // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 1024]                 // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 1088]                 // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 1056]                 // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -424,11 +411,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1120]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1088]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1152]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1120]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -442,11 +429,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1184]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1152]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1216]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1184]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -460,11 +447,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1248]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1216]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1280]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1248]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -482,11 +469,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 1312]                 // raw_0
+  prefetcht0 byte ptr [r14 + 1280]                       // ahead
+  prefetcht0 byte ptr [r14 + 1344]                       // ahead
+  prefetcht0 byte ptr [r14 + 1408]                       // ahead
+  prefetcht0 byte ptr [r14 + 1472]                       // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 1280]                 // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 1344]                 // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 1312]                 // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -498,11 +489,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1376]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1344]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1408]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1376]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -516,11 +507,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1440]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1408]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1472]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1440]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -534,11 +525,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1504]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1472]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1536]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1504]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -556,11 +547,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 1568]                 // raw_0
+  prefetcht0 byte ptr [r14 + 1536]                       // ahead
+  prefetcht0 byte ptr [r14 + 1600]                       // ahead
+  prefetcht0 byte ptr [r14 + 1664]                       // ahead
+  prefetcht0 byte ptr [r14 + 1728]                       // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 1536]                 // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 1600]                 // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 1568]                 // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -572,11 +567,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1632]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1600]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1664]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1632]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -590,11 +585,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1696]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1664]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1728]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1696]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -608,11 +603,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1760]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1728]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1792]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1760]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -630,11 +625,16 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 1824]                 // raw_0
+  prefetcht0 byte ptr [r14 + 1792]                       // ahead
+  prefetcht0 byte ptr [r14 + 1856]                       // ahead
+  prefetcht0 byte ptr [r14 + 1920]                       // ahead
+  prefetcht0 byte ptr [r14 + 1984]                       // ahead
+  prefetcht0 byte ptr [r14 + 2048]                       // ahead
+  vmovdqu ymm6, ymmword ptr [r13 + 1792]                 // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 1856]                 // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 1824]                 // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -646,11 +646,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1888]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1856]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1920]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1888]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -664,11 +664,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 1952]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1920]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 1984]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 1952]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -682,11 +682,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r13 + 2016]                 // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 1984]                 // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r13 + 2048]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r13 + 2016]                // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -704,10 +704,10 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r13 + 0]                    // scale
+  vmovdqu xmm6, xmmword ptr [r13 + 2048]                 // scale
   vpmovzxwd ymm6, xmm6                                   // scale_0
   vpslld ymm6, ymm6, 16
-  vmovdqu xmm7, xmmword ptr [r13 + 16]                   // scale
+  vmovdqu xmm7, xmmword ptr [r13 + 2064]                 // scale
   vpmovzxwd ymm7, xmm7                                   // scale_1
   vpslld ymm7, ymm7, 16
   vcvtdq2ps ymm4, ymm4                                   // real

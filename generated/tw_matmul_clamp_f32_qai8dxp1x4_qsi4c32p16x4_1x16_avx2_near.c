@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx2, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (52532af41d248656)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (80abc5b939d64af6)
-//     | 16 f16 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (a28a5cf59fbbcfa6)
+//     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -60,11 +60,11 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
         _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
         _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
-        __m256i raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 32));
+        __m256i raw_0 = _mm256_loadu_si256((const __m256i *)rhs_panel_at);
         __m256i lo_0 = _mm256_and_si256(raw_0, mask);
         __m256i hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        __m256i raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 64));
+        __m256i raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 32));
         __m256i lo_1 = _mm256_and_si256(raw_1, mask);
         __m256i hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -80,11 +80,11 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         product = _mm256_maddubs_epi16(hi_1, a_0);
         acc_0_1 = _mm256_add_epi16(acc_0_1, product);
         __asm__("" : "+x"(acc_0_1));
-        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 96));
+        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 64));
         lo_0 = _mm256_and_si256(raw_0, mask);
         hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 128));
+        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 96));
         lo_1 = _mm256_and_si256(raw_1, mask);
         hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -102,11 +102,11 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         product = _mm256_maddubs_epi16(hi_1, a_0);
         acc_0_1 = _mm256_add_epi16(acc_0_1, product);
         __asm__("" : "+x"(acc_0_1));
-        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 160));
+        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 128));
         lo_0 = _mm256_and_si256(raw_0, mask);
         hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 192));
+        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 160));
         lo_1 = _mm256_and_si256(raw_1, mask);
         hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -124,11 +124,11 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         product = _mm256_maddubs_epi16(hi_1, a_0);
         acc_0_1 = _mm256_add_epi16(acc_0_1, product);
         __asm__("" : "+x"(acc_0_1));
-        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 224));
+        raw_0 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 192));
         lo_0 = _mm256_and_si256(raw_0, mask);
         hi_0 = _mm256_srli_epi16(raw_0, 4);
         hi_0 = _mm256_and_si256(hi_0, mask);
-        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 256));
+        raw_1 = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 224));
         lo_1 = _mm256_and_si256(raw_1, mask);
         hi_1 = _mm256_srli_epi16(raw_1, 4);
         hi_1 = _mm256_and_si256(hi_1, mask);
@@ -156,9 +156,9 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         __asm__("" : "+x"(sum_2));
         sum_2 = _mm256_add_epi32(wide, sum_2);
         __asm__("" : "+x"(sum_2));
-        __m128i scale = _mm_loadu_si128((const __m128i *)rhs_panel_at);
+        __m128i scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 256));
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
-        scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 16));
+        scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
         __m256 real = _mm256_cvtepi32_ps(sum);
         f_0_0 = _mm256_fmadd_ps(real, scale_0, f_0_0);

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx2, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (52532af41d248656)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (80abc5b939d64af6)
-//     | 16 f16 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (a28a5cf59fbbcfa6)
+//     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -82,11 +82,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm:
   prefetcht0 byte ptr [r14 + 128]                        // ahead
   prefetcht0 byte ptr [r14 + 192]                        // ahead
   prefetcht0 byte ptr [r14 + 256]                        // ahead
-  vmovdqu ymm4, ymmword ptr [r13 + 32]                   // raw_0
+  vmovdqu ymm4, ymmword ptr [r13 + 0]                    // raw_0
   vpand ymm5, ymm4, ymm0                                 // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm6, ymmword ptr [r13 + 64]                   // raw_1
+  vmovdqu ymm6, ymmword ptr [r13 + 32]                   // raw_1
   vpand ymm7, ymm6, ymm0                                 // lo_1
   vpsrlw ymm6, ymm6, 4                                   // hi_1
   vpand ymm6, ymm6, ymm0                                 // hi_1
@@ -98,11 +98,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm:
   vpaddw ymm4, ymm5, ymm4                                // acc_0_0
   vpmaddubsw ymm5, ymm6, ymm8                            // product
   vpaddw ymm5, ymm7, ymm5                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 96]                   // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 64]                   // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 128]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 96]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -116,11 +116,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 160]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 128]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 192]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 160]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -134,11 +134,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r13 + 224]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 192]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 256]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 224]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -158,9 +158,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm:
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r12 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r13 + 0]                    // scale
+  vmovdqu xmm6, xmmword ptr [r13 + 256]                  // scale
   vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r13 + 16]                   // scale
+  vmovdqu xmm7, xmmword ptr [r13 + 272]                  // scale
   vcvtph2ps ymm7, xmm7                                   // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vfmadd231ps ymm2, ymm4, ymm6                           // f_0_0

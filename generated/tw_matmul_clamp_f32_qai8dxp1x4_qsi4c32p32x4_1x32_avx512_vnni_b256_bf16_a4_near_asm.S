@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx512_vnni, dot
 // lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (481dabf2edef9f50)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (279fbccd3042c0a0)
-//     | 32 bf16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (30b16a13b8182c32)
+//     | 128 x k bits of codes | 32 bf16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 16 vector registers on avx512_vnni (10 accumulators + 5 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -77,69 +77,6 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  prefetcht0 byte ptr [r15 + 192]                        // ahead
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
-  prefetcht0 byte ptr [r15 + 384]                        // ahead
-  prefetcht0 byte ptr [r15 + 448]                        // ahead
-  prefetcht0 byte ptr [r15 + 512]                        // ahead
-  prefetcht0 byte ptr [r15 + 576]                        // ahead
-  prefetcht0 byte ptr [r15 + 640]                        // ahead
-  prefetcht0 byte ptr [r15 + 704]                        // ahead
-  prefetcht0 byte ptr [r15 + 768]                        // ahead
-  prefetcht0 byte ptr [r15 + 832]                        // ahead
-  prefetcht0 byte ptr [r15 + 896]                        // ahead
-  prefetcht0 byte ptr [r15 + 960]                        // ahead
-  prefetcht0 byte ptr [r15 + 1024]                       // ahead
-  prefetcht0 byte ptr [r15 + 1088]                       // ahead
-  prefetcht0 byte ptr [r15 + 1152]                       // ahead
-  prefetcht0 byte ptr [r15 + 1216]                       // ahead
-  prefetcht0 byte ptr [r15 + 1280]                       // ahead
-  prefetcht0 byte ptr [r15 + 1344]                       // ahead
-  prefetcht0 byte ptr [r15 + 1408]                       // ahead
-  prefetcht0 byte ptr [r15 + 1472]                       // ahead
-  prefetcht0 byte ptr [r15 + 1536]                       // ahead
-  prefetcht0 byte ptr [r15 + 1600]                       // ahead
-  prefetcht0 byte ptr [r15 + 1664]                       // ahead
-  prefetcht0 byte ptr [r15 + 1728]                       // ahead
-  prefetcht0 byte ptr [r15 + 1792]                       // ahead
-  prefetcht0 byte ptr [r15 + 1856]                       // ahead
-  prefetcht0 byte ptr [r15 + 1920]                       // ahead
-  prefetcht0 byte ptr [r15 + 1984]                       // ahead
-  prefetcht0 byte ptr [r15 + 2048]                       // ahead
-  prefetcht0 byte ptr [r15 + 2112]                       // ahead
-  prefetcht0 byte ptr [r15 + 2176]                       // ahead
-  prefetcht0 byte ptr [r15 + 2240]                       // ahead
-  prefetcht0 byte ptr [r15 + 2304]                       // ahead
-  prefetcht0 byte ptr [r15 + 2368]                       // ahead
-  prefetcht0 byte ptr [r15 + 2432]                       // ahead
-  prefetcht0 byte ptr [r15 + 2496]                       // ahead
-  prefetcht0 byte ptr [r15 + 2560]                       // ahead
-  prefetcht0 byte ptr [r15 + 2624]                       // ahead
-  prefetcht0 byte ptr [r15 + 2688]                       // ahead
-  prefetcht0 byte ptr [r15 + 2752]                       // ahead
-  prefetcht0 byte ptr [r15 + 2816]                       // ahead
-  prefetcht0 byte ptr [r15 + 2880]                       // ahead
-  prefetcht0 byte ptr [r15 + 2944]                       // ahead
-  prefetcht0 byte ptr [r15 + 3008]                       // ahead
-  prefetcht0 byte ptr [r15 + 3072]                       // ahead
-  prefetcht0 byte ptr [r15 + 3136]                       // ahead
-  prefetcht0 byte ptr [r15 + 3200]                       // ahead
-  prefetcht0 byte ptr [r15 + 3264]                       // ahead
-  prefetcht0 byte ptr [r15 + 3328]                       // ahead
-  prefetcht0 byte ptr [r15 + 3392]                       // ahead
-  prefetcht0 byte ptr [r15 + 3456]                       // ahead
-  prefetcht0 byte ptr [r15 + 3520]                       // ahead
-  prefetcht0 byte ptr [r15 + 3584]                       // ahead
-  prefetcht0 byte ptr [r15 + 3648]                       // ahead
-  prefetcht0 byte ptr [r15 + 3712]                       // ahead
-  prefetcht0 byte ptr [r15 + 3776]                       // ahead
-  prefetcht0 byte ptr [r15 + 3840]                       // ahead
-  prefetcht0 byte ptr [r15 + 3904]                       // ahead
-  prefetcht0 byte ptr [r15 + 3968]                       // ahead
-  prefetcht0 byte ptr [r15 + 4032]                       // ahead
-  prefetcht0 byte ptr [r15 + 4096]                       // ahead
   vpbroadcastd zmm3, dword ptr [r13 + 256]               // acc0_0_0
   vpbroadcastd zmm4, dword ptr [r13 + 256]               // acc0_0_1
   vpxord zmm5, zmm5, zmm5                                // acc1_0_0
@@ -148,11 +85,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpxord zmm8, zmm8, zmm8                                // acc2_0_1
   vpxord zmm9, zmm9, zmm9                                // acc3_0_0
   vpxord zmm10, zmm10, zmm10                             // acc3_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // raw_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 128]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 64]                // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -162,11 +99,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 16]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 192]               // raw_0
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
+  prefetcht0 byte ptr [r15 + 192]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 128]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 256]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 192]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -176,11 +115,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 20]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 320]               // raw_0
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 256]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 384]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 320]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -190,11 +131,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 24]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 448]               // raw_0
+  prefetcht0 byte ptr [r15 + 384]                        // ahead
+  prefetcht0 byte ptr [r15 + 448]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 384]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 512]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 448]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -204,11 +147,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 28]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 576]               // raw_0
+  prefetcht0 byte ptr [r15 + 512]                        // ahead
+  prefetcht0 byte ptr [r15 + 576]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 640]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -218,11 +163,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 48]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 704]               // raw_0
+  prefetcht0 byte ptr [r15 + 640]                        // ahead
+  prefetcht0 byte ptr [r15 + 704]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 640]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 768]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 704]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -232,11 +179,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 52]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 832]               // raw_0
+  prefetcht0 byte ptr [r15 + 768]                        // ahead
+  prefetcht0 byte ptr [r15 + 832]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 768]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 896]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 832]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -246,11 +195,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 56]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 960]               // raw_0
+  prefetcht0 byte ptr [r15 + 896]                        // ahead
+  prefetcht0 byte ptr [r15 + 960]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 896]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1024]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 960]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -260,11 +211,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 60]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1088]              // raw_0
+  prefetcht0 byte ptr [r15 + 1024]                       // ahead
+  prefetcht0 byte ptr [r15 + 1088]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1024]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1152]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1088]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -274,11 +227,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 80]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1216]              // raw_0
+  prefetcht0 byte ptr [r15 + 1152]                       // ahead
+  prefetcht0 byte ptr [r15 + 1216]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1152]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1280]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1216]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -288,11 +243,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 84]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1344]              // raw_0
+  prefetcht0 byte ptr [r15 + 1280]                       // ahead
+  prefetcht0 byte ptr [r15 + 1344]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1280]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1408]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1344]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -302,11 +259,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 88]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1472]              // raw_0
+  prefetcht0 byte ptr [r15 + 1408]                       // ahead
+  prefetcht0 byte ptr [r15 + 1472]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1408]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1536]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1472]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -316,11 +275,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 92]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1600]              // raw_0
+  prefetcht0 byte ptr [r15 + 1536]                       // ahead
+  prefetcht0 byte ptr [r15 + 1600]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1536]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1664]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1600]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -330,11 +291,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 112]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1728]              // raw_0
+  prefetcht0 byte ptr [r15 + 1664]                       // ahead
+  prefetcht0 byte ptr [r15 + 1728]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1664]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1792]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1728]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -344,11 +307,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 116]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1856]              // raw_0
+  prefetcht0 byte ptr [r15 + 1792]                       // ahead
+  prefetcht0 byte ptr [r15 + 1856]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1792]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1920]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1856]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -358,11 +323,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 120]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1984]              // raw_0
+  prefetcht0 byte ptr [r15 + 1920]                       // ahead
+  prefetcht0 byte ptr [r15 + 1984]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1920]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2048]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1984]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -372,11 +339,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 124]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2112]              // raw_0
+  prefetcht0 byte ptr [r15 + 2048]                       // ahead
+  prefetcht0 byte ptr [r15 + 2112]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2048]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2176]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2112]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -386,11 +355,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 144]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2240]              // raw_0
+  prefetcht0 byte ptr [r15 + 2176]                       // ahead
+  prefetcht0 byte ptr [r15 + 2240]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2176]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2304]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2240]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -400,11 +371,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 148]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2368]              // raw_0
+  prefetcht0 byte ptr [r15 + 2304]                       // ahead
+  prefetcht0 byte ptr [r15 + 2368]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2304]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2432]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2368]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -414,11 +387,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 152]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2496]              // raw_0
+  prefetcht0 byte ptr [r15 + 2432]                       // ahead
+  prefetcht0 byte ptr [r15 + 2496]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2432]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2560]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2496]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -428,11 +403,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 156]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2624]              // raw_0
+  prefetcht0 byte ptr [r15 + 2560]                       // ahead
+  prefetcht0 byte ptr [r15 + 2624]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2560]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2688]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2624]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -442,11 +419,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 176]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2752]              // raw_0
+  prefetcht0 byte ptr [r15 + 2688]                       // ahead
+  prefetcht0 byte ptr [r15 + 2752]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2688]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2816]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2752]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -456,11 +435,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 180]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 2880]              // raw_0
+  prefetcht0 byte ptr [r15 + 2816]                       // ahead
+  prefetcht0 byte ptr [r15 + 2880]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2816]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2944]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 2880]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -470,11 +451,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 184]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3008]              // raw_0
+  prefetcht0 byte ptr [r15 + 2944]                       // ahead
+  prefetcht0 byte ptr [r15 + 3008]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 2944]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3072]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3008]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -484,11 +467,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 188]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3136]              // raw_0
+  prefetcht0 byte ptr [r15 + 3072]                       // ahead
+  prefetcht0 byte ptr [r15 + 3136]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3072]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3200]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3136]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -498,11 +483,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 208]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3264]              // raw_0
+  prefetcht0 byte ptr [r15 + 3200]                       // ahead
+  prefetcht0 byte ptr [r15 + 3264]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3200]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3328]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3264]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -512,11 +499,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 212]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3392]              // raw_0
+  prefetcht0 byte ptr [r15 + 3328]                       // ahead
+  prefetcht0 byte ptr [r15 + 3392]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3328]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3456]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3392]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -526,11 +515,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 216]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3520]              // raw_0
+  prefetcht0 byte ptr [r15 + 3456]                       // ahead
+  prefetcht0 byte ptr [r15 + 3520]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3456]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3584]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3520]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -540,11 +531,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 220]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3648]              // raw_0
+  prefetcht0 byte ptr [r15 + 3584]                       // ahead
+  prefetcht0 byte ptr [r15 + 3648]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3584]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3712]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3648]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -554,11 +547,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 240]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3776]              // raw_0
+  prefetcht0 byte ptr [r15 + 3712]                       // ahead
+  prefetcht0 byte ptr [r15 + 3776]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3712]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3840]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3776]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -568,11 +563,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 244]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 3904]              // raw_0
+  prefetcht0 byte ptr [r15 + 3840]                       // ahead
+  prefetcht0 byte ptr [r15 + 3904]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3840]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 3968]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 3904]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -582,11 +579,14 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpbroadcastd zmm12, dword ptr [r13 + 248]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 4032]              // raw_0
+  prefetcht0 byte ptr [r15 + 3968]                       // ahead
+  prefetcht0 byte ptr [r15 + 4032]                       // ahead
+  prefetcht0 byte ptr [r15 + 4096]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 3968]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 4096]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 4032]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -602,10 +602,10 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_a
   vpaddd zmm6, zmm6, zmm10                               // sum_3
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
-  vmovdqu32 ymm5, ymmword ptr [r14 + 0]                  // scale
+  vmovdqu32 ymm5, ymmword ptr [r14 + 4096]               // scale
   vpmovzxwd zmm5, ymm5                                   // scale_0
   vpslld zmm5, zmm5, 16
-  vmovdqu32 ymm6, ymmword ptr [r14 + 32]                 // scale
+  vmovdqu32 ymm6, ymmword ptr [r14 + 4128]               // scale
   vpmovzxwd zmm6, ymm6                                   // scale_1
   vpslld zmm6, zmm6, 16
   vcvtdq2ps zmm3, zmm3                                   // real

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_dotprod, dot
 // lhs i8 m1 kr4 k%32 b128 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (e453dc5bef931250)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
-// rhs i4 n8 kr4 pair=column us k%32 b128 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (a23f009864720e39)
-//     | 8 bf16 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (87a05b60e4151063)
+//     | 32 x k bits of codes | 8 bf16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on neon_dotprod (8 accumulators + 4 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -71,11 +71,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   ldr s16, [x12, #128]                                   // acc_0_1l
   dup v16.4s, v16.s[0]
   ldp q18, q17, [x12, #0]                                // a_0, a_0
-  ldp q20, q19, [x13, #16]                               // raw_0, raw_0
+  ldp q20, q19, [x13, #0]                                // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[0]                         // acc
   sdot v6.4s, v21.16b, v18.4b[0]                         // acc
-  ldp q21, q20, [x14, #16]                               // raw_1, raw_1
+  ldp q21, q20, [x14, #0]                                // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[0]                         // acc
   sdot v16.4s, v22.16b, v18.4b[0]                        // acc
@@ -85,11 +85,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[1]                         // acc
   sdot v16.4s, v19.16b, v18.4b[1]                        // acc
-  ldp q20, q19, [x13, #48]                               // raw_0, raw_0
+  ldp q20, q19, [x13, #32]                               // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[2]                         // acc
   sdot v6.4s, v21.16b, v18.4b[2]                         // acc
-  ldp q21, q20, [x14, #48]                               // raw_1, raw_1
+  ldp q21, q20, [x14, #32]                               // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[2]                         // acc
   sdot v16.4s, v22.16b, v18.4b[2]                        // acc
@@ -99,11 +99,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[3]                         // acc
   sdot v16.4s, v19.16b, v18.4b[3]                        // acc
-  ldp q19, q18, [x13, #80]                               // raw_0, raw_0
+  ldp q19, q18, [x13, #64]                               // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[0]                         // acc
   sdot v6.4s, v20.16b, v17.4b[0]                         // acc
-  ldp q20, q19, [x14, #80]                               // raw_1, raw_1
+  ldp q20, q19, [x14, #64]                               // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[0]                         // acc
   sdot v16.4s, v21.16b, v17.4b[0]                        // acc
@@ -113,11 +113,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v18.16b, v19.16b, v0.16b                           // lo_1
   sdot v7.4s, v19.16b, v17.4b[1]                         // acc
   sdot v16.4s, v18.16b, v17.4b[1]                        // acc
-  ldp q19, q18, [x13, #112]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #96]                               // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[2]                         // acc
   sdot v6.4s, v20.16b, v17.4b[2]                         // acc
-  ldp q20, q19, [x14, #112]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #96]                               // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[2]                         // acc
   sdot v16.4s, v21.16b, v17.4b[2]                        // acc
@@ -128,11 +128,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   sdot v7.4s, v19.16b, v17.4b[3]                         // acc
   sdot v16.4s, v18.16b, v17.4b[3]                        // acc
   ldp q18, q17, [x12, #32]                               // a_0, a_0
-  ldp q20, q19, [x13, #144]                              // raw_0, raw_0
+  ldp q20, q19, [x13, #128]                              // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[0]                         // acc
   sdot v6.4s, v21.16b, v18.4b[0]                         // acc
-  ldp q21, q20, [x14, #144]                              // raw_1, raw_1
+  ldp q21, q20, [x14, #128]                              // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[0]                         // acc
   sdot v16.4s, v22.16b, v18.4b[0]                        // acc
@@ -142,11 +142,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[1]                         // acc
   sdot v16.4s, v19.16b, v18.4b[1]                        // acc
-  ldp q20, q19, [x13, #176]                              // raw_0, raw_0
+  ldp q20, q19, [x13, #160]                              // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[2]                         // acc
   sdot v6.4s, v21.16b, v18.4b[2]                         // acc
-  ldp q21, q20, [x14, #176]                              // raw_1, raw_1
+  ldp q21, q20, [x14, #160]                              // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[2]                         // acc
   sdot v16.4s, v22.16b, v18.4b[2]                        // acc
@@ -156,11 +156,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[3]                         // acc
   sdot v16.4s, v19.16b, v18.4b[3]                        // acc
-  ldp q19, q18, [x13, #208]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #192]                              // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[0]                         // acc
   sdot v6.4s, v20.16b, v17.4b[0]                         // acc
-  ldp q20, q19, [x14, #208]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #192]                              // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[0]                         // acc
   sdot v16.4s, v21.16b, v17.4b[0]                        // acc
@@ -170,11 +170,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v18.16b, v19.16b, v0.16b                           // lo_1
   sdot v7.4s, v19.16b, v17.4b[1]                         // acc
   sdot v16.4s, v18.16b, v17.4b[1]                        // acc
-  ldp q19, q18, [x13, #240]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #224]                              // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[2]                         // acc
   sdot v6.4s, v20.16b, v17.4b[2]                         // acc
-  ldp q20, q19, [x14, #240]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #224]                              // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[2]                         // acc
   sdot v16.4s, v21.16b, v17.4b[2]                        // acc
@@ -185,11 +185,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   sdot v7.4s, v19.16b, v17.4b[3]                         // acc
   sdot v16.4s, v18.16b, v17.4b[3]                        // acc
   ldp q18, q17, [x12, #64]                               // a_0, a_0
-  ldp q20, q19, [x13, #272]                              // raw_0, raw_0
+  ldp q20, q19, [x13, #256]                              // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[0]                         // acc
   sdot v6.4s, v21.16b, v18.4b[0]                         // acc
-  ldp q21, q20, [x14, #272]                              // raw_1, raw_1
+  ldp q21, q20, [x14, #256]                              // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[0]                         // acc
   sdot v16.4s, v22.16b, v18.4b[0]                        // acc
@@ -199,11 +199,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[1]                         // acc
   sdot v16.4s, v19.16b, v18.4b[1]                        // acc
-  ldp q20, q19, [x13, #304]                              // raw_0, raw_0
+  ldp q20, q19, [x13, #288]                              // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[2]                         // acc
   sdot v6.4s, v21.16b, v18.4b[2]                         // acc
-  ldp q21, q20, [x14, #304]                              // raw_1, raw_1
+  ldp q21, q20, [x14, #288]                              // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[2]                         // acc
   sdot v16.4s, v22.16b, v18.4b[2]                        // acc
@@ -213,11 +213,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[3]                         // acc
   sdot v16.4s, v19.16b, v18.4b[3]                        // acc
-  ldp q19, q18, [x13, #336]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #320]                              // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[0]                         // acc
   sdot v6.4s, v20.16b, v17.4b[0]                         // acc
-  ldp q20, q19, [x14, #336]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #320]                              // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[0]                         // acc
   sdot v16.4s, v21.16b, v17.4b[0]                        // acc
@@ -227,11 +227,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v18.16b, v19.16b, v0.16b                           // lo_1
   sdot v7.4s, v19.16b, v17.4b[1]                         // acc
   sdot v16.4s, v18.16b, v17.4b[1]                        // acc
-  ldp q19, q18, [x13, #368]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #352]                              // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[2]                         // acc
   sdot v6.4s, v20.16b, v17.4b[2]                         // acc
-  ldp q20, q19, [x14, #368]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #352]                              // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[2]                         // acc
   sdot v16.4s, v21.16b, v17.4b[2]                        // acc
@@ -242,11 +242,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   sdot v7.4s, v19.16b, v17.4b[3]                         // acc
   sdot v16.4s, v18.16b, v17.4b[3]                        // acc
   ldp q18, q17, [x12, #96]                               // a_0, a_0
-  ldp q20, q19, [x13, #400]                              // raw_0, raw_0
+  ldp q20, q19, [x13, #384]                              // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[0]                         // acc
   sdot v6.4s, v21.16b, v18.4b[0]                         // acc
-  ldp q21, q20, [x14, #400]                              // raw_1, raw_1
+  ldp q21, q20, [x14, #384]                              // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[0]                         // acc
   sdot v16.4s, v22.16b, v18.4b[0]                        // acc
@@ -256,11 +256,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[1]                         // acc
   sdot v16.4s, v19.16b, v18.4b[1]                        // acc
-  ldp q20, q19, [x13, #432]                              // raw_0, raw_0
+  ldp q20, q19, [x13, #416]                              // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[2]                         // acc
   sdot v6.4s, v21.16b, v18.4b[2]                         // acc
-  ldp q21, q20, [x14, #432]                              // raw_1, raw_1
+  ldp q21, q20, [x14, #416]                              // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[2]                         // acc
   sdot v16.4s, v22.16b, v18.4b[2]                        // acc
@@ -270,11 +270,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[3]                         // acc
   sdot v16.4s, v19.16b, v18.4b[3]                        // acc
-  ldp q19, q18, [x13, #464]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #448]                              // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[0]                         // acc
   sdot v6.4s, v20.16b, v17.4b[0]                         // acc
-  ldp q20, q19, [x14, #464]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #448]                              // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[0]                         // acc
   sdot v16.4s, v21.16b, v17.4b[0]                        // acc
@@ -284,11 +284,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   and v18.16b, v19.16b, v0.16b                           // lo_1
   sdot v7.4s, v19.16b, v17.4b[1]                         // acc
   sdot v16.4s, v18.16b, v17.4b[1]                        // acc
-  ldp q19, q18, [x13, #496]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #480]                              // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[2]                         // acc
   sdot v6.4s, v20.16b, v17.4b[2]                         // acc
-  ldp q20, q19, [x14, #496]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #480]                              // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[2]                         // acc
   sdot v16.4s, v21.16b, v17.4b[2]                        // acc
@@ -302,13 +302,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm:
   sshr v5.4s, v5.4s, #4                                  // high
   sub v7.4s, v7.4s, v16.4s                               // high
   sshr v7.4s, v7.4s, #4                                  // high
-  ldr d17, [x13, #0]                                     // scale
+  ldr d17, [x13, #512]                                   // scale
   shll v17.4s, v17.4h, #16                               // scale_0
-  ldr d18, [x13, #8]                                     // scale
+  ldr d18, [x13, #520]                                   // scale
   shll v18.4s, v18.4h, #16                               // scale_1
-  ldr d19, [x14, #0]                                     // scale
+  ldr d19, [x14, #512]                                   // scale
   shll v19.4s, v19.4h, #16                               // scale_2
-  ldr d20, [x14, #8]                                     // scale
+  ldr d20, [x14, #520]                                   // scale
   shll v20.4s, v20.4h, #16                               // scale_3
   scvtf v5.4s, v5.4s                                     // real
   fmla v1.4s, v5.4s, v17.4s                              // f_0_0

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_dotprod, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (52532af41d248656)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
-// rhs i4 n8 kr4 pair=column us k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (8906969d26189a7b)
-//     | 8 f32 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (a78aaa454f998dc3)
+//     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on neon_dotprod (8 accumulators + 4 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -14,9 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  v0 scale_0 ...  v1 scale_1  v2 raw_0 ...  v3 raw_0 ...  v4 lo_0 ...  v5 scale_3
-//  v6 raw_1 ...  v7 raw_1 ...  v8 raw_0  v9 raw_0  v10 raw_0  v11 raw_0  v12 raw_1  v13 raw_1
-//  v14 raw_1  v15 raw_1  v16 mask  v17 f_0_0  v18 f_0_1  v19 f_0_2  v20 f_0_3  v21 acc_0_0h ...
+//  x14 rhs_1  v0 raw_0 ...  v1 raw_0 ...  v2 raw_0 ...  v3 raw_0 ...  v4 lo_0 ...  v5 raw_1 ...
+//  v6 raw_1  v7 raw_1  v16 mask  v17 f_0_0  v18 f_0_1  v19 f_0_2  v20 f_0_3  v21 acc_0_0h ...
 //  v22 acc_0_0l ...  v23 acc_0_1h ...  v24 acc_0_1l ...  v25 a_0  v26 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
@@ -27,24 +26,6 @@
 tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm:
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
-  str d8, [sp, #0]
-  .cfi_offset d8, -64
-  str d9, [sp, #8]
-  .cfi_offset d9, -56
-  str d10, [sp, #16]
-  .cfi_offset d10, -48
-  str d11, [sp, #24]
-  .cfi_offset d11, -40
-  str d12, [sp, #32]
-  .cfi_offset d12, -32
-  str d13, [sp, #40]
-  .cfi_offset d13, -24
-  str d14, [sp, #48]
-  .cfi_offset d14, -16
-  str d15, [sp, #56]
-  .cfi_offset d15, -8
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -90,72 +71,72 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm:
   ldr s24, [x12, #32]                                    // acc_0_1l
   dup v24.4s, v24.s[0]
   ldp q26, q25, [x12, #0]                                // a_0, a_0
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // scale_0, scale_1, raw_0, raw_0, rhs_panel
-  and v4.16b, v2.16b, v16.16b                            // lo_0
-  sdot v21.4s, v2.16b, v26.4b[0]                         // acc
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v4.16b, v0.16b, v16.16b                            // lo_0
+  sdot v21.4s, v0.16b, v26.4b[0]                         // acc
   sdot v22.4s, v4.16b, v26.4b[0]                         // acc
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // scale_2, scale_3, raw_1, raw_1, rhs_1
-  and v2.16b, v6.16b, v16.16b                            // lo_1
-  sdot v23.4s, v6.16b, v26.4b[0]                         // acc
-  sdot v24.4s, v2.16b, v26.4b[0]                         // acc
-  and v2.16b, v3.16b, v16.16b                            // lo_0
-  sdot v21.4s, v3.16b, v26.4b[1]                         // acc
-  sdot v22.4s, v2.16b, v26.4b[1]                         // acc
-  and v2.16b, v7.16b, v16.16b                            // lo_1
-  sdot v23.4s, v7.16b, v26.4b[1]                         // acc
-  sdot v24.4s, v2.16b, v26.4b[1]                         // acc
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x13], #64     // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v2.16b, v8.16b, v16.16b                            // lo_0
-  sdot v21.4s, v8.16b, v26.4b[2]                         // acc
-  sdot v22.4s, v2.16b, v26.4b[2]                         // acc
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x14], #64   // raw_1, raw_1, raw_1, raw_1, rhs_1
-  and v2.16b, v12.16b, v16.16b                           // lo_1
-  sdot v23.4s, v12.16b, v26.4b[2]                        // acc
-  sdot v24.4s, v2.16b, v26.4b[2]                         // acc
-  and v2.16b, v9.16b, v16.16b                            // lo_0
-  sdot v21.4s, v9.16b, v26.4b[3]                         // acc
-  sdot v22.4s, v2.16b, v26.4b[3]                         // acc
-  and v2.16b, v13.16b, v16.16b                           // lo_1
-  sdot v23.4s, v13.16b, v26.4b[3]                        // acc
-  sdot v24.4s, v2.16b, v26.4b[3]                         // acc
-  and v2.16b, v10.16b, v16.16b                           // lo_0
-  sdot v21.4s, v10.16b, v25.4b[0]                        // acc
-  sdot v22.4s, v2.16b, v25.4b[0]                         // acc
-  and v2.16b, v14.16b, v16.16b                           // lo_1
-  sdot v23.4s, v14.16b, v25.4b[0]                        // acc
-  sdot v24.4s, v2.16b, v25.4b[0]                         // acc
-  and v2.16b, v11.16b, v16.16b                           // lo_0
-  sdot v21.4s, v11.16b, v25.4b[1]                        // acc
-  sdot v22.4s, v2.16b, v25.4b[1]                         // acc
-  and v2.16b, v15.16b, v16.16b                           // lo_1
-  sdot v23.4s, v15.16b, v25.4b[1]                        // acc
-  sdot v24.4s, v2.16b, v25.4b[1]                         // acc
-  ldp q3, q2, [x13], #32                                 // raw_0, raw_0
-  and v6.16b, v3.16b, v16.16b                            // lo_0
-  sdot v21.4s, v3.16b, v25.4b[2]                         // acc
-  sdot v22.4s, v6.16b, v25.4b[2]                         // acc
-  ldp q6, q3, [x14], #32                                 // raw_1, raw_1
-  and v7.16b, v6.16b, v16.16b                            // lo_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_1, raw_1, raw_1, raw_1, rhs_1
+  and v0.16b, v4.16b, v16.16b                            // lo_1
+  sdot v23.4s, v4.16b, v26.4b[0]                         // acc
+  sdot v24.4s, v0.16b, v26.4b[0]                         // acc
+  and v0.16b, v1.16b, v16.16b                            // lo_0
+  sdot v21.4s, v1.16b, v26.4b[1]                         // acc
+  sdot v22.4s, v0.16b, v26.4b[1]                         // acc
+  and v0.16b, v5.16b, v16.16b                            // lo_1
+  sdot v23.4s, v5.16b, v26.4b[1]                         // acc
+  sdot v24.4s, v0.16b, v26.4b[1]                         // acc
+  and v0.16b, v2.16b, v16.16b                            // lo_0
+  sdot v21.4s, v2.16b, v26.4b[2]                         // acc
+  sdot v22.4s, v0.16b, v26.4b[2]                         // acc
+  and v0.16b, v6.16b, v16.16b                            // lo_1
+  sdot v23.4s, v6.16b, v26.4b[2]                         // acc
+  sdot v24.4s, v0.16b, v26.4b[2]                         // acc
+  and v0.16b, v3.16b, v16.16b                            // lo_0
+  sdot v21.4s, v3.16b, v26.4b[3]                         // acc
+  sdot v22.4s, v0.16b, v26.4b[3]                         // acc
+  and v0.16b, v7.16b, v16.16b                            // lo_1
+  sdot v23.4s, v7.16b, v26.4b[3]                         // acc
+  sdot v24.4s, v0.16b, v26.4b[3]                         // acc
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v4.16b, v0.16b, v16.16b                            // lo_0
+  sdot v21.4s, v0.16b, v25.4b[0]                         // acc
+  sdot v22.4s, v4.16b, v25.4b[0]                         // acc
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_1, raw_1, raw_1, raw_1, rhs_1
+  and v0.16b, v4.16b, v16.16b                            // lo_1
+  sdot v23.4s, v4.16b, v25.4b[0]                         // acc
+  sdot v24.4s, v0.16b, v25.4b[0]                         // acc
+  and v0.16b, v1.16b, v16.16b                            // lo_0
+  sdot v21.4s, v1.16b, v25.4b[1]                         // acc
+  sdot v22.4s, v0.16b, v25.4b[1]                         // acc
+  and v0.16b, v5.16b, v16.16b                            // lo_1
+  sdot v23.4s, v5.16b, v25.4b[1]                         // acc
+  sdot v24.4s, v0.16b, v25.4b[1]                         // acc
+  and v0.16b, v2.16b, v16.16b                            // lo_0
+  sdot v21.4s, v2.16b, v25.4b[2]                         // acc
+  sdot v22.4s, v0.16b, v25.4b[2]                         // acc
+  and v0.16b, v6.16b, v16.16b                            // lo_1
   sdot v23.4s, v6.16b, v25.4b[2]                         // acc
-  sdot v24.4s, v7.16b, v25.4b[2]                         // acc
-  and v6.16b, v2.16b, v16.16b                            // lo_0
-  sdot v21.4s, v2.16b, v25.4b[3]                         // acc
-  sdot v22.4s, v6.16b, v25.4b[3]                         // acc
-  and v2.16b, v3.16b, v16.16b                            // lo_1
-  sdot v23.4s, v3.16b, v25.4b[3]                         // acc
-  sdot v24.4s, v2.16b, v25.4b[3]                         // acc
-  sub v2.4s, v21.4s, v22.4s                              // high
-  sshr v2.4s, v2.4s, #4                                  // high
-  sub v3.4s, v23.4s, v24.4s                              // high
-  sshr v3.4s, v3.4s, #4                                  // high
-  scvtf v2.4s, v2.4s                                     // real
-  fmla v17.4s, v2.4s, v0.4s                              // f_0_0
+  sdot v24.4s, v0.16b, v25.4b[2]                         // acc
+  and v0.16b, v3.16b, v16.16b                            // lo_0
+  sdot v21.4s, v3.16b, v25.4b[3]                         // acc
+  sdot v22.4s, v0.16b, v25.4b[3]                         // acc
+  and v0.16b, v7.16b, v16.16b                            // lo_1
+  sdot v23.4s, v7.16b, v25.4b[3]                         // acc
+  sdot v24.4s, v0.16b, v25.4b[3]                         // acc
+  sub v0.4s, v21.4s, v22.4s                              // high
+  sshr v0.4s, v0.4s, #4                                  // high
+  sub v1.4s, v23.4s, v24.4s                              // high
+  sshr v1.4s, v1.4s, #4                                  // high
+  ldp q3, q2, [x13], #32                                 // scale_0, scale_1
+  ldp q5, q4, [x14], #32                                 // scale_2, scale_3
+  scvtf v0.4s, v0.4s                                     // real
+  fmla v17.4s, v0.4s, v3.4s                              // f_0_0
   scvtf v0.4s, v22.4s                                    // real
-  fmla v18.4s, v0.4s, v1.4s                              // f_0_1
-  scvtf v0.4s, v3.4s                                     // real
-  fmla v19.4s, v0.4s, v4.4s                              // f_0_2
+  fmla v18.4s, v0.4s, v2.4s                              // f_0_1
+  scvtf v0.4s, v1.4s                                     // real
+  fmla v19.4s, v0.4s, v5.4s                              // f_0_2
   scvtf v0.4s, v24.4s                                    // real
-  fmla v20.4s, v0.4s, v5.4s                              // f_0_3
+  fmla v20.4s, v0.4s, v4.4s                              // f_0_3
   add x12, x12, #36
   subs x11, x11, #1                                      // next k
   b.hi .Lk
@@ -478,16 +459,6 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm:
   subs x1, x1, #16                                       // next n
   b.hi .Ln
 .Ln_done:
-  ldr d8, [sp, #0]
-  ldr d9, [sp, #8]
-  ldr d10, [sp, #16]
-  ldr d11, [sp, #24]
-  ldr d12, [sp, #32]
-  ldr d13, [sp, #40]
-  ldr d14, [sp, #48]
-  ldr d15, [sp, #56]
-  add sp, sp, #64
-  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
   .size tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx2, dot
 // lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (e1a48cfa996ef395)
 //     | 16 x k bits of codes | 2 i32 x sums a block | 2 i32 x zeros | 2 f32 x scales |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (f50d65f0da9896d4)
-//     | 16 bf16 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (a9a021b499d6b6a6)
+//     | 64 x k bits of codes | 16 bf16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -96,11 +96,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   prefetcht0 byte ptr [r13 + 128]                        // ahead
   prefetcht0 byte ptr [r13 + 192]                        // ahead
   prefetcht0 byte ptr [r13 + 256]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r12 + 32]                   // raw_0
+  vmovdqu ymm6, ymmword ptr [r12 + 0]                    // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r12 + 64]                   // raw_1
+  vmovdqu ymm8, ymmword ptr [r12 + 32]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -120,11 +120,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_1_0
   vpmaddubsw ymm7, ymm8, ymm12                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [r12 + 96]                   // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 64]                   // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r12 + 128]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r12 + 96]                  // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -148,11 +148,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_1_0
   vpmaddubsw ymm8, ymm12, ymm10                          // product
   vpaddw ymm7, ymm7, ymm8                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [r12 + 160]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 128]                  // raw_0
   vpand ymm10, ymm8, ymm0                                // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r12 + 192]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r12 + 160]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -176,11 +176,11 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_1_0
   vpmaddubsw ymm8, ymm12, ymm10                          // product
   vpaddw ymm7, ymm7, ymm8                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [r12 + 224]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r12 + 192]                  // raw_0
   vpand ymm10, ymm8, ymm0                                // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r12 + 256]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r12 + 224]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -216,10 +216,10 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [rbp + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
-  vmovdqu xmm10, xmmword ptr [r12 + 0]                   // scale
+  vmovdqu xmm10, xmmword ptr [r12 + 256]                 // scale
   vpmovzxwd ymm10, xmm10                                 // scale_0
   vpslld ymm10, ymm10, 16
-  vmovdqu xmm11, xmmword ptr [r12 + 16]                  // scale
+  vmovdqu xmm11, xmmword ptr [r12 + 272]                 // scale
   vpmovzxwd ymm11, xmm11                                 // scale_1
   vpslld ymm11, ymm11, 16
   vcvtdq2ps ymm8, ymm8                                   // real

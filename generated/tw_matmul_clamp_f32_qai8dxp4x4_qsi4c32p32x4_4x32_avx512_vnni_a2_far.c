@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx512_vnni, dot
 // lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (2b186ba852fd0f83)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (19b8e239195522d8)
-//     | 32 f16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (ef532a81bd46da80)
+//     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -77,13 +77,6 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
       for (size_t i_k = 0; i_k < blocks; ++i_k) {
         _mm_prefetch((const char *)ahead, _MM_HINT_T1);
         _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T1);
-        _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T1);
         __m512i acc0_0_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 128));
         __m512i acc0_0_1 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 128));
         __m512i acc0_1_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 132));
@@ -100,11 +93,11 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
         __m512i acc1_2_1 = _mm512_setzero_si512();
         __m512i acc1_3_0 = _mm512_setzero_si512();
         __m512i acc1_3_1 = _mm512_setzero_si512();
-        __m512i raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 64));
+        __m512i raw_0 = _mm512_loadu_si512((const void *)rhs_panel_at);
         __m512i lo_0 = _mm512_and_si512(raw_0, mask);
         __m512i hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        __m512i raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 128));
+        __m512i raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 64));
         __m512i lo_1 = _mm512_and_si512(raw_1, mask);
         __m512i hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -132,11 +125,13 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
         a_3 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 76));
         acc1_3_0 = _mm512_dpbusd_epi32(acc1_3_0, hi_0, a_3);
         acc1_3_1 = _mm512_dpbusd_epi32(acc1_3_1, hi_1, a_3);
-        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 192));
+        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T1);
+        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 128));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 256));
+        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 192));
         lo_1 = _mm512_and_si512(raw_1, mask);
         hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -164,11 +159,13 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
         a_3 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 92));
         acc1_3_0 = _mm512_dpbusd_epi32(acc1_3_0, hi_0, a_3);
         acc1_3_1 = _mm512_dpbusd_epi32(acc1_3_1, hi_1, a_3);
-        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 320));
+        _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T1);
+        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 256));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 384));
+        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 320));
         lo_1 = _mm512_and_si512(raw_1, mask);
         hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -196,11 +193,14 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
         a_3 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 108));
         acc1_3_0 = _mm512_dpbusd_epi32(acc1_3_0, hi_0, a_3);
         acc1_3_1 = _mm512_dpbusd_epi32(acc1_3_1, hi_1, a_3);
-        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 448));
+        _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T1);
+        _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T1);
+        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 384));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 512));
+        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 448));
         lo_1 = _mm512_and_si512(raw_1, mask);
         hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -236,9 +236,9 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far(const t
         acc0_2_1 = _mm512_add_epi32(acc0_2_1, acc1_2_1);
         acc0_3_0 = _mm512_add_epi32(acc0_3_0, acc1_3_0);
         acc0_3_1 = _mm512_add_epi32(acc0_3_1, acc1_3_1);
-        __m256i scale = _mm256_loadu_si256((const __m256i *)rhs_panel_at);
+        __m256i scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 512));
         const __m512 scale_0 = _mm512_cvtph_ps(scale);
-        scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 32));
+        scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 544));
         const __m512 scale_1 = _mm512_cvtph_ps(scale);
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);
         f_0_0 = _mm512_fmadd_ps(real, scale_0, f_0_0);

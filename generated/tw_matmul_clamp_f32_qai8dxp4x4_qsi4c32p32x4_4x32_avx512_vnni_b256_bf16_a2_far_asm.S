@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: avx512_vnni, dot
 // lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (79a005ba51ab5fe3)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (279fbccd3042c0a0)
-//     | 32 bf16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (30b16a13b8182c32)
+//     | 128 x k bits of codes | 32 bf16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -152,69 +152,6 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
 .Lk:
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  prefetcht1 byte ptr [r10 + 704]                        // ahead
-  prefetcht1 byte ptr [r10 + 768]                        // ahead
-  prefetcht1 byte ptr [r10 + 832]                        // ahead
-  prefetcht1 byte ptr [r10 + 896]                        // ahead
-  prefetcht1 byte ptr [r10 + 960]                        // ahead
-  prefetcht1 byte ptr [r10 + 1024]                       // ahead
-  prefetcht1 byte ptr [r10 + 1088]                       // ahead
-  prefetcht1 byte ptr [r10 + 1152]                       // ahead
-  prefetcht1 byte ptr [r10 + 1216]                       // ahead
-  prefetcht1 byte ptr [r10 + 1280]                       // ahead
-  prefetcht1 byte ptr [r10 + 1344]                       // ahead
-  prefetcht1 byte ptr [r10 + 1408]                       // ahead
-  prefetcht1 byte ptr [r10 + 1472]                       // ahead
-  prefetcht1 byte ptr [r10 + 1536]                       // ahead
-  prefetcht1 byte ptr [r10 + 1600]                       // ahead
-  prefetcht1 byte ptr [r10 + 1664]                       // ahead
-  prefetcht1 byte ptr [r10 + 1728]                       // ahead
-  prefetcht1 byte ptr [r10 + 1792]                       // ahead
-  prefetcht1 byte ptr [r10 + 1856]                       // ahead
-  prefetcht1 byte ptr [r10 + 1920]                       // ahead
-  prefetcht1 byte ptr [r10 + 1984]                       // ahead
-  prefetcht1 byte ptr [r10 + 2048]                       // ahead
-  prefetcht1 byte ptr [r10 + 2112]                       // ahead
-  prefetcht1 byte ptr [r10 + 2176]                       // ahead
-  prefetcht1 byte ptr [r10 + 2240]                       // ahead
-  prefetcht1 byte ptr [r10 + 2304]                       // ahead
-  prefetcht1 byte ptr [r10 + 2368]                       // ahead
-  prefetcht1 byte ptr [r10 + 2432]                       // ahead
-  prefetcht1 byte ptr [r10 + 2496]                       // ahead
-  prefetcht1 byte ptr [r10 + 2560]                       // ahead
-  prefetcht1 byte ptr [r10 + 2624]                       // ahead
-  prefetcht1 byte ptr [r10 + 2688]                       // ahead
-  prefetcht1 byte ptr [r10 + 2752]                       // ahead
-  prefetcht1 byte ptr [r10 + 2816]                       // ahead
-  prefetcht1 byte ptr [r10 + 2880]                       // ahead
-  prefetcht1 byte ptr [r10 + 2944]                       // ahead
-  prefetcht1 byte ptr [r10 + 3008]                       // ahead
-  prefetcht1 byte ptr [r10 + 3072]                       // ahead
-  prefetcht1 byte ptr [r10 + 3136]                       // ahead
-  prefetcht1 byte ptr [r10 + 3200]                       // ahead
-  prefetcht1 byte ptr [r10 + 3264]                       // ahead
-  prefetcht1 byte ptr [r10 + 3328]                       // ahead
-  prefetcht1 byte ptr [r10 + 3392]                       // ahead
-  prefetcht1 byte ptr [r10 + 3456]                       // ahead
-  prefetcht1 byte ptr [r10 + 3520]                       // ahead
-  prefetcht1 byte ptr [r10 + 3584]                       // ahead
-  prefetcht1 byte ptr [r10 + 3648]                       // ahead
-  prefetcht1 byte ptr [r10 + 3712]                       // ahead
-  prefetcht1 byte ptr [r10 + 3776]                       // ahead
-  prefetcht1 byte ptr [r10 + 3840]                       // ahead
-  prefetcht1 byte ptr [r10 + 3904]                       // ahead
-  prefetcht1 byte ptr [r10 + 3968]                       // ahead
-  prefetcht1 byte ptr [r10 + 4032]                       // ahead
-  prefetcht1 byte ptr [r10 + 4096]                       // ahead
   vpbroadcastd zmm9, dword ptr [r12 + 1024]              // acc0_0_0
   vpbroadcastd zmm10, dword ptr [r12 + 1024]             // acc0_0_1
   vpbroadcastd zmm11, dword ptr [r12 + 1028]             // acc0_1_0
@@ -231,11 +168,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 64]                // raw_0
+  vmovdqu64 zmm25, zmmword ptr [r13 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 128]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -263,11 +200,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 192]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 256]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -295,11 +234,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 320]               // raw_0
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 384]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -327,11 +268,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 448]               // raw_0
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 512]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -359,11 +302,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 576]               // raw_0
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 512]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 640]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 576]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -391,11 +336,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 204]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 704]               // raw_0
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 640]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 768]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 704]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -423,11 +370,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 220]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 832]               // raw_0
+  prefetcht1 byte ptr [r10 + 768]                        // ahead
+  prefetcht1 byte ptr [r10 + 832]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 768]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 896]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 832]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -455,11 +404,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 236]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 960]               // raw_0
+  prefetcht1 byte ptr [r10 + 896]                        // ahead
+  prefetcht1 byte ptr [r10 + 960]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 896]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1024]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 960]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -487,11 +438,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 252]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1088]              // raw_0
+  prefetcht1 byte ptr [r10 + 1024]                       // ahead
+  prefetcht1 byte ptr [r10 + 1088]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1024]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1152]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1088]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -519,11 +472,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 332]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1216]              // raw_0
+  prefetcht1 byte ptr [r10 + 1152]                       // ahead
+  prefetcht1 byte ptr [r10 + 1216]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1152]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1280]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1216]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -551,11 +506,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 348]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1344]              // raw_0
+  prefetcht1 byte ptr [r10 + 1280]                       // ahead
+  prefetcht1 byte ptr [r10 + 1344]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1280]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1408]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1344]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -583,11 +540,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 364]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1472]              // raw_0
+  prefetcht1 byte ptr [r10 + 1408]                       // ahead
+  prefetcht1 byte ptr [r10 + 1472]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1408]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1536]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1472]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -615,11 +574,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 380]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1600]              // raw_0
+  prefetcht1 byte ptr [r10 + 1536]                       // ahead
+  prefetcht1 byte ptr [r10 + 1600]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1536]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1664]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1600]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -647,11 +608,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 460]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1728]              // raw_0
+  prefetcht1 byte ptr [r10 + 1664]                       // ahead
+  prefetcht1 byte ptr [r10 + 1728]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1664]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1792]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1728]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -679,11 +642,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 476]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1856]              // raw_0
+  prefetcht1 byte ptr [r10 + 1792]                       // ahead
+  prefetcht1 byte ptr [r10 + 1856]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1792]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 1920]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1856]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -711,11 +676,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 492]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 1984]              // raw_0
+  prefetcht1 byte ptr [r10 + 1920]                       // ahead
+  prefetcht1 byte ptr [r10 + 1984]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 1920]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2048]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 1984]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -743,11 +710,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 508]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2112]              // raw_0
+  prefetcht1 byte ptr [r10 + 2048]                       // ahead
+  prefetcht1 byte ptr [r10 + 2112]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2048]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2176]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2112]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -775,11 +744,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 588]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2240]              // raw_0
+  prefetcht1 byte ptr [r10 + 2176]                       // ahead
+  prefetcht1 byte ptr [r10 + 2240]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2176]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2304]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2240]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -807,11 +778,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 604]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2368]              // raw_0
+  prefetcht1 byte ptr [r10 + 2304]                       // ahead
+  prefetcht1 byte ptr [r10 + 2368]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2304]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2432]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2368]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -839,11 +812,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 620]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2496]              // raw_0
+  prefetcht1 byte ptr [r10 + 2432]                       // ahead
+  prefetcht1 byte ptr [r10 + 2496]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2432]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2560]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2496]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -871,11 +846,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 636]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2624]              // raw_0
+  prefetcht1 byte ptr [r10 + 2560]                       // ahead
+  prefetcht1 byte ptr [r10 + 2624]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2560]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2688]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2624]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -903,11 +880,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 716]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2752]              // raw_0
+  prefetcht1 byte ptr [r10 + 2688]                       // ahead
+  prefetcht1 byte ptr [r10 + 2752]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2688]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2816]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2752]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -935,11 +914,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 732]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 2880]              // raw_0
+  prefetcht1 byte ptr [r10 + 2816]                       // ahead
+  prefetcht1 byte ptr [r10 + 2880]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2816]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 2944]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 2880]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -967,11 +948,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 748]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3008]              // raw_0
+  prefetcht1 byte ptr [r10 + 2944]                       // ahead
+  prefetcht1 byte ptr [r10 + 3008]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 2944]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3072]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3008]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -999,11 +982,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 764]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3136]              // raw_0
+  prefetcht1 byte ptr [r10 + 3072]                       // ahead
+  prefetcht1 byte ptr [r10 + 3136]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3072]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3200]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3136]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1031,11 +1016,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 844]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3264]              // raw_0
+  prefetcht1 byte ptr [r10 + 3200]                       // ahead
+  prefetcht1 byte ptr [r10 + 3264]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3200]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3328]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3264]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1063,11 +1050,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 860]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3392]              // raw_0
+  prefetcht1 byte ptr [r10 + 3328]                       // ahead
+  prefetcht1 byte ptr [r10 + 3392]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3328]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3456]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3392]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1095,11 +1084,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 876]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3520]              // raw_0
+  prefetcht1 byte ptr [r10 + 3456]                       // ahead
+  prefetcht1 byte ptr [r10 + 3520]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3456]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3584]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3520]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1127,11 +1118,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 892]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3648]              // raw_0
+  prefetcht1 byte ptr [r10 + 3584]                       // ahead
+  prefetcht1 byte ptr [r10 + 3648]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3584]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3712]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3648]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1159,11 +1152,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 972]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3776]              // raw_0
+  prefetcht1 byte ptr [r10 + 3712]                       // ahead
+  prefetcht1 byte ptr [r10 + 3776]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3712]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3840]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3776]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1191,11 +1186,13 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 988]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 3904]              // raw_0
+  prefetcht1 byte ptr [r10 + 3840]                       // ahead
+  prefetcht1 byte ptr [r10 + 3904]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3840]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 3968]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 3904]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1223,11 +1220,14 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpbroadcastd zmm26, dword ptr [r12 + 1004]             // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r13 + 4032]              // raw_0
+  prefetcht1 byte ptr [r10 + 3968]                       // ahead
+  prefetcht1 byte ptr [r10 + 4032]                       // ahead
+  prefetcht1 byte ptr [r10 + 4096]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r13 + 3968]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r13 + 4096]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r13 + 4032]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1263,10 +1263,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_as
   vpaddd zmm14, zmm14, zmm22                             // sum_5
   vpaddd zmm15, zmm15, zmm23                             // sum_6
   vpaddd zmm16, zmm16, zmm24                             // sum_7
-  vmovdqu32 ymm17, ymmword ptr [r13 + 0]                 // scale
+  vmovdqu32 ymm17, ymmword ptr [r13 + 4096]              // scale
   vpmovzxwd zmm17, ymm17                                 // scale_0
   vpslld zmm17, zmm17, 16
-  vmovdqu32 ymm18, ymmword ptr [r13 + 32]                // scale
+  vmovdqu32 ymm18, ymmword ptr [r13 + 4128]              // scale
   vpmovzxwd zmm18, ymm18                                 // scale_1
   vpslld zmm18, zmm18, 16
   vcvtdq2ps zmm9, zmm9                                   // real

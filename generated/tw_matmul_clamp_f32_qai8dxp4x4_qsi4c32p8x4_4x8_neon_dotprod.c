@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_dotprod, dot
 // lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (2b186ba852fd0f83)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n8 kr4 pair=column us k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (f595c79745ab9dd9)
-//     | 8 f16 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (9b2004fd52b68fe1)
+//     | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 8: needs 20 vector registers on neon_dotprod (16 accumulators + 3 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -66,7 +66,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         int32x4_t acc_3_0h = vdupq_n_s32(tw_load_i32(lhs_panel_at + 140));
         int32x4_t acc_3_0l = vdupq_n_s32(tw_load_i32(lhs_panel_at + 140));
         int8x16_t a_0 = vld1q_s8((const int8_t *)lhs_panel_at);
-        int8x16_t raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 16));
+        int8x16_t raw_0 = vld1q_s8((const int8_t *)rhs_panel_at);
         int8x16_t lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -77,7 +77,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 16));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 32));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 16));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -88,7 +88,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 32));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 48));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 32));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -99,7 +99,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 48));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 64));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 48));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -110,7 +110,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 64));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 80));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 64));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -121,7 +121,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 80));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 96));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 80));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -132,7 +132,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 96));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 112));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 96));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -143,7 +143,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_3_0h = vdotq_laneq_s32(acc_3_0h, raw_0, a_0, 3);
         acc_3_0l = vdotq_laneq_s32(acc_3_0l, lo_0, a_0, 3);
         a_0 = vld1q_s8((const int8_t *)(lhs_panel_at + 112));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 128));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 112));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vdotq_laneq_s32(acc_0_0h, raw_0, a_0, 0);
         acc_0_0l = vdotq_laneq_s32(acc_0_0l, lo_0, a_0, 0);
@@ -161,9 +161,9 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod(const tw_args* 
         acc_2_0h = vshrq_n_s32(acc_2_0h, 4);
         acc_3_0h = vsubq_s32(acc_3_0h, acc_3_0l);
         acc_3_0h = vshrq_n_s32(acc_3_0h, 4);
-        float16x4_t scale = vld1_f16((const float16_t *)rhs_panel_at);
+        float16x4_t scale = vld1_f16((const float16_t *)(rhs_panel_at + 128));
         const float32x4_t scale_0 = vcvt_f32_f16(scale);
-        scale = vld1_f16((const float16_t *)(rhs_panel_at + 8));
+        scale = vld1_f16((const float16_t *)(rhs_panel_at + 136));
         const float32x4_t scale_1 = vcvt_f32_f16(scale);
         float32x4_t real = vcvtq_f32_s32(acc_0_0h);
         f_0_0 = vfmaq_f32(f_0_0, real, scale_0);

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_dotprod, dot
 // lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (79a005ba51ab5fe3)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n8 kr4 pair=column us k%32 b256 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (17903a97494bff5d)
-//     | 8 bf16 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (124e17437f3a81f7)
+//     | 32 x k bits of codes | 8 bf16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 8: needs 20 vector registers on neon_dotprod (16 accumulators + 3 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -76,7 +76,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   ldr s24, [x11, #1036]                                  // acc_3_0l
   dup v24.4s, v24.s[0]
   ldp q26, q25, [x11, #0]                                // a_0, a_0
-  ldp q28, q27, [x12, #16]                               // raw_0, raw_0
+  ldp q28, q27, [x12, #0]                                // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -96,7 +96,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #32]                               // a_0, a_0
-  ldp q28, q27, [x12, #48]                               // raw_0, raw_0
+  ldp q28, q27, [x12, #32]                               // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -116,7 +116,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #64]                               // a_0, a_0
-  ldp q28, q27, [x12, #80]                               // raw_0, raw_0
+  ldp q28, q27, [x12, #64]                               // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -136,7 +136,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #96]                               // a_0, a_0
-  ldp q28, q27, [x12, #112]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #96]                               // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -156,7 +156,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #128]                              // a_0, a_0
-  ldp q28, q27, [x12, #144]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #128]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -176,7 +176,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #160]                              // a_0, a_0
-  ldp q28, q27, [x12, #176]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #160]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -196,7 +196,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #192]                              // a_0, a_0
-  ldp q28, q27, [x12, #208]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #192]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -216,7 +216,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #224]                              // a_0, a_0
-  ldp q28, q27, [x12, #240]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #224]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -236,7 +236,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #256]                              // a_0, a_0
-  ldp q28, q27, [x12, #272]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #256]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -256,7 +256,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #288]                              // a_0, a_0
-  ldp q28, q27, [x12, #304]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #288]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -276,7 +276,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #320]                              // a_0, a_0
-  ldp q28, q27, [x12, #336]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #320]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -296,7 +296,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #352]                              // a_0, a_0
-  ldp q28, q27, [x12, #368]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #352]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -316,7 +316,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #384]                              // a_0, a_0
-  ldp q28, q27, [x12, #400]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #384]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -336,7 +336,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #416]                              // a_0, a_0
-  ldp q28, q27, [x12, #432]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #416]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -356,7 +356,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #448]                              // a_0, a_0
-  ldp q28, q27, [x12, #464]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #448]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -376,7 +376,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #480]                              // a_0, a_0
-  ldp q28, q27, [x12, #496]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #480]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -396,7 +396,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #512]                              // a_0, a_0
-  ldp q28, q27, [x12, #528]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #512]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -416,7 +416,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #544]                              // a_0, a_0
-  ldp q28, q27, [x12, #560]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #544]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -436,7 +436,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #576]                              // a_0, a_0
-  ldp q28, q27, [x12, #592]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #576]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -456,7 +456,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #608]                              // a_0, a_0
-  ldp q28, q27, [x12, #624]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #608]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -476,7 +476,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #640]                              // a_0, a_0
-  ldp q28, q27, [x12, #656]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #640]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -496,7 +496,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #672]                              // a_0, a_0
-  ldp q28, q27, [x12, #688]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #672]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -516,7 +516,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #704]                              // a_0, a_0
-  ldp q28, q27, [x12, #720]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #704]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -536,7 +536,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #736]                              // a_0, a_0
-  ldp q28, q27, [x12, #752]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #736]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -556,7 +556,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #768]                              // a_0, a_0
-  ldp q28, q27, [x12, #784]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #768]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -576,7 +576,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #800]                              // a_0, a_0
-  ldp q28, q27, [x12, #816]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #800]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -596,7 +596,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #832]                              // a_0, a_0
-  ldp q28, q27, [x12, #848]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #832]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -616,7 +616,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #864]                              // a_0, a_0
-  ldp q28, q27, [x12, #880]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #864]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -636,7 +636,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #896]                              // a_0, a_0
-  ldp q28, q27, [x12, #912]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #896]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -656,7 +656,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #928]                              // a_0, a_0
-  ldp q28, q27, [x12, #944]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #928]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -676,7 +676,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #960]                              // a_0, a_0
-  ldp q28, q27, [x12, #976]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #960]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -696,7 +696,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #992]                              // a_0, a_0
-  ldp q28, q27, [x12, #1008]                             // raw_0, raw_0
+  ldp q28, q27, [x12, #992]                              // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -723,9 +723,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm:
   sshr v21.4s, v21.4s, #4                                // high
   sub v23.4s, v23.4s, v24.4s                             // high
   sshr v23.4s, v23.4s, #4                                // high
-  ldr d25, [x12, #0]                                     // scale
+  ldr d25, [x12, #1024]                                  // scale
   shll v25.4s, v25.4h, #16                               // scale_0
-  ldr d26, [x12, #8]                                     // scale
+  ldr d26, [x12, #1032]                                  // scale
   shll v26.4s, v26.4h, #16                               // scale_1
   scvtf v17.4s, v17.4s                                   // real
   fmla v1.4s, v17.4s, v25.4s                             // f_0_0

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_dotprod, dot
 // lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (2b186ba852fd0f83)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n8 kr4 pair=column us k%32 b32 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (4d7f98ebe11dea59)
-//     | 8 bf16 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (2a6b615b49185c03)
+//     | 32 x k bits of codes | 8 bf16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 8: needs 20 vector registers on neon_dotprod (16 accumulators + 3 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -76,7 +76,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm:
   ldr s24, [x11, #140]                                   // acc_3_0l
   dup v24.4s, v24.s[0]
   ldp q26, q25, [x11, #0]                                // a_0, a_0
-  ldp q28, q27, [x12, #16]                               // raw_0, raw_0
+  ldp q28, q27, [x12, #0]                                // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -96,7 +96,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #32]                               // a_0, a_0
-  ldp q28, q27, [x12, #48]                               // raw_0, raw_0
+  ldp q28, q27, [x12, #32]                               // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -116,7 +116,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #64]                               // a_0, a_0
-  ldp q28, q27, [x12, #80]                               // raw_0, raw_0
+  ldp q28, q27, [x12, #64]                               // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -136,7 +136,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm:
   sdot v23.4s, v27.16b, v25.4b[3]                        // acc
   sdot v24.4s, v26.16b, v25.4b[3]                        // acc
   ldp q26, q25, [x11, #96]                               // a_0, a_0
-  ldp q28, q27, [x12, #112]                              // raw_0, raw_0
+  ldp q28, q27, [x12, #96]                               // raw_0, raw_0
   and v29.16b, v28.16b, v0.16b                           // lo_0
   sdot v17.4s, v28.16b, v26.4b[0]                        // acc
   sdot v18.4s, v29.16b, v26.4b[0]                        // acc
@@ -163,9 +163,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm:
   sshr v21.4s, v21.4s, #4                                // high
   sub v23.4s, v23.4s, v24.4s                             // high
   sshr v23.4s, v23.4s, #4                                // high
-  ldr d25, [x12, #0]                                     // scale
+  ldr d25, [x12, #128]                                   // scale
   shll v25.4s, v25.4h, #16                               // scale_0
-  ldr d26, [x12, #8]                                     // scale
+  ldr d26, [x12, #136]                                   // scale
   shll v26.4s, v26.4h, #16                               // scale_1
   scvtf v17.4s, v17.4s                                   // real
   fmla v1.4s, v17.4s, v25.4s                             // f_0_0

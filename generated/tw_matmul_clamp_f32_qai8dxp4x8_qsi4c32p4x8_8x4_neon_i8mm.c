@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_i8mm, mmla
 // lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|zeros:i32|scales:f32] (1dbc9a9b39b75dbd)
 //     | 32 x k bits of codes | 8 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (e3a817ba6f6348e1)
-//     | 4 f16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (60074ee255f22aa9)
+//     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -71,7 +71,7 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* arg
         int8x16_t a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 16));
         int8x16_t a_2 = vld1q_s8((const int8_t *)lhs_1_at);
         int8x16_t a_3 = vld1q_s8((const int8_t *)(lhs_1_at + 16));
-        int8x16_t raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 8));
+        int8x16_t raw_0 = vld1q_s8((const int8_t *)rhs_panel_at);
         int8x16_t lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -85,7 +85,7 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* arg
         a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 48));
         a_2 = vld1q_s8((const int8_t *)(lhs_1_at + 32));
         a_3 = vld1q_s8((const int8_t *)(lhs_1_at + 48));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 24));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 16));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -99,7 +99,7 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* arg
         a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 80));
         a_2 = vld1q_s8((const int8_t *)(lhs_1_at + 64));
         a_3 = vld1q_s8((const int8_t *)(lhs_1_at + 80));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 40));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 32));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -113,7 +113,7 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* arg
         a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 112));
         a_2 = vld1q_s8((const int8_t *)(lhs_1_at + 96));
         a_3 = vld1q_s8((const int8_t *)(lhs_1_at + 112));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 56));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 48));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -147,7 +147,7 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* arg
             vuzp1q_s64(vreinterpretq_s64_s32(acc_3_0h), vreinterpretq_s64_s32(acc_3_0l));
         acc_3_0h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_3_0h),
             vreinterpretq_s64_s32(acc_3_0l)));
-        const float16x4_t scale = vld1_f16((const float16_t *)rhs_panel_at);
+        const float16x4_t scale = vld1_f16((const float16_t *)(rhs_panel_at + 64));
         const float32x4_t scale_0 = vcvt_f32_f16(scale);
         float32x4_t real = vcvtq_f32_s32(vreinterpretq_s32_s64(row_0));
         f_0_0 = vfmaq_f32(f_0_0, real, scale_0);

@@ -4,8 +4,8 @@
 // matmul_clamp_f32_qai8dxp_qsi4c32p: neon_i8mm, mmla
 // lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|zeros:i32|scales:f32] (1dbc9a9b39b75dbd)
 //     | 32 x k bits of codes | 8 i32 x sums a block | 4 i32 x zeros | 4 f32 x scales |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (5ec9b85a3304be11)
-//     | 4 bf16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (536004a3af2bac1b)
+//     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
@@ -14,11 +14,10 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 lhs_1
-//  x14 rhs_panel  x15 rhs_panel  v0 mask  v1 f_0_0  v2 f_1_0  v3 f_2_0  v4 f_3_0  v5 f_4_0
-//  v6 f_5_0  v7 f_6_0  v8 a_3  v9 raw_0  v10 lo_0  v16 f_7_0  v17 acc_1_0l ...  v18 acc_0_0h ...
+//  x14 rhs_panel  v0 mask  v1 f_0_0  v2 f_1_0  v3 f_2_0  v4 f_3_0  v5 f_4_0  v6 f_5_0  v7 f_6_0
+//  v8 a_3  v9 raw_0  v10 raw_0 ...  v11 lo_0  v16 f_7_0  v17 acc_1_0l ...  v18 acc_0_0h ...
 //  v19 acc_0_0l ...  v20 a_1 ...  v21 acc_1_0h ...  v22 acc_3_0l ...  v23 acc_2_0h ...
-//  v24 acc_2_0l ...  v25 a_3 ...  v26 acc_3_0h ...  v27 a_0 ...  v28 a_0  v29 a_1 ...  v30 a_2
-//  v31 a_2
+//  v24 acc_2_0l ...  v25 a_3 ...  v26 acc_3_0h ...  v27 a_0 ...  v28 a_0  v29 a_1  v30 a_2  v31 a_2
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -28,20 +27,22 @@
 tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm:
   .cfi_startproc
   hint #34
-  sub sp, sp, #48
-  .cfi_def_cfa_offset 48
+  sub sp, sp, #64
+  .cfi_def_cfa_offset 64
   str x19, [sp, #0]
-  .cfi_offset x19, -48
+  .cfi_offset x19, -64
   str x20, [sp, #8]
-  .cfi_offset x20, -40
+  .cfi_offset x20, -56
   str x21, [sp, #16]
-  .cfi_offset x21, -32
+  .cfi_offset x21, -48
   str d8, [sp, #24]
-  .cfi_offset d8, -24
+  .cfi_offset d8, -40
   str d9, [sp, #32]
-  .cfi_offset d9, -16
+  .cfi_offset d9, -32
   str d10, [sp, #40]
-  .cfi_offset d10, -8
+  .cfi_offset d10, -24
+  str d11, [sp, #48]
+  .cfi_offset d11, -16
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -92,21 +93,18 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm:
   ldp q29, q28, [x12, #16]                               // a_1, a_0
   ldr q30, [x13, #0]                                     // a_2
   ldp q8, q31, [x13, #16]                                // a_3, a_2
-  add x15, x14, #8                                       // rhs_panel
-  ldr q9, [x15, #0]                                      // raw_0
-  and v10.16b, v9.16b, v0.16b                            // lo_0
-  smmla v18.4s, v27.16b, v9.16b                          // acc_0_0
-  smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
-  smmla v23.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v26.4s, v8.16b, v9.16b                           // acc_3_0
-  smmla v19.4s, v27.16b, v10.16b                         // acc_0_1
-  smmla v17.4s, v29.16b, v10.16b                         // acc_1_1
-  smmla v24.4s, v30.16b, v10.16b                         // acc_2_1
-  smmla v22.4s, v8.16b, v10.16b                          // acc_3_1
+  ldp q10, q9, [x14, #0]                                 // raw_0, raw_0
+  and v11.16b, v10.16b, v0.16b                           // lo_0
+  smmla v18.4s, v27.16b, v10.16b                         // acc_0_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v23.4s, v30.16b, v10.16b                         // acc_2_0
+  smmla v26.4s, v8.16b, v10.16b                          // acc_3_0
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v17.4s, v29.16b, v11.16b                         // acc_1_1
+  smmla v24.4s, v30.16b, v11.16b                         // acc_2_1
+  smmla v22.4s, v8.16b, v11.16b                          // acc_3_1
   ldp q29, q27, [x12, #48]                               // a_1, a_0
   ldp q8, q30, [x13, #48]                                // a_3, a_2
-  add x15, x14, #24                                      // rhs_panel
-  ldr q9, [x15, #0]                                      // raw_0
   and v10.16b, v9.16b, v0.16b                            // lo_0
   smmla v18.4s, v28.16b, v9.16b                          // acc_0_0
   smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
@@ -118,28 +116,25 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm:
   smmla v22.4s, v8.16b, v10.16b                          // acc_3_1
   ldp q29, q28, [x12, #80]                               // a_1, a_0
   ldp q8, q31, [x13, #80]                                // a_3, a_2
-  add x15, x14, #40                                      // rhs_panel
-  ldr q9, [x15, #0]                                      // raw_0
-  and v10.16b, v9.16b, v0.16b                            // lo_0
-  smmla v18.4s, v27.16b, v9.16b                          // acc_0_0
-  smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
-  smmla v23.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v26.4s, v8.16b, v9.16b                           // acc_3_0
-  smmla v19.4s, v27.16b, v10.16b                         // acc_0_1
-  smmla v17.4s, v29.16b, v10.16b                         // acc_1_1
-  smmla v24.4s, v30.16b, v10.16b                         // acc_2_1
-  smmla v22.4s, v8.16b, v10.16b                          // acc_3_1
-  add x15, x14, #56                                      // rhs_panel
-  ldr q27, [x15, #0]                                     // raw_0
-  and v29.16b, v27.16b, v0.16b                           // lo_0
-  smmla v18.4s, v28.16b, v27.16b                         // acc_0_0
-  smmla v21.4s, v20.16b, v27.16b                         // acc_1_0
-  smmla v23.4s, v31.16b, v27.16b                         // acc_2_0
-  smmla v26.4s, v25.16b, v27.16b                         // acc_3_0
-  smmla v19.4s, v28.16b, v29.16b                         // acc_0_1
-  smmla v17.4s, v20.16b, v29.16b                         // acc_1_1
-  smmla v24.4s, v31.16b, v29.16b                         // acc_2_1
-  smmla v22.4s, v25.16b, v29.16b                         // acc_3_1
+  ldp q10, q9, [x14, #32]                                // raw_0, raw_0
+  and v11.16b, v10.16b, v0.16b                           // lo_0
+  smmla v18.4s, v27.16b, v10.16b                         // acc_0_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v23.4s, v30.16b, v10.16b                         // acc_2_0
+  smmla v26.4s, v8.16b, v10.16b                          // acc_3_0
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v17.4s, v29.16b, v11.16b                         // acc_1_1
+  smmla v24.4s, v30.16b, v11.16b                         // acc_2_1
+  smmla v22.4s, v8.16b, v11.16b                          // acc_3_1
+  and v27.16b, v9.16b, v0.16b                            // lo_0
+  smmla v18.4s, v28.16b, v9.16b                          // acc_0_0
+  smmla v21.4s, v20.16b, v9.16b                          // acc_1_0
+  smmla v23.4s, v31.16b, v9.16b                          // acc_2_0
+  smmla v26.4s, v25.16b, v9.16b                          // acc_3_0
+  smmla v19.4s, v28.16b, v27.16b                         // acc_0_1
+  smmla v17.4s, v20.16b, v27.16b                         // acc_1_1
+  smmla v24.4s, v31.16b, v27.16b                         // acc_2_1
+  smmla v22.4s, v25.16b, v27.16b                         // acc_3_1
   sub v18.4s, v18.4s, v19.4s                             // high
   sshr v18.4s, v18.4s, #4                                // high
   uzp1 v20.2d, v18.2d, v19.2d                            // row_0
@@ -156,7 +151,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm:
   sshr v24.4s, v24.4s, #4                                // high
   uzp1 v25.2d, v24.2d, v22.2d                            // row_6
   uzp2 v22.2d, v24.2d, v22.2d                            // row_7
-  ldr d24, [x14, #0]                                     // scale
+  ldr d24, [x14, #64]                                    // scale
   shll v24.4s, v24.4h, #16                               // scale_0
   scvtf v20.4s, v20.4s                                   // real
   fmla v1.4s, v20.4s, v24.4s                             // f_0_0
@@ -529,7 +524,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm:
   ldr d8, [sp, #24]
   ldr d9, [sp, #32]
   ldr d10, [sp, #40]
-  add sp, sp, #48
+  ldr d11, [sp, #48]
+  add sp, sp, #64
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx2, dot
 // lhs i8 m1 kr4 k%32 b128 [data/b|sums:i32*-8/b|scales:f32/b] (23a25eff12a2d050)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32] (7a60ad9039baa1ec)
-//     | 16 f16 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32] (ebaaaf6bd27566c4)
+//     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -81,24 +81,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   prefetcht0 byte ptr [r15 + 64]                         // ahead
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
-  prefetcht0 byte ptr [r15 + 384]                        // ahead
-  prefetcht0 byte ptr [r15 + 448]                        // ahead
-  prefetcht0 byte ptr [r15 + 512]                        // ahead
-  prefetcht0 byte ptr [r15 + 576]                        // ahead
-  prefetcht0 byte ptr [r15 + 640]                        // ahead
-  prefetcht0 byte ptr [r15 + 704]                        // ahead
-  prefetcht0 byte ptr [r15 + 768]                        // ahead
-  prefetcht0 byte ptr [r15 + 832]                        // ahead
-  prefetcht0 byte ptr [r15 + 896]                        // ahead
-  prefetcht0 byte ptr [r15 + 960]                        // ahead
-  prefetcht0 byte ptr [r15 + 1024]                       // ahead
-  vmovdqu ymm4, ymmword ptr [r14 + 32]                   // raw_0
+  vmovdqu ymm4, ymmword ptr [r14 + 0]                    // raw_0
   vpand ymm5, ymm4, ymm0                                 // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm6, ymmword ptr [r14 + 64]                   // raw_1
+  vmovdqu ymm6, ymmword ptr [r14 + 32]                   // raw_1
   vpand ymm7, ymm6, ymm0                                 // lo_1
   vpsrlw ymm6, ymm6, 4                                   // hi_1
   vpand ymm6, ymm6, ymm0                                 // hi_1
@@ -110,11 +97,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm4, ymm5, ymm4                                // acc_0_0
   vpmaddubsw ymm5, ymm6, ymm8                            // product
   vpaddw ymm5, ymm7, ymm5                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 96]                   // raw_0
+  vmovdqu ymm6, ymmword ptr [r14 + 64]                   // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 128]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 96]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -128,11 +115,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 160]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r14 + 128]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 192]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 160]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -146,11 +133,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 224]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r14 + 192]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 256]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 224]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -170,11 +157,15 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r13 + 128]               // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 288]                  // raw_0
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
+  prefetcht0 byte ptr [r15 + 384]                        // ahead
+  prefetcht0 byte ptr [r15 + 448]                        // ahead
+  vmovdqu ymm6, ymmword ptr [r14 + 256]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 320]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 288]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -186,11 +177,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 352]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 320]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 384]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 352]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -204,11 +195,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 416]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 384]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 448]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 416]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -222,11 +213,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 480]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 448]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 512]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 480]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -244,11 +235,15 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 544]                  // raw_0
+  prefetcht0 byte ptr [r15 + 512]                        // ahead
+  prefetcht0 byte ptr [r15 + 576]                        // ahead
+  prefetcht0 byte ptr [r15 + 640]                        // ahead
+  prefetcht0 byte ptr [r15 + 704]                        // ahead
+  vmovdqu ymm6, ymmword ptr [r14 + 512]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 576]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 544]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -260,11 +255,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 608]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 576]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 640]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 608]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -278,11 +273,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 672]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 640]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 704]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 672]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -296,11 +291,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 736]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 704]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 768]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 736]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -318,11 +313,16 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 800]                  // raw_0
+  prefetcht0 byte ptr [r15 + 768]                        // ahead
+  prefetcht0 byte ptr [r15 + 832]                        // ahead
+  prefetcht0 byte ptr [r15 + 896]                        // ahead
+  prefetcht0 byte ptr [r15 + 960]                        // ahead
+  prefetcht0 byte ptr [r15 + 1024]                       // ahead
+  vmovdqu ymm6, ymmword ptr [r14 + 768]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 832]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 800]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -334,11 +334,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_0_0
   vpmaddubsw ymm7, ymm8, ymm10                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 864]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 832]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 896]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 864]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -352,11 +352,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 928]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 896]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 960]                 // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 928]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -370,11 +370,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_0_0
   vpmaddubsw ymm8, ymm10, ymm9                           // product
   vpaddw ymm7, ymm7, ymm8                                // acc_0_1
-  vmovdqu ymm8, ymmword ptr [r14 + 992]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r14 + 960]                  // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm10, ymmword ptr [r14 + 1024]                // raw_1
+  vmovdqu ymm10, ymmword ptr [r14 + 992]                 // raw_1
   vpand ymm11, ymm10, ymm0                               // lo_1
   vpsrlw ymm10, ymm10, 4                                 // hi_1
   vpand ymm10, ymm10, ymm0                               // hi_1
@@ -392,9 +392,9 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm:
   vpaddd ymm4, ymm6, ymm4                                // sum_0_0
   vpmaddwd ymm6, ymm7, ymm1                              // wide
   vpaddd ymm5, ymm6, ymm5                                // sum_0_1
-  vmovdqu xmm6, xmmword ptr [r14 + 0]                    // scale
+  vmovdqu xmm6, xmmword ptr [r14 + 1024]                 // scale
   vcvtph2ps ymm6, xmm6                                   // scale_0
-  vmovdqu xmm7, xmmword ptr [r14 + 16]                   // scale
+  vmovdqu xmm7, xmmword ptr [r14 + 1040]                 // scale
   vcvtph2ps ymm7, xmm7                                   // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vpbroadcastd ymm8, dword ptr [r13 + 132]               // scale_row_0

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx2, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (f1ef8a4b1e423224)
-//     | 16 f32 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (860598262cb24cc8)
+//     | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -81,11 +81,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm:
   prefetcht0 byte ptr [r15 + 128]                        // ahead
   prefetcht0 byte ptr [r15 + 192]                        // ahead
   prefetcht0 byte ptr [r15 + 256]                        // ahead
-  vmovdqu ymm4, ymmword ptr [r14 + 64]                   // raw_0
+  vmovdqu ymm4, ymmword ptr [r14 + 0]                    // raw_0
   vpand ymm5, ymm4, ymm0                                 // lo_0
   vpsrlw ymm4, ymm4, 4                                   // hi_0
   vpand ymm4, ymm4, ymm0                                 // hi_0
-  vmovdqu ymm6, ymmword ptr [r14 + 96]                   // raw_1
+  vmovdqu ymm6, ymmword ptr [r14 + 32]                   // raw_1
   vpand ymm7, ymm6, ymm0                                 // lo_1
   vpsrlw ymm6, ymm6, 4                                   // hi_1
   vpand ymm6, ymm6, ymm0                                 // hi_1
@@ -97,11 +97,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm:
   vpaddw ymm4, ymm5, ymm4                                // acc_0_0
   vpmaddubsw ymm5, ymm6, ymm8                            // product
   vpaddw ymm5, ymm7, ymm5                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 128]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r14 + 64]                   // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 160]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 96]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -115,11 +115,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 192]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r14 + 128]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 224]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 160]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -133,11 +133,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm:
   vpaddw ymm4, ymm4, ymm6                                // acc_0_0
   vpmaddubsw ymm6, ymm8, ymm7                            // product
   vpaddw ymm5, ymm5, ymm6                                // acc_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 256]                  // raw_0
+  vmovdqu ymm6, ymmword ptr [r14 + 192]                  // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r14 + 288]                  // raw_1
+  vmovdqu ymm8, ymmword ptr [r14 + 224]                  // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -157,8 +157,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm:
   vpmaddwd ymm5, ymm5, ymm1                              // wide
   vpbroadcastd ymm6, dword ptr [r13 + 32]                // sum
   vpaddd ymm5, ymm5, ymm6                                // sum_0_1
-  vmovdqu ymm6, ymmword ptr [r14 + 0]                    // scale_0
-  vmovdqu ymm7, ymmword ptr [r14 + 32]                   // scale_1
+  vmovdqu ymm6, ymmword ptr [r14 + 256]                  // scale_0
+  vmovdqu ymm7, ymmword ptr [r14 + 288]                  // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
   vpbroadcastd ymm8, dword ptr [r13 + 36]                // scale_row_0
   vmulps ymm4, ymm4, ymm8                                // real

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (19b8e239195522d8)
-//     | 32 f16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (ef532a81bd46da80)
+//     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -57,22 +57,15 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         const uint8_t* const ahead = rhs_panel_at + rhs_prefetch;
         _mm_prefetch((const char *)ahead, _MM_HINT_T0);
         _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
-        _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
         __m512i acc0_0_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         __m512i acc0_0_1 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 32));
         __m512i acc1_0_0 = _mm512_setzero_si512();
         __m512i acc1_0_1 = _mm512_setzero_si512();
-        __m512i raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 64));
+        __m512i raw_0 = _mm512_loadu_si512((const void *)rhs_panel_at);
         __m512i lo_0 = _mm512_and_si512(raw_0, mask);
         __m512i hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        __m512i raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 128));
+        __m512i raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 64));
         __m512i lo_1 = _mm512_and_si512(raw_1, mask);
         __m512i hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -82,11 +75,13 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 16));
         acc1_0_0 = _mm512_dpbusd_epi32(acc1_0_0, hi_0, a_0);
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
-        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 192));
+        _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 128));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 256));
+        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 192));
         lo_1 = _mm512_and_si512(raw_1, mask);
         hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -96,11 +91,13 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 20));
         acc1_0_0 = _mm512_dpbusd_epi32(acc1_0_0, hi_0, a_0);
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
-        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 320));
+        _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 256));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 384));
+        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 320));
         lo_1 = _mm512_and_si512(raw_1, mask);
         hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -110,11 +107,14 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 24));
         acc1_0_0 = _mm512_dpbusd_epi32(acc1_0_0, hi_0, a_0);
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
-        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 448));
+        _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+        _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+        raw_0 = _mm512_loadu_si512((const void *)(rhs_panel_at + 384));
         lo_0 = _mm512_and_si512(raw_0, mask);
         hi_0 = _mm512_srli_epi16(raw_0, 4);
         hi_0 = _mm512_and_si512(hi_0, mask);
-        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 512));
+        raw_1 = _mm512_loadu_si512((const void *)(rhs_panel_at + 448));
         lo_1 = _mm512_and_si512(raw_1, mask);
         hi_1 = _mm512_srli_epi16(raw_1, 4);
         hi_1 = _mm512_and_si512(hi_1, mask);
@@ -126,9 +126,9 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
         acc0_0_0 = _mm512_add_epi32(acc0_0_0, acc1_0_0);
         acc0_0_1 = _mm512_add_epi32(acc0_0_1, acc1_0_1);
-        __m256i scale = _mm256_loadu_si256((const __m256i *)rhs_panel_at);
+        __m256i scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 512));
         const __m512 scale_0 = _mm512_cvtph_ps(scale);
-        scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 32));
+        scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 544));
         const __m512 scale_1 = _mm512_cvtph_ps(scale);
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);
         __m512 scale_row_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 36)));

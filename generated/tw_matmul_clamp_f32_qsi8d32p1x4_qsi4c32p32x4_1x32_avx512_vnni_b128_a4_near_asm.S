@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m1 kr4 k%32 b128 [data/b|sums:i32*-8/b|scales:f32/b] (23a25eff12a2d050)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32] (580ccf83ed7965ee)
-//     | 32 f16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32] (03d491da8b18be7e)
+//     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 16 vector registers on avx512_vnni (10 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -77,37 +77,6 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  prefetcht0 byte ptr [r15 + 192]                        // ahead
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
-  prefetcht0 byte ptr [r15 + 384]                        // ahead
-  prefetcht0 byte ptr [r15 + 448]                        // ahead
-  prefetcht0 byte ptr [r15 + 512]                        // ahead
-  prefetcht0 byte ptr [r15 + 576]                        // ahead
-  prefetcht0 byte ptr [r15 + 640]                        // ahead
-  prefetcht0 byte ptr [r15 + 704]                        // ahead
-  prefetcht0 byte ptr [r15 + 768]                        // ahead
-  prefetcht0 byte ptr [r15 + 832]                        // ahead
-  prefetcht0 byte ptr [r15 + 896]                        // ahead
-  prefetcht0 byte ptr [r15 + 960]                        // ahead
-  prefetcht0 byte ptr [r15 + 1024]                       // ahead
-  prefetcht0 byte ptr [r15 + 1088]                       // ahead
-  prefetcht0 byte ptr [r15 + 1152]                       // ahead
-  prefetcht0 byte ptr [r15 + 1216]                       // ahead
-  prefetcht0 byte ptr [r15 + 1280]                       // ahead
-  prefetcht0 byte ptr [r15 + 1344]                       // ahead
-  prefetcht0 byte ptr [r15 + 1408]                       // ahead
-  prefetcht0 byte ptr [r15 + 1472]                       // ahead
-  prefetcht0 byte ptr [r15 + 1536]                       // ahead
-  prefetcht0 byte ptr [r15 + 1600]                       // ahead
-  prefetcht0 byte ptr [r15 + 1664]                       // ahead
-  prefetcht0 byte ptr [r15 + 1728]                       // ahead
-  prefetcht0 byte ptr [r15 + 1792]                       // ahead
-  prefetcht0 byte ptr [r15 + 1856]                       // ahead
-  prefetcht0 byte ptr [r15 + 1920]                       // ahead
-  prefetcht0 byte ptr [r15 + 1984]                       // ahead
-  prefetcht0 byte ptr [r15 + 2048]                       // ahead
   vpbroadcastd zmm3, dword ptr [r13 + 128]               // acc0_0_0
   vpbroadcastd zmm4, dword ptr [r13 + 128]               // acc0_0_1
   vpxord zmm5, zmm5, zmm5                                // acc1_0_0
@@ -116,11 +85,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpxord zmm8, zmm8, zmm8                                // acc2_0_1
   vpxord zmm9, zmm9, zmm9                                // acc3_0_0
   vpxord zmm10, zmm10, zmm10                             // acc3_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 64]                // raw_0
+  vmovdqu64 zmm11, zmmword ptr [r14 + 0]                 // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 128]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 64]                // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -130,11 +99,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 16]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 192]               // raw_0
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
+  prefetcht0 byte ptr [r15 + 192]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 128]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 256]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 192]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -144,11 +115,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 20]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 320]               // raw_0
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 256]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 384]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 320]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -158,11 +131,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 24]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 448]               // raw_0
+  prefetcht0 byte ptr [r15 + 384]                        // ahead
+  prefetcht0 byte ptr [r15 + 448]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 384]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 512]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 448]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -172,11 +147,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 28]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 576]               // raw_0
+  prefetcht0 byte ptr [r15 + 512]                        // ahead
+  prefetcht0 byte ptr [r15 + 576]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 512]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 640]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 576]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -186,11 +163,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 48]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 704]               // raw_0
+  prefetcht0 byte ptr [r15 + 640]                        // ahead
+  prefetcht0 byte ptr [r15 + 704]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 640]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 768]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 704]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -200,11 +179,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 52]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 832]               // raw_0
+  prefetcht0 byte ptr [r15 + 768]                        // ahead
+  prefetcht0 byte ptr [r15 + 832]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 768]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 896]               // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 832]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -214,11 +195,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 56]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 960]               // raw_0
+  prefetcht0 byte ptr [r15 + 896]                        // ahead
+  prefetcht0 byte ptr [r15 + 960]                        // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 896]               // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1024]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 960]               // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -228,11 +211,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 60]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1088]              // raw_0
+  prefetcht0 byte ptr [r15 + 1024]                       // ahead
+  prefetcht0 byte ptr [r15 + 1088]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1024]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1152]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1088]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -242,11 +227,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 80]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1216]              // raw_0
+  prefetcht0 byte ptr [r15 + 1152]                       // ahead
+  prefetcht0 byte ptr [r15 + 1216]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1152]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1280]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1216]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -256,11 +243,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 84]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1344]              // raw_0
+  prefetcht0 byte ptr [r15 + 1280]                       // ahead
+  prefetcht0 byte ptr [r15 + 1344]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1280]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1408]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1344]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -270,11 +259,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 88]               // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1472]              // raw_0
+  prefetcht0 byte ptr [r15 + 1408]                       // ahead
+  prefetcht0 byte ptr [r15 + 1472]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1408]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1536]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1472]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -284,11 +275,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 92]               // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1600]              // raw_0
+  prefetcht0 byte ptr [r15 + 1536]                       // ahead
+  prefetcht0 byte ptr [r15 + 1600]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1536]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1664]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1600]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -298,11 +291,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 112]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1728]              // raw_0
+  prefetcht0 byte ptr [r15 + 1664]                       // ahead
+  prefetcht0 byte ptr [r15 + 1728]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1664]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1792]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1728]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -312,11 +307,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 116]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1856]              // raw_0
+  prefetcht0 byte ptr [r15 + 1792]                       // ahead
+  prefetcht0 byte ptr [r15 + 1856]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1792]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 1920]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1856]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -326,11 +323,14 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 120]              // a_0
   vpdpbusd zmm5, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm6, zmm13, zmm12                            // acc_0_1
-  vmovdqu64 zmm11, zmmword ptr [r14 + 1984]              // raw_0
+  prefetcht0 byte ptr [r15 + 1920]                       // ahead
+  prefetcht0 byte ptr [r15 + 1984]                       // ahead
+  prefetcht0 byte ptr [r15 + 2048]                       // ahead
+  vmovdqu64 zmm11, zmmword ptr [r14 + 1920]              // raw_0
   vpandd zmm12, zmm11, zmm0                              // lo_0
   vpsrlw zmm11, zmm11, 4                                 // hi_0
   vpandd zmm11, zmm11, zmm0                              // hi_0
-  vmovdqu64 zmm13, zmmword ptr [r14 + 2048]              // raw_1
+  vmovdqu64 zmm13, zmmword ptr [r14 + 1984]              // raw_1
   vpandd zmm14, zmm13, zmm0                              // lo_1
   vpsrlw zmm13, zmm13, 4                                 // hi_1
   vpandd zmm13, zmm13, zmm0                              // hi_1
@@ -346,9 +346,9 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm:
   vpaddd zmm6, zmm6, zmm10                               // sum_3
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
-  vmovdqu32 ymm5, ymmword ptr [r14 + 0]                  // scale
+  vmovdqu32 ymm5, ymmword ptr [r14 + 2048]               // scale
   vcvtph2ps zmm5, ymm5                                   // scale_0
-  vmovdqu32 ymm6, ymmword ptr [r14 + 32]                 // scale
+  vmovdqu32 ymm6, ymmword ptr [r14 + 2080]               // scale
   vcvtph2ps zmm6, ymm6                                   // scale_1
   vcvtdq2ps zmm3, zmm3                                   // real
   vmulps zmm3, zmm3, dword ptr [r13 + 132]{1to16}        // real

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (1d18342b88f41d2e)
-//     | 32 bf16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (48fd5441ad335d00)
+//     | 128 x k bits of codes | 32 bf16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -76,22 +76,15 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm:
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
-  prefetcht0 byte ptr [r15 + 128]                        // ahead
-  prefetcht0 byte ptr [r15 + 192]                        // ahead
-  prefetcht0 byte ptr [r15 + 256]                        // ahead
-  prefetcht0 byte ptr [r15 + 320]                        // ahead
-  prefetcht0 byte ptr [r15 + 384]                        // ahead
-  prefetcht0 byte ptr [r15 + 448]                        // ahead
-  prefetcht0 byte ptr [r15 + 512]                        // ahead
   vpbroadcastd zmm3, dword ptr [r13 + 32]                // acc0_0_0
   vpbroadcastd zmm4, dword ptr [r13 + 32]                // acc0_0_1
   vpxord zmm5, zmm5, zmm5                                // acc1_0_0
   vpxord zmm6, zmm6, zmm6                                // acc1_0_1
-  vmovdqu64 zmm7, zmmword ptr [r14 + 64]                 // raw_0
+  vmovdqu64 zmm7, zmmword ptr [r14 + 0]                  // raw_0
   vpandd zmm8, zmm7, zmm0                                // lo_0
   vpsrlw zmm7, zmm7, 4                                   // hi_0
   vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 128]                // raw_1
+  vmovdqu64 zmm9, zmmword ptr [r14 + 64]                 // raw_1
   vpandd zmm10, zmm9, zmm0                               // lo_1
   vpsrlw zmm9, zmm9, 4                                   // hi_1
   vpandd zmm9, zmm9, zmm0                                // hi_1
@@ -101,11 +94,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm:
   vpbroadcastd zmm8, dword ptr [r13 + 16]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
-  vmovdqu64 zmm7, zmmword ptr [r14 + 192]                // raw_0
+  prefetcht0 byte ptr [r15 + 128]                        // ahead
+  prefetcht0 byte ptr [r15 + 192]                        // ahead
+  vmovdqu64 zmm7, zmmword ptr [r14 + 128]                // raw_0
   vpandd zmm8, zmm7, zmm0                                // lo_0
   vpsrlw zmm7, zmm7, 4                                   // hi_0
   vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 256]                // raw_1
+  vmovdqu64 zmm9, zmmword ptr [r14 + 192]                // raw_1
   vpandd zmm10, zmm9, zmm0                               // lo_1
   vpsrlw zmm9, zmm9, 4                                   // hi_1
   vpandd zmm9, zmm9, zmm0                                // hi_1
@@ -115,11 +110,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm:
   vpbroadcastd zmm8, dword ptr [r13 + 20]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
-  vmovdqu64 zmm7, zmmword ptr [r14 + 320]                // raw_0
+  prefetcht0 byte ptr [r15 + 256]                        // ahead
+  prefetcht0 byte ptr [r15 + 320]                        // ahead
+  vmovdqu64 zmm7, zmmword ptr [r14 + 256]                // raw_0
   vpandd zmm8, zmm7, zmm0                                // lo_0
   vpsrlw zmm7, zmm7, 4                                   // hi_0
   vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 384]                // raw_1
+  vmovdqu64 zmm9, zmmword ptr [r14 + 320]                // raw_1
   vpandd zmm10, zmm9, zmm0                               // lo_1
   vpsrlw zmm9, zmm9, 4                                   // hi_1
   vpandd zmm9, zmm9, zmm0                                // hi_1
@@ -129,11 +126,14 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm:
   vpbroadcastd zmm8, dword ptr [r13 + 24]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
-  vmovdqu64 zmm7, zmmword ptr [r14 + 448]                // raw_0
+  prefetcht0 byte ptr [r15 + 384]                        // ahead
+  prefetcht0 byte ptr [r15 + 448]                        // ahead
+  prefetcht0 byte ptr [r15 + 512]                        // ahead
+  vmovdqu64 zmm7, zmmword ptr [r14 + 384]                // raw_0
   vpandd zmm8, zmm7, zmm0                                // lo_0
   vpsrlw zmm7, zmm7, 4                                   // hi_0
   vpandd zmm7, zmm7, zmm0                                // hi_0
-  vmovdqu64 zmm9, zmmword ptr [r14 + 512]                // raw_1
+  vmovdqu64 zmm9, zmmword ptr [r14 + 448]                // raw_1
   vpandd zmm10, zmm9, zmm0                               // lo_1
   vpsrlw zmm9, zmm9, 4                                   // hi_1
   vpandd zmm9, zmm9, zmm0                                // hi_1
@@ -145,10 +145,10 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm:
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
-  vmovdqu32 ymm5, ymmword ptr [r14 + 0]                  // scale
+  vmovdqu32 ymm5, ymmword ptr [r14 + 512]                // scale
   vpmovzxwd zmm5, ymm5                                   // scale_0
   vpslld zmm5, zmm5, 16
-  vmovdqu32 ymm6, ymmword ptr [r14 + 32]                 // scale
+  vmovdqu32 ymm6, ymmword ptr [r14 + 544]                // scale
   vpmovzxwd zmm6, ymm6                                   // scale_1
   vpslld zmm6, zmm6, 16
   vcvtdq2ps zmm3, zmm3                                   // real

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: scalar, dot
 // lhs i8 m1 kr4 k%32 b64 [data/b|sums:i32*-8/b|scales:f32/b] (454087f5b1eaf881)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n4 kr4 pair=depth16 uu k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32] (6a8d6b93d4f5fbca)
-//     | 4 f16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr4 pair=depth16 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32] (2f613103535d94ca)
+//     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -53,19 +53,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         int32_t acc_0_1 = tw_load_i32(lhs_panel_at + 64);
         int32_t acc_0_2 = tw_load_i32(lhs_panel_at + 64);
         int32_t acc_0_3 = tw_load_i32(lhs_panel_at + 64);
-        int32_t raw_0 = tw_load_i32(rhs_panel_at + 8);
+        int32_t raw_0 = tw_load_i32(rhs_panel_at);
         int32_t lo_0 = (raw_0 & mask);
         int32_t hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        int32_t raw_1 = tw_load_i32(rhs_panel_at + 12);
+        int32_t raw_1 = tw_load_i32(rhs_panel_at + 4);
         int32_t lo_1 = (raw_1 & mask);
         int32_t hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        int32_t raw_2 = tw_load_i32(rhs_panel_at + 16);
+        int32_t raw_2 = tw_load_i32(rhs_panel_at + 8);
         int32_t lo_2 = (raw_2 & mask);
         int32_t hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        int32_t raw_3 = tw_load_i32(rhs_panel_at + 20);
+        int32_t raw_3 = tw_load_i32(rhs_panel_at + 12);
         int32_t lo_3 = (raw_3 & mask);
         int32_t hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -79,19 +79,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 24);
+        raw_0 = tw_load_i32(rhs_panel_at + 16);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 28);
+        raw_1 = tw_load_i32(rhs_panel_at + 20);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 32);
+        raw_2 = tw_load_i32(rhs_panel_at + 24);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 36);
+        raw_3 = tw_load_i32(rhs_panel_at + 28);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -105,19 +105,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 40);
+        raw_0 = tw_load_i32(rhs_panel_at + 32);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 44);
+        raw_1 = tw_load_i32(rhs_panel_at + 36);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 48);
+        raw_2 = tw_load_i32(rhs_panel_at + 40);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 52);
+        raw_3 = tw_load_i32(rhs_panel_at + 44);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -131,19 +131,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 56);
+        raw_0 = tw_load_i32(rhs_panel_at + 48);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 60);
+        raw_1 = tw_load_i32(rhs_panel_at + 52);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 64);
+        raw_2 = tw_load_i32(rhs_panel_at + 56);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 68);
+        raw_3 = tw_load_i32(rhs_panel_at + 60);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -157,19 +157,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 72);
+        raw_0 = tw_load_i32(rhs_panel_at + 64);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 76);
+        raw_1 = tw_load_i32(rhs_panel_at + 68);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 80);
+        raw_2 = tw_load_i32(rhs_panel_at + 72);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 84);
+        raw_3 = tw_load_i32(rhs_panel_at + 76);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -183,19 +183,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 88);
+        raw_0 = tw_load_i32(rhs_panel_at + 80);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 92);
+        raw_1 = tw_load_i32(rhs_panel_at + 84);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 96);
+        raw_2 = tw_load_i32(rhs_panel_at + 88);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 100);
+        raw_3 = tw_load_i32(rhs_panel_at + 92);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -209,19 +209,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 104);
+        raw_0 = tw_load_i32(rhs_panel_at + 96);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 108);
+        raw_1 = tw_load_i32(rhs_panel_at + 100);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 112);
+        raw_2 = tw_load_i32(rhs_panel_at + 104);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 116);
+        raw_3 = tw_load_i32(rhs_panel_at + 108);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -235,19 +235,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 120);
+        raw_0 = tw_load_i32(rhs_panel_at + 112);
         lo_0 = (raw_0 & mask);
         hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 124);
+        raw_1 = tw_load_i32(rhs_panel_at + 116);
         lo_1 = (raw_1 & mask);
         hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 128);
+        raw_2 = tw_load_i32(rhs_panel_at + 120);
         lo_2 = (raw_2 & mask);
         hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 132);
+        raw_3 = tw_load_i32(rhs_panel_at + 124);
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -261,13 +261,13 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        uint16_t scale = tw_load_u16(rhs_panel_at);
+        uint16_t scale = tw_load_u16(rhs_panel_at + 128);
         const float scale_0 = tw_f32_of_f16(scale);
-        scale = tw_load_u16(rhs_panel_at + 2);
+        scale = tw_load_u16(rhs_panel_at + 130);
         const float scale_1 = tw_f32_of_f16(scale);
-        scale = tw_load_u16(rhs_panel_at + 4);
+        scale = tw_load_u16(rhs_panel_at + 132);
         const float scale_2 = tw_f32_of_f16(scale);
-        scale = tw_load_u16(rhs_panel_at + 6);
+        scale = tw_load_u16(rhs_panel_at + 134);
         const float scale_3 = tw_f32_of_f16(scale);
         float real = (float)acc_0_0;
         float scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 68));

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: scalar, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (80b4f49842d7516f)
-//     | 4 f32 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (2e492ea4f666e217)
+//     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -53,19 +53,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32(const tw_args* a
         int32_t acc_0_1 = tw_load_i32(lhs_panel_at + 32);
         int32_t acc_0_2 = tw_load_i32(lhs_panel_at + 32);
         int32_t acc_0_3 = tw_load_i32(lhs_panel_at + 32);
-        int32_t raw_0 = tw_load_i32(rhs_panel_at + 16);
+        int32_t raw_0 = tw_load_i32(rhs_panel_at);
         int32_t lo_0 = (raw_0 & mask);
         int32_t hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
         hi_0 = (hi_0 & mask);
-        int32_t raw_1 = tw_load_i32(rhs_panel_at + 20);
+        int32_t raw_1 = tw_load_i32(rhs_panel_at + 4);
         int32_t lo_1 = (raw_1 & mask);
         int32_t hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
         hi_1 = (hi_1 & mask);
-        int32_t raw_2 = tw_load_i32(rhs_panel_at + 24);
+        int32_t raw_2 = tw_load_i32(rhs_panel_at + 8);
         int32_t lo_2 = (raw_2 & mask);
         int32_t hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
         hi_2 = (hi_2 & mask);
-        int32_t raw_3 = tw_load_i32(rhs_panel_at + 28);
+        int32_t raw_3 = tw_load_i32(rhs_panel_at + 12);
         int32_t lo_3 = (raw_3 & mask);
         int32_t hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
@@ -75,6 +75,32 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32(const tw_args* a
         acc_0_2 = tw_dot4_u8s8(acc_0_2, lo_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, lo_3, a_0);
         a_0 = tw_load_i32(lhs_panel_at + 16);
+        acc_0_0 = tw_dot4_u8s8(acc_0_0, hi_0, a_0);
+        acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
+        acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
+        acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
+        raw_0 = tw_load_i32(rhs_panel_at + 16);
+        lo_0 = (raw_0 & mask);
+        hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
+        hi_0 = (hi_0 & mask);
+        raw_1 = tw_load_i32(rhs_panel_at + 20);
+        lo_1 = (raw_1 & mask);
+        hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
+        hi_1 = (hi_1 & mask);
+        raw_2 = tw_load_i32(rhs_panel_at + 24);
+        lo_2 = (raw_2 & mask);
+        hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
+        hi_2 = (hi_2 & mask);
+        raw_3 = tw_load_i32(rhs_panel_at + 28);
+        lo_3 = (raw_3 & mask);
+        hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
+        hi_3 = (hi_3 & mask);
+        a_0 = tw_load_i32(lhs_panel_at + 4);
+        acc_0_0 = tw_dot4_u8s8(acc_0_0, lo_0, a_0);
+        acc_0_1 = tw_dot4_u8s8(acc_0_1, lo_1, a_0);
+        acc_0_2 = tw_dot4_u8s8(acc_0_2, lo_2, a_0);
+        acc_0_3 = tw_dot4_u8s8(acc_0_3, lo_3, a_0);
+        a_0 = tw_load_i32(lhs_panel_at + 20);
         acc_0_0 = tw_dot4_u8s8(acc_0_0, hi_0, a_0);
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
@@ -95,12 +121,12 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32(const tw_args* a
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
-        a_0 = tw_load_i32(lhs_panel_at + 4);
+        a_0 = tw_load_i32(lhs_panel_at + 8);
         acc_0_0 = tw_dot4_u8s8(acc_0_0, lo_0, a_0);
         acc_0_1 = tw_dot4_u8s8(acc_0_1, lo_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, lo_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, lo_3, a_0);
-        a_0 = tw_load_i32(lhs_panel_at + 20);
+        a_0 = tw_load_i32(lhs_panel_at + 24);
         acc_0_0 = tw_dot4_u8s8(acc_0_0, hi_0, a_0);
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
@@ -121,32 +147,6 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32(const tw_args* a
         lo_3 = (raw_3 & mask);
         hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
         hi_3 = (hi_3 & mask);
-        a_0 = tw_load_i32(lhs_panel_at + 8);
-        acc_0_0 = tw_dot4_u8s8(acc_0_0, lo_0, a_0);
-        acc_0_1 = tw_dot4_u8s8(acc_0_1, lo_1, a_0);
-        acc_0_2 = tw_dot4_u8s8(acc_0_2, lo_2, a_0);
-        acc_0_3 = tw_dot4_u8s8(acc_0_3, lo_3, a_0);
-        a_0 = tw_load_i32(lhs_panel_at + 24);
-        acc_0_0 = tw_dot4_u8s8(acc_0_0, hi_0, a_0);
-        acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
-        acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
-        acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        raw_0 = tw_load_i32(rhs_panel_at + 64);
-        lo_0 = (raw_0 & mask);
-        hi_0 = (int32_t)((uint32_t)raw_0 >> 4);
-        hi_0 = (hi_0 & mask);
-        raw_1 = tw_load_i32(rhs_panel_at + 68);
-        lo_1 = (raw_1 & mask);
-        hi_1 = (int32_t)((uint32_t)raw_1 >> 4);
-        hi_1 = (hi_1 & mask);
-        raw_2 = tw_load_i32(rhs_panel_at + 72);
-        lo_2 = (raw_2 & mask);
-        hi_2 = (int32_t)((uint32_t)raw_2 >> 4);
-        hi_2 = (hi_2 & mask);
-        raw_3 = tw_load_i32(rhs_panel_at + 76);
-        lo_3 = (raw_3 & mask);
-        hi_3 = (int32_t)((uint32_t)raw_3 >> 4);
-        hi_3 = (hi_3 & mask);
         a_0 = tw_load_i32(lhs_panel_at + 12);
         acc_0_0 = tw_dot4_u8s8(acc_0_0, lo_0, a_0);
         acc_0_1 = tw_dot4_u8s8(acc_0_1, lo_1, a_0);
@@ -157,10 +157,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32(const tw_args* a
         acc_0_1 = tw_dot4_u8s8(acc_0_1, hi_1, a_0);
         acc_0_2 = tw_dot4_u8s8(acc_0_2, hi_2, a_0);
         acc_0_3 = tw_dot4_u8s8(acc_0_3, hi_3, a_0);
-        const float scale_0 = tw_f32_of_bits(tw_load_i32(rhs_panel_at));
-        const float scale_1 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 4));
-        const float scale_2 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 8));
-        const float scale_3 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 12));
+        const float scale_0 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 64));
+        const float scale_1 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 68));
+        const float scale_2 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 72));
+        const float scale_3 = tw_f32_of_bits(tw_load_i32(rhs_panel_at + 76));
         float real = (float)acc_0_0;
         float scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
         real = (real * scale_row_0);

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_dotprod, dot
 // lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n8 kr4 pair=column us k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (f595c79745ab9dd9)
-//     | 8 f16 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (9b2004fd52b68fe1)
+//     | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on neon_dotprod (7 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -71,11 +71,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm:
   ldr s16, [x12, #32]                                    // acc_0_1l
   dup v16.4s, v16.s[0]
   ldp q18, q17, [x12, #0]                                // a_0, a_0
-  ldp q20, q19, [x13, #16]                               // raw_0, raw_0
+  ldp q20, q19, [x13, #0]                                // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[0]                         // acc
   sdot v6.4s, v21.16b, v18.4b[0]                         // acc
-  ldp q21, q20, [x14, #16]                               // raw_1, raw_1
+  ldp q21, q20, [x14, #0]                                // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[0]                         // acc
   sdot v16.4s, v22.16b, v18.4b[0]                        // acc
@@ -85,11 +85,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[1]                         // acc
   sdot v16.4s, v19.16b, v18.4b[1]                        // acc
-  ldp q20, q19, [x13, #48]                               // raw_0, raw_0
+  ldp q20, q19, [x13, #32]                               // raw_0, raw_0
   and v21.16b, v20.16b, v0.16b                           // lo_0
   sdot v5.4s, v20.16b, v18.4b[2]                         // acc
   sdot v6.4s, v21.16b, v18.4b[2]                         // acc
-  ldp q21, q20, [x14, #48]                               // raw_1, raw_1
+  ldp q21, q20, [x14, #32]                               // raw_1, raw_1
   and v22.16b, v21.16b, v0.16b                           // lo_1
   sdot v7.4s, v21.16b, v18.4b[2]                         // acc
   sdot v16.4s, v22.16b, v18.4b[2]                        // acc
@@ -99,11 +99,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm:
   and v19.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v18.4b[3]                         // acc
   sdot v16.4s, v19.16b, v18.4b[3]                        // acc
-  ldp q19, q18, [x13, #80]                               // raw_0, raw_0
+  ldp q19, q18, [x13, #64]                               // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[0]                         // acc
   sdot v6.4s, v20.16b, v17.4b[0]                         // acc
-  ldp q20, q19, [x14, #80]                               // raw_1, raw_1
+  ldp q20, q19, [x14, #64]                               // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[0]                         // acc
   sdot v16.4s, v21.16b, v17.4b[0]                        // acc
@@ -113,11 +113,11 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm:
   and v18.16b, v19.16b, v0.16b                           // lo_1
   sdot v7.4s, v19.16b, v17.4b[1]                         // acc
   sdot v16.4s, v18.16b, v17.4b[1]                        // acc
-  ldp q19, q18, [x13, #112]                              // raw_0, raw_0
+  ldp q19, q18, [x13, #96]                               // raw_0, raw_0
   and v20.16b, v19.16b, v0.16b                           // lo_0
   sdot v5.4s, v19.16b, v17.4b[2]                         // acc
   sdot v6.4s, v20.16b, v17.4b[2]                         // acc
-  ldp q20, q19, [x14, #112]                              // raw_1, raw_1
+  ldp q20, q19, [x14, #96]                               // raw_1, raw_1
   and v21.16b, v20.16b, v0.16b                           // lo_1
   sdot v7.4s, v20.16b, v17.4b[2]                         // acc
   sdot v16.4s, v21.16b, v17.4b[2]                        // acc
@@ -131,13 +131,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm:
   sshr v5.4s, v5.4s, #4                                  // high
   sub v7.4s, v7.4s, v16.4s                               // high
   sshr v7.4s, v7.4s, #4                                  // high
-  ldr d17, [x13, #0]                                     // scale
+  ldr d17, [x13, #128]                                   // scale
   fcvtl v17.4s, v17.4h                                   // scale_0
-  ldr d18, [x13, #8]                                     // scale
+  ldr d18, [x13, #136]                                   // scale
   fcvtl v18.4s, v18.4h                                   // scale_1
-  ldr d19, [x14, #0]                                     // scale
+  ldr d19, [x14, #128]                                   // scale
   fcvtl v19.4s, v19.4h                                   // scale_2
-  ldr d20, [x14, #8]                                     // scale
+  ldr d20, [x14, #136]                                   // scale
   fcvtl v20.4s, v20.4h                                   // scale_3
   scvtf v5.4s, v5.4s                                     // real
   ldr s21, [x12, #36]                                    // scale_row_0

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, dot
 // lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b] (d813e8d31d576b62)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (e3a817ba6f6348e1)
-//     | 4 f16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (60074ee255f22aa9)
+//     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on neon_i8mm (12 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -69,70 +69,70 @@ void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_arg
         int32x4_t acc_0_3h = vdupq_n_s32(tw_load_i32(lhs_panel_at + 32));
         int32x4_t acc_0_3l = vdupq_n_s32(tw_load_i32(lhs_panel_at + 32));
         int8x16_t a_0 = vreinterpretq_s8_s64(vdupq_n_s64(tw_load_i64(lhs_panel_at)));
-        int8x16_t raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 8));
+        int8x16_t raw_0 = vld1q_s8((const int8_t *)rhs_panel_at);
         uint8x16_t lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
         acc_0_0h = vdotq_s32(acc_0_0h, raw_0, a_0);
         acc_0_0l = vdotq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0);
-        int8x16_t raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 8));
+        int8x16_t raw_1 = vld1q_s8((const int8_t *)rhs_1_at);
         uint8x16_t lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
         acc_0_1h = vdotq_s32(acc_0_1h, raw_1, a_0);
         acc_0_1l = vdotq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0);
-        int8x16_t raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 8));
+        int8x16_t raw_2 = vld1q_s8((const int8_t *)rhs_2_at);
         uint8x16_t lo_2 = vandq_u8(vreinterpretq_u8_s8(raw_2), mask);
         acc_0_2h = vdotq_s32(acc_0_2h, raw_2, a_0);
         acc_0_2l = vdotq_s32(acc_0_2l, vreinterpretq_s8_u8(lo_2), a_0);
-        int8x16_t raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 8));
+        int8x16_t raw_3 = vld1q_s8((const int8_t *)rhs_3_at);
         uint8x16_t lo_3 = vandq_u8(vreinterpretq_u8_s8(raw_3), mask);
         acc_0_3h = vdotq_s32(acc_0_3h, raw_3, a_0);
         acc_0_3l = vdotq_s32(acc_0_3l, vreinterpretq_s8_u8(lo_3), a_0);
         a_0 = vreinterpretq_s8_s64(vdupq_n_s64(tw_load_i64(lhs_panel_at + 8)));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 24));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 16));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
         acc_0_0h = vdotq_s32(acc_0_0h, raw_0, a_0);
         acc_0_0l = vdotq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0);
-        raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 24));
+        raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 16));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
         acc_0_1h = vdotq_s32(acc_0_1h, raw_1, a_0);
         acc_0_1l = vdotq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0);
-        raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 24));
+        raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 16));
         lo_2 = vandq_u8(vreinterpretq_u8_s8(raw_2), mask);
         acc_0_2h = vdotq_s32(acc_0_2h, raw_2, a_0);
         acc_0_2l = vdotq_s32(acc_0_2l, vreinterpretq_s8_u8(lo_2), a_0);
-        raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 24));
+        raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 16));
         lo_3 = vandq_u8(vreinterpretq_u8_s8(raw_3), mask);
         acc_0_3h = vdotq_s32(acc_0_3h, raw_3, a_0);
         acc_0_3l = vdotq_s32(acc_0_3l, vreinterpretq_s8_u8(lo_3), a_0);
         a_0 = vreinterpretq_s8_s64(vdupq_n_s64(tw_load_i64(lhs_panel_at + 16)));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 40));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 32));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
         acc_0_0h = vdotq_s32(acc_0_0h, raw_0, a_0);
         acc_0_0l = vdotq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0);
-        raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 40));
+        raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 32));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
         acc_0_1h = vdotq_s32(acc_0_1h, raw_1, a_0);
         acc_0_1l = vdotq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0);
-        raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 40));
+        raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 32));
         lo_2 = vandq_u8(vreinterpretq_u8_s8(raw_2), mask);
         acc_0_2h = vdotq_s32(acc_0_2h, raw_2, a_0);
         acc_0_2l = vdotq_s32(acc_0_2l, vreinterpretq_s8_u8(lo_2), a_0);
-        raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 40));
+        raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 32));
         lo_3 = vandq_u8(vreinterpretq_u8_s8(raw_3), mask);
         acc_0_3h = vdotq_s32(acc_0_3h, raw_3, a_0);
         acc_0_3l = vdotq_s32(acc_0_3l, vreinterpretq_s8_u8(lo_3), a_0);
         a_0 = vreinterpretq_s8_s64(vdupq_n_s64(tw_load_i64(lhs_panel_at + 24)));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 56));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 48));
         lo_0 = vandq_u8(vreinterpretq_u8_s8(raw_0), mask);
         acc_0_0h = vdotq_s32(acc_0_0h, raw_0, a_0);
         acc_0_0l = vdotq_s32(acc_0_0l, vreinterpretq_s8_u8(lo_0), a_0);
-        raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 56));
+        raw_1 = vld1q_s8((const int8_t *)(rhs_1_at + 48));
         lo_1 = vandq_u8(vreinterpretq_u8_s8(raw_1), mask);
         acc_0_1h = vdotq_s32(acc_0_1h, raw_1, a_0);
         acc_0_1l = vdotq_s32(acc_0_1l, vreinterpretq_s8_u8(lo_1), a_0);
-        raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 56));
+        raw_2 = vld1q_s8((const int8_t *)(rhs_2_at + 48));
         lo_2 = vandq_u8(vreinterpretq_u8_s8(raw_2), mask);
         acc_0_2h = vdotq_s32(acc_0_2h, raw_2, a_0);
         acc_0_2l = vdotq_s32(acc_0_2l, vreinterpretq_s8_u8(lo_2), a_0);
-        raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 56));
+        raw_3 = vld1q_s8((const int8_t *)(rhs_3_at + 48));
         lo_3 = vandq_u8(vreinterpretq_u8_s8(raw_3), mask);
         acc_0_3h = vdotq_s32(acc_0_3h, raw_3, a_0);
         acc_0_3l = vdotq_s32(acc_0_3l, vreinterpretq_s8_u8(lo_3), a_0);
@@ -148,13 +148,13 @@ void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot(const tw_arg
         acc_0_3h = vsubq_s32(acc_0_3h, acc_0_3l);
         acc_0_3h = vshrq_n_s32(acc_0_3h, 4);
         acc_0_3h = vpaddq_s32(acc_0_3h, acc_0_3l);
-        float16x4_t scale = vld1_f16((const float16_t *)rhs_panel_at);
+        float16x4_t scale = vld1_f16((const float16_t *)(rhs_panel_at + 64));
         const float32x4_t scale_0 = vcvt_f32_f16(scale);
-        scale = vld1_f16((const float16_t *)rhs_1_at);
+        scale = vld1_f16((const float16_t *)(rhs_1_at + 64));
         const float32x4_t scale_1 = vcvt_f32_f16(scale);
-        scale = vld1_f16((const float16_t *)rhs_2_at);
+        scale = vld1_f16((const float16_t *)(rhs_2_at + 64));
         const float32x4_t scale_2 = vcvt_f32_f16(scale);
-        scale = vld1_f16((const float16_t *)rhs_3_at);
+        scale = vld1_f16((const float16_t *)(rhs_3_at + 64));
         const float32x4_t scale_3 = vcvt_f32_f16(scale);
         float32x4_t real = vcvtq_f32_s32(acc_0_0h);
         float32x4_t scale_row_0 =

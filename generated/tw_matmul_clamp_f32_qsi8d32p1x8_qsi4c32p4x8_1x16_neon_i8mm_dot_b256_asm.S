@@ -4,20 +4,20 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, dot
 // lhs i8 m1 kr8 k%32 b256 [data/b|sums:i32*-4/b|scales:f32/b] (edbdf38cb4eb9298)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b256 [scales:f16/b|data/b|sums:f32*1|bias:f32] (64afcc0a180173cd)
-//     | 4 f16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32] (bf6e22555ffa3075)
+//     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on neon_i8mm (12 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  x20 rhs_panel ...  v0 mask  v1 f_0_0  v2 f_0_1
-//  v3 f_0_2  v4 f_0_3  v5 acc_0_0h ...  v6 acc_0_0l ...  v7 acc_0_1h ...  v16 acc_0_1l ...
-//  v17 acc_0_2h ...  v18 acc_0_2l ...  v19 acc_0_3h ...  v20 acc_0_3l ...  v21 a_0 ...
-//  v22 raw_0 ...  v23 lo_0 ...
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 f_0_0  v2 f_0_1  v3 f_0_2  v4 f_0_3
+//  v5 acc_0_0h ...  v6 acc_0_0l ...  v7 acc_0_1h ...  v16 acc_0_1l ...  v17 acc_0_2h ...
+//  v18 acc_0_2l ...  v19 acc_0_3h ...  v20 acc_0_3l ...  v21 a_0 ...  v22 raw_0 ...  v23 raw_0 ...
+//  v24 lo_0 ...  v25 lo_1 ...  v26 lo_2 ...  v27 lo_3
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -31,8 +31,6 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm:
   .cfi_def_cfa_offset 16
   str x19, [sp, #0]
   .cfi_offset x19, -16
-  str x20, [sp, #8]
-  .cfi_offset x20, -8
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -101,708 +99,516 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm:
   dup v20.4s, v20.s[0]
   ldr d21, [x14, #0]                                     // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #8                                       // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #8                                       // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #8                                       // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #8                                       // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #0]                                // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #0]                                // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #0]                                // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #0]                                // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #8]                                     // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #24                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #24                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #24                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #24                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #16]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #40                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #40                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #40                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #40                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #32]                               // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #32]                               // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #32]                               // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #32]                               // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #24]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #56                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #56                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #56                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #56                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #32]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #72                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #72                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #72                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #72                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #64]                               // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #64]                               // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #64]                               // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #64]                               // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #40]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #88                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #88                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #88                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #88                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #48]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #104                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #104                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #104                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #104                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #96]                               // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #96]                               // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #96]                               // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #96]                               // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #56]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #120                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #120                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #120                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #120                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #64]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #136                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #136                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #136                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #136                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #128]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #128]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #128]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #128]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #72]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #152                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #152                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #152                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #152                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #80]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #168                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #168                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #168                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #168                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #160]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #160]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #160]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #160]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #88]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #184                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #184                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #184                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #184                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #96]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #200                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #200                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #200                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #200                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #192]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #192]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #192]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #192]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #104]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #216                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #216                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #216                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #216                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #112]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #232                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #232                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #232                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #232                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #224]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #224]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #224]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #224]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #120]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #248                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #248                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #248                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #248                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #128]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #264                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #264                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #264                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #264                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #256]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #256]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #256]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #256]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #136]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #280                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #280                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #280                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #280                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #144]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #296                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #296                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #296                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #296                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #288]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #288]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #288]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #288]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #152]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #312                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #312                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #312                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #312                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #160]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #328                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #328                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #328                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #328                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #320]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #320]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #320]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #320]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #168]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #344                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #344                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #344                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #344                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #176]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #360                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #360                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #360                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #360                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #352]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #352]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #352]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #352]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #184]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #376                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #376                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #376                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #376                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #192]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #392                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #392                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #392                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #392                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #384]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #384]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #384]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #384]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #200]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #408                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #408                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #408                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #408                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #208]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #424                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #424                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #424                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #424                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #416]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #416]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #416]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #416]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #216]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #440                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #440                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #440                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #440                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #224]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #456                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #456                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #456                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #456                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #448]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #448]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #448]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #448]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #232]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #472                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #472                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #472                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #472                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #240]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #488                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #488                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #488                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #488                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #480]                              // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #480]                              // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #480]                              // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #480]                              // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #248]                                   // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #504                                     // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #504                                     // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #504                                     // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #504                                     // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   sub v5.4s, v5.4s, v6.4s                                // high
   sshr v5.4s, v5.4s, #4                                  // high
   addp v5.4s, v5.4s, v6.4s                               // out
@@ -815,13 +621,13 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm:
   sub v16.4s, v19.4s, v20.4s                             // high
   sshr v16.4s, v16.4s, #4                                // high
   addp v16.4s, v16.4s, v20.4s                            // out
-  ldr d17, [x15, #0]                                     // scale
+  ldr d17, [x15, #512]                                   // scale
   fcvtl v17.4s, v17.4h                                   // scale_0
-  ldr d18, [x16, #0]                                     // scale
+  ldr d18, [x16, #512]                                   // scale
   fcvtl v18.4s, v18.4h                                   // scale_1
-  ldr d19, [x17, #0]                                     // scale
+  ldr d19, [x17, #512]                                   // scale
   fcvtl v19.4s, v19.4h                                   // scale_2
-  ldr d20, [x19, #0]                                     // scale
+  ldr d20, [x19, #512]                                   // scale
   fcvtl v20.4s, v20.4h                                   // scale_3
   scvtf v5.4s, v5.4s                                     // real
   ldr s21, [x14, #260]                                   // scale_row_0
@@ -1162,7 +968,6 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm:
   b.hi .Ln
 .Ln_done:
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
   add sp, sp, #16
   .cfi_def_cfa_offset 0
   ret

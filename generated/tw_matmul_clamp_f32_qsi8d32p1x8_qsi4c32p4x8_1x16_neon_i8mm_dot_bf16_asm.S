@@ -4,20 +4,20 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, dot
 // lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b] (d813e8d31d576b62)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:bf16/b|data/b|sums:f32*1|bias:f32] (5ec9b85a3304be11)
-//     | 4 bf16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (536004a3af2bac1b)
+//     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on neon_i8mm (12 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  x20 rhs_panel ...  v0 mask  v1 f_0_0  v2 f_0_1
-//  v3 f_0_2  v4 f_0_3  v5 acc_0_0h ...  v6 acc_0_0l ...  v7 acc_0_1h ...  v16 acc_0_1l ...
-//  v17 acc_0_2h ...  v18 acc_0_2l ...  v19 acc_0_3h ...  v20 acc_0_3l ...  v21 a_0 ...
-//  v22 raw_0 ...  v23 lo_0 ...
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 mask  v1 f_0_0  v2 f_0_1  v3 f_0_2  v4 f_0_3
+//  v5 acc_0_0h ...  v6 acc_0_0l ...  v7 acc_0_1h ...  v16 acc_0_1l ...  v17 acc_0_2h ...
+//  v18 acc_0_2l ...  v19 acc_0_3h ...  v20 acc_0_3l ...  v21 a_0 ...  v22 raw_0 ...  v23 raw_0 ...
+//  v24 lo_0 ...  v25 lo_1 ...  v26 lo_2 ...  v27 lo_3
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -31,8 +31,6 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm:
   .cfi_def_cfa_offset 16
   str x19, [sp, #0]
   .cfi_offset x19, -16
-  str x20, [sp, #8]
-  .cfi_offset x20, -8
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -101,92 +99,68 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm:
   dup v20.4s, v20.s[0]
   ldr d21, [x14, #0]                                     // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #8                                       // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #8                                       // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #8                                       // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #8                                       // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #0]                                // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #0]                                // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #0]                                // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #0]                                // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #8]                                     // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #24                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #24                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #24                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #24                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   ldr d21, [x14, #16]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #40                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
-  sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #40                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #40                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #40                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  ldp q23, q22, [x15, #32]                               // raw_0, raw_0
+  and v24.16b, v23.16b, v0.16b                           // lo_0
+  sdot v5.4s, v23.16b, v21.16b                           // acc
+  sdot v6.4s, v24.16b, v21.16b                           // acc
+  ldp q24, q23, [x16, #32]                               // raw_1, raw_1
+  and v25.16b, v24.16b, v0.16b                           // lo_1
+  sdot v7.4s, v24.16b, v21.16b                           // acc
+  sdot v16.4s, v25.16b, v21.16b                          // acc
+  ldp q25, q24, [x17, #32]                               // raw_2, raw_2
+  and v26.16b, v25.16b, v0.16b                           // lo_2
+  sdot v17.4s, v25.16b, v21.16b                          // acc
+  sdot v18.4s, v26.16b, v21.16b                          // acc
+  ldp q26, q25, [x19, #32]                               // raw_3, raw_3
+  and v27.16b, v26.16b, v0.16b                           // lo_3
+  sdot v19.4s, v26.16b, v21.16b                          // acc
+  sdot v20.4s, v27.16b, v21.16b                          // acc
   ldr d21, [x14, #24]                                    // a_0
   dup v21.2d, v21.d[0]
-  add x20, x15, #56                                      // rhs_panel
-  ldr q22, [x20, #0]                                     // raw_0
-  and v23.16b, v22.16b, v0.16b                           // lo_0
+  and v26.16b, v22.16b, v0.16b                           // lo_0
   sdot v5.4s, v22.16b, v21.16b                           // acc
-  sdot v6.4s, v23.16b, v21.16b                           // acc
-  add x20, x16, #56                                      // rhs_1
-  ldr q22, [x20, #0]                                     // raw_1
-  and v23.16b, v22.16b, v0.16b                           // lo_1
-  sdot v7.4s, v22.16b, v21.16b                           // acc
-  sdot v16.4s, v23.16b, v21.16b                          // acc
-  add x20, x17, #56                                      // rhs_2
-  ldr q22, [x20, #0]                                     // raw_2
-  and v23.16b, v22.16b, v0.16b                           // lo_2
-  sdot v17.4s, v22.16b, v21.16b                          // acc
-  sdot v18.4s, v23.16b, v21.16b                          // acc
-  add x20, x19, #56                                      // rhs_3
-  ldr q22, [x20, #0]                                     // raw_3
-  and v23.16b, v22.16b, v0.16b                           // lo_3
-  sdot v19.4s, v22.16b, v21.16b                          // acc
-  sdot v20.4s, v23.16b, v21.16b                          // acc
+  sdot v6.4s, v26.16b, v21.16b                           // acc
+  and v22.16b, v23.16b, v0.16b                           // lo_1
+  sdot v7.4s, v23.16b, v21.16b                           // acc
+  sdot v16.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v24.16b, v0.16b                           // lo_2
+  sdot v17.4s, v24.16b, v21.16b                          // acc
+  sdot v18.4s, v22.16b, v21.16b                          // acc
+  and v22.16b, v25.16b, v0.16b                           // lo_3
+  sdot v19.4s, v25.16b, v21.16b                          // acc
+  sdot v20.4s, v22.16b, v21.16b                          // acc
   sub v5.4s, v5.4s, v6.4s                                // high
   sshr v5.4s, v5.4s, #4                                  // high
   addp v5.4s, v5.4s, v6.4s                               // out
@@ -199,13 +173,13 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm:
   sub v16.4s, v19.4s, v20.4s                             // high
   sshr v16.4s, v16.4s, #4                                // high
   addp v16.4s, v16.4s, v20.4s                            // out
-  ldr d17, [x15, #0]                                     // scale
+  ldr d17, [x15, #64]                                    // scale
   shll v17.4s, v17.4h, #16                               // scale_0
-  ldr d18, [x16, #0]                                     // scale
+  ldr d18, [x16, #64]                                    // scale
   shll v18.4s, v18.4h, #16                               // scale_1
-  ldr d19, [x17, #0]                                     // scale
+  ldr d19, [x17, #64]                                    // scale
   shll v19.4s, v19.4h, #16                               // scale_2
-  ldr d20, [x19, #0]                                     // scale
+  ldr d20, [x19, #64]                                    // scale
   shll v20.4s, v20.4h, #16                               // scale_3
   scvtf v5.4s, v5.4s                                     // real
   ldr s21, [x14, #36]                                    // scale_row_0
@@ -546,7 +520,6 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm:
   b.hi .Ln
 .Ln_done:
   ldr x19, [sp, #0]
-  ldr x20, [sp, #8]
   add sp, sp, #16
   .cfi_def_cfa_offset 0
   ret

@@ -4,19 +4,19 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, dot
 // lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-4/b|scales:f32/b] (d813e8d31d576b62)
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (975e932d9662b903)
-//     | 4 f32 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (d2ffe3c6eb90e08b)
+//     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 16 vector registers on neon_i8mm (12 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 scale_0 ...  v1 raw_0 ...  v2 raw_0 ...
-//  v3 raw_0 ...  v4 lo_0 ...  v5 raw_1 ...  v6 raw_1 ...  v7 raw_1  v8 scale_2  v9 raw_2  v10 raw_2
-//  v11 raw_2  v12 scale_3  v13 raw_3  v14 raw_3  v15 raw_3  v16 mask  v17 f_0_0  v18 f_0_1
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 raw_0 ...  v1 raw_0 ...  v2 raw_0 ...
+//  v3 raw_0 ...  v4 lo_0 ...  v5 raw_1 ...  v6 raw_1 ...  v7 raw_1 ...  v8 raw_2  v9 raw_2
+//  v10 raw_2  v11 raw_2  v12 raw_3  v13 raw_3  v14 raw_3  v15 raw_3  v16 mask  v17 f_0_0  v18 f_0_1
 //  v19 f_0_2  v20 f_0_3  v21 acc_0_0h ...  v22 acc_0_0l ...  v23 acc_0_1h ...  v24 acc_0_1l ...
 //  v25 acc_0_2h ...  v26 acc_0_2l ...  v27 acc_0_3h ...  v28 acc_0_3l ...  v29 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
@@ -116,100 +116,100 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm:
   dup v28.4s, v28.s[0]
   ldr d29, [x14, #0]                                     // a_0
   dup v29.2d, v29.d[0]
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // scale_0, raw_0, raw_0, raw_0, rhs_panel
-  and v4.16b, v1.16b, v16.16b                            // lo_0
-  sdot v21.4s, v1.16b, v29.16b                           // acc
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v4.16b, v0.16b, v16.16b                            // lo_0
+  sdot v21.4s, v0.16b, v29.16b                           // acc
   sdot v22.4s, v4.16b, v29.16b                           // acc
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // scale_1, raw_1, raw_1, raw_1, rhs_1
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_1, raw_1, raw_1, raw_1, rhs_1
+  and v0.16b, v4.16b, v16.16b                            // lo_1
+  sdot v23.4s, v4.16b, v29.16b                           // acc
+  sdot v24.4s, v0.16b, v29.16b                           // acc
+  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_2, raw_2, raw_2, raw_2, rhs_2
+  and v0.16b, v8.16b, v16.16b                            // lo_2
+  sdot v25.4s, v8.16b, v29.16b                           // acc
+  sdot v26.4s, v0.16b, v29.16b                           // acc
+  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_3, raw_3, raw_3, raw_3, rhs_3
+  and v0.16b, v12.16b, v16.16b                           // lo_3
+  sdot v27.4s, v12.16b, v29.16b                          // acc
+  sdot v28.4s, v0.16b, v29.16b                           // acc
+  ldr d0, [x14, #8]                                      // a_0
+  dup v0.2d, v0.d[0]
+  and v4.16b, v1.16b, v16.16b                            // lo_0
+  sdot v21.4s, v1.16b, v0.16b                            // acc
+  sdot v22.4s, v4.16b, v0.16b                            // acc
   and v1.16b, v5.16b, v16.16b                            // lo_1
-  sdot v23.4s, v5.16b, v29.16b                           // acc
-  sdot v24.4s, v1.16b, v29.16b                           // acc
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // scale_2, raw_2, raw_2, raw_2, rhs_2
+  sdot v23.4s, v5.16b, v0.16b                            // acc
+  sdot v24.4s, v1.16b, v0.16b                            // acc
   and v1.16b, v9.16b, v16.16b                            // lo_2
-  sdot v25.4s, v9.16b, v29.16b                           // acc
-  sdot v26.4s, v1.16b, v29.16b                           // acc
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // scale_3, raw_3, raw_3, raw_3, rhs_3
+  sdot v25.4s, v9.16b, v0.16b                            // acc
+  sdot v26.4s, v1.16b, v0.16b                            // acc
   and v1.16b, v13.16b, v16.16b                           // lo_3
-  sdot v27.4s, v13.16b, v29.16b                          // acc
-  sdot v28.4s, v1.16b, v29.16b                           // acc
-  ldr d1, [x14, #8]                                      // a_0
-  dup v1.2d, v1.d[0]
-  and v5.16b, v2.16b, v16.16b                            // lo_0
-  sdot v21.4s, v2.16b, v1.16b                            // acc
-  sdot v22.4s, v5.16b, v1.16b                            // acc
-  and v2.16b, v6.16b, v16.16b                            // lo_1
-  sdot v23.4s, v6.16b, v1.16b                            // acc
-  sdot v24.4s, v2.16b, v1.16b                            // acc
-  and v2.16b, v10.16b, v16.16b                           // lo_2
-  sdot v25.4s, v10.16b, v1.16b                           // acc
-  sdot v26.4s, v2.16b, v1.16b                            // acc
-  and v2.16b, v14.16b, v16.16b                           // lo_3
-  sdot v27.4s, v14.16b, v1.16b                           // acc
-  sdot v28.4s, v2.16b, v1.16b                            // acc
-  ldr d1, [x14, #16]                                     // a_0
-  dup v1.2d, v1.d[0]
-  and v2.16b, v3.16b, v16.16b                            // lo_0
-  sdot v21.4s, v3.16b, v1.16b                            // acc
-  sdot v22.4s, v2.16b, v1.16b                            // acc
-  and v2.16b, v7.16b, v16.16b                            // lo_1
-  sdot v23.4s, v7.16b, v1.16b                            // acc
-  sdot v24.4s, v2.16b, v1.16b                            // acc
-  and v2.16b, v11.16b, v16.16b                           // lo_2
-  sdot v25.4s, v11.16b, v1.16b                           // acc
-  sdot v26.4s, v2.16b, v1.16b                            // acc
-  and v2.16b, v15.16b, v16.16b                           // lo_3
-  sdot v27.4s, v15.16b, v1.16b                           // acc
-  sdot v28.4s, v2.16b, v1.16b                            // acc
-  ldr d1, [x14, #24]                                     // a_0
-  dup v1.2d, v1.d[0]
-  ldr q2, [x15], #16                                     // raw_0
-  and v3.16b, v2.16b, v16.16b                            // lo_0
-  sdot v21.4s, v2.16b, v1.16b                            // acc
-  sdot v22.4s, v3.16b, v1.16b                            // acc
-  ldr q2, [x16], #16                                     // raw_1
-  and v3.16b, v2.16b, v16.16b                            // lo_1
-  sdot v23.4s, v2.16b, v1.16b                            // acc
-  sdot v24.4s, v3.16b, v1.16b                            // acc
-  ldr q2, [x17], #16                                     // raw_2
-  and v3.16b, v2.16b, v16.16b                            // lo_2
-  sdot v25.4s, v2.16b, v1.16b                            // acc
-  sdot v26.4s, v3.16b, v1.16b                            // acc
-  ldr q2, [x19], #16                                     // raw_3
-  and v3.16b, v2.16b, v16.16b                            // lo_3
-  sdot v27.4s, v2.16b, v1.16b                            // acc
-  sdot v28.4s, v3.16b, v1.16b                            // acc
-  sub v1.4s, v21.4s, v22.4s                              // high
+  sdot v27.4s, v13.16b, v0.16b                           // acc
+  sdot v28.4s, v1.16b, v0.16b                            // acc
+  ldr d0, [x14, #16]                                     // a_0
+  dup v0.2d, v0.d[0]
+  and v1.16b, v2.16b, v16.16b                            // lo_0
+  sdot v21.4s, v2.16b, v0.16b                            // acc
+  sdot v22.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v6.16b, v16.16b                            // lo_1
+  sdot v23.4s, v6.16b, v0.16b                            // acc
+  sdot v24.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v10.16b, v16.16b                           // lo_2
+  sdot v25.4s, v10.16b, v0.16b                           // acc
+  sdot v26.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v14.16b, v16.16b                           // lo_3
+  sdot v27.4s, v14.16b, v0.16b                           // acc
+  sdot v28.4s, v1.16b, v0.16b                            // acc
+  ldr d0, [x14, #24]                                     // a_0
+  dup v0.2d, v0.d[0]
+  and v1.16b, v3.16b, v16.16b                            // lo_0
+  sdot v21.4s, v3.16b, v0.16b                            // acc
+  sdot v22.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v7.16b, v16.16b                            // lo_1
+  sdot v23.4s, v7.16b, v0.16b                            // acc
+  sdot v24.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v11.16b, v16.16b                           // lo_2
+  sdot v25.4s, v11.16b, v0.16b                           // acc
+  sdot v26.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v15.16b, v16.16b                           // lo_3
+  sdot v27.4s, v15.16b, v0.16b                           // acc
+  sdot v28.4s, v1.16b, v0.16b                            // acc
+  sub v0.4s, v21.4s, v22.4s                              // high
+  sshr v0.4s, v0.4s, #4                                  // high
+  addp v0.4s, v0.4s, v22.4s                              // out
+  sub v1.4s, v23.4s, v24.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
-  addp v1.4s, v1.4s, v22.4s                              // out
-  sub v2.4s, v23.4s, v24.4s                              // high
+  addp v1.4s, v1.4s, v24.4s                              // out
+  sub v2.4s, v25.4s, v26.4s                              // high
   sshr v2.4s, v2.4s, #4                                  // high
-  addp v2.4s, v2.4s, v24.4s                              // out
-  sub v3.4s, v25.4s, v26.4s                              // high
+  addp v2.4s, v2.4s, v26.4s                              // out
+  sub v3.4s, v27.4s, v28.4s                              // high
   sshr v3.4s, v3.4s, #4                                  // high
-  addp v3.4s, v3.4s, v26.4s                              // out
-  sub v5.4s, v27.4s, v28.4s                              // high
-  sshr v5.4s, v5.4s, #4                                  // high
-  addp v5.4s, v5.4s, v28.4s                              // out
-  scvtf v1.4s, v1.4s                                     // real
-  ldr s6, [x14, #36]                                     // scale_row_0
-  dup v6.4s, v6.s[0]
-  fmul v1.4s, v1.4s, v6.4s                               // real
-  fmla v17.4s, v1.4s, v0.4s                              // f_0_0
+  addp v3.4s, v3.4s, v28.4s                              // out
+  ldr q4, [x15], #16                                     // scale_0
+  ldr q5, [x16], #16                                     // scale_1
+  ldr q6, [x17], #16                                     // scale_2
+  ldr q7, [x19], #16                                     // scale_3
+  scvtf v0.4s, v0.4s                                     // real
+  ldr s21, [x14, #36]                                    // scale_row_0
+  dup v21.4s, v21.s[0]
+  fmul v0.4s, v0.4s, v21.4s                              // real
+  fmla v17.4s, v0.4s, v4.4s                              // f_0_0
+  scvtf v0.4s, v1.4s                                     // real
+  ldr s1, [x14, #36]                                     // scale_row_0
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v18.4s, v0.4s, v5.4s                              // f_0_1
   scvtf v0.4s, v2.4s                                     // real
   ldr s1, [x14, #36]                                     // scale_row_0
   dup v1.4s, v1.s[0]
   fmul v0.4s, v0.4s, v1.4s                               // real
-  fmla v18.4s, v0.4s, v4.4s                              // f_0_1
+  fmla v19.4s, v0.4s, v6.4s                              // f_0_2
   scvtf v0.4s, v3.4s                                     // real
   ldr s1, [x14, #36]                                     // scale_row_0
   dup v1.4s, v1.s[0]
   fmul v0.4s, v0.4s, v1.4s                               // real
-  fmla v19.4s, v0.4s, v8.4s                              // f_0_2
-  scvtf v0.4s, v5.4s                                     // real
-  ldr s1, [x14, #36]                                     // scale_row_0
-  dup v1.4s, v1.s[0]
-  fmul v0.4s, v0.4s, v1.4s                               // real
-  fmla v20.4s, v0.4s, v12.4s                             // f_0_3
+  fmla v20.4s, v0.4s, v7.4s                              // f_0_3
   add x14, x14, #40
   subs x13, x13, #1                                      // next k
   b.hi .Lk

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx2, dot
 // lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (df09a92edc280ebd)
 //     | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
-// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (80abc5b939d64af6)
-//     | 16 f16 x scales a block | 64 x k bits of codes | 16 f32 x sums | 16 f32 x bias |
+// rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (a28a5cf59fbbcfa6)
+//     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -95,11 +95,11 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   prefetcht0 byte ptr [r14 + 128]                        // ahead
   prefetcht0 byte ptr [r14 + 192]                        // ahead
   prefetcht0 byte ptr [r14 + 256]                        // ahead
-  vmovdqu ymm6, ymmword ptr [r13 + 32]                   // raw_0
+  vmovdqu ymm6, ymmword ptr [r13 + 0]                    // raw_0
   vpand ymm7, ymm6, ymm0                                 // lo_0
   vpsrlw ymm6, ymm6, 4                                   // hi_0
   vpand ymm6, ymm6, ymm0                                 // hi_0
-  vmovdqu ymm8, ymmword ptr [r13 + 64]                   // raw_1
+  vmovdqu ymm8, ymmword ptr [r13 + 32]                   // raw_1
   vpand ymm9, ymm8, ymm0                                 // lo_1
   vpsrlw ymm8, ymm8, 4                                   // hi_1
   vpand ymm8, ymm8, ymm0                                 // hi_1
@@ -119,11 +119,11 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   vpaddw ymm6, ymm7, ymm6                                // acc_1_0
   vpmaddubsw ymm7, ymm8, ymm12                           // product
   vpaddw ymm7, ymm9, ymm7                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [r13 + 96]                   // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 64]                   // raw_0
   vpand ymm9, ymm8, ymm0                                 // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r13 + 128]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r13 + 96]                  // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -147,11 +147,11 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_1_0
   vpmaddubsw ymm8, ymm12, ymm10                          // product
   vpaddw ymm7, ymm7, ymm8                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [r13 + 160]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 128]                  // raw_0
   vpand ymm10, ymm8, ymm0                                // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r13 + 192]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r13 + 160]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -175,11 +175,11 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   vpaddw ymm6, ymm6, ymm8                                // acc_1_0
   vpmaddubsw ymm8, ymm12, ymm10                          // product
   vpaddw ymm7, ymm7, ymm8                                // acc_1_1
-  vmovdqu ymm8, ymmword ptr [r13 + 224]                  // raw_0
+  vmovdqu ymm8, ymmword ptr [r13 + 192]                  // raw_0
   vpand ymm10, ymm8, ymm0                                // lo_0
   vpsrlw ymm8, ymm8, 4                                   // hi_0
   vpand ymm8, ymm8, ymm0                                 // hi_0
-  vmovdqu ymm12, ymmword ptr [r13 + 256]                 // raw_1
+  vmovdqu ymm12, ymmword ptr [r13 + 224]                 // raw_1
   vpand ymm13, ymm12, ymm0                               // lo_1
   vpsrlw ymm12, ymm12, 4                                 // hi_1
   vpand ymm12, ymm12, ymm0                               // hi_1
@@ -215,9 +215,9 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   vpmaddwd ymm7, ymm7, ymm1                              // wide
   vpbroadcastd ymm10, dword ptr [r12 + 68]               // sum
   vpaddd ymm7, ymm7, ymm10                               // sum_1_1
-  vmovdqu xmm10, xmmword ptr [r13 + 0]                   // scale
+  vmovdqu xmm10, xmmword ptr [r13 + 256]                 // scale
   vcvtph2ps ymm10, xmm10                                 // scale_0
-  vmovdqu xmm11, xmmword ptr [r13 + 16]                  // scale
+  vmovdqu xmm11, xmmword ptr [r13 + 272]                 // scale
   vcvtph2ps ymm11, xmm11                                 // scale_1
   vcvtdq2ps ymm8, ymm8                                   // real
   vpbroadcastd ymm12, dword ptr [r12 + 72]               // scale_row_0

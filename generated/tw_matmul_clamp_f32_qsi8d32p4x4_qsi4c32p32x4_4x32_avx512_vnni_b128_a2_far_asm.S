@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m4 kr4 k%32 b128 [data/b|sums:i32*-8/b|scales:f32/b] (27855cb62ccf4db7)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [scales:f16/b|data/b|sums:f32*1|bias:f32] (580ccf83ed7965ee)
-//     | 32 f16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32] (03d491da8b18be7e)
+//     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -153,37 +153,6 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
 .Lk:
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  prefetcht1 byte ptr [r10 + 704]                        // ahead
-  prefetcht1 byte ptr [r10 + 768]                        // ahead
-  prefetcht1 byte ptr [r10 + 832]                        // ahead
-  prefetcht1 byte ptr [r10 + 896]                        // ahead
-  prefetcht1 byte ptr [r10 + 960]                        // ahead
-  prefetcht1 byte ptr [r10 + 1024]                       // ahead
-  prefetcht1 byte ptr [r10 + 1088]                       // ahead
-  prefetcht1 byte ptr [r10 + 1152]                       // ahead
-  prefetcht1 byte ptr [r10 + 1216]                       // ahead
-  prefetcht1 byte ptr [r10 + 1280]                       // ahead
-  prefetcht1 byte ptr [r10 + 1344]                       // ahead
-  prefetcht1 byte ptr [r10 + 1408]                       // ahead
-  prefetcht1 byte ptr [r10 + 1472]                       // ahead
-  prefetcht1 byte ptr [r10 + 1536]                       // ahead
-  prefetcht1 byte ptr [r10 + 1600]                       // ahead
-  prefetcht1 byte ptr [r10 + 1664]                       // ahead
-  prefetcht1 byte ptr [r10 + 1728]                       // ahead
-  prefetcht1 byte ptr [r10 + 1792]                       // ahead
-  prefetcht1 byte ptr [r10 + 1856]                       // ahead
-  prefetcht1 byte ptr [r10 + 1920]                       // ahead
-  prefetcht1 byte ptr [r10 + 1984]                       // ahead
-  prefetcht1 byte ptr [r10 + 2048]                       // ahead
   vpbroadcastd zmm9, dword ptr [rbp + 512]               // acc0_0_0
   vpbroadcastd zmm10, dword ptr [rbp + 512]              // acc0_0_1
   vpbroadcastd zmm11, dword ptr [rbp + 516]              // acc0_1_0
@@ -200,11 +169,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 64]                // raw_0
+  vmovdqu64 zmm25, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 128]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -232,11 +201,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 192]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 256]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -264,11 +235,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 320]               // raw_0
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 384]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -296,11 +269,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 448]               // raw_0
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 512]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -328,11 +303,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 576]               // raw_0
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 512]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 640]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 576]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -360,11 +337,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 204]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 704]               // raw_0
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 640]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 768]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 704]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -392,11 +371,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 220]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 832]               // raw_0
+  prefetcht1 byte ptr [r10 + 768]                        // ahead
+  prefetcht1 byte ptr [r10 + 832]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 768]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 896]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 832]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -424,11 +405,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 236]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 960]               // raw_0
+  prefetcht1 byte ptr [r10 + 896]                        // ahead
+  prefetcht1 byte ptr [r10 + 960]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 896]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1024]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 960]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -456,11 +439,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 252]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1088]              // raw_0
+  prefetcht1 byte ptr [r10 + 1024]                       // ahead
+  prefetcht1 byte ptr [r10 + 1088]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1024]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1152]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1088]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -488,11 +473,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 332]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1216]              // raw_0
+  prefetcht1 byte ptr [r10 + 1152]                       // ahead
+  prefetcht1 byte ptr [r10 + 1216]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1152]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1280]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1216]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -520,11 +507,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 348]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1344]              // raw_0
+  prefetcht1 byte ptr [r10 + 1280]                       // ahead
+  prefetcht1 byte ptr [r10 + 1344]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1280]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1408]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1344]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -552,11 +541,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 364]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1472]              // raw_0
+  prefetcht1 byte ptr [r10 + 1408]                       // ahead
+  prefetcht1 byte ptr [r10 + 1472]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1408]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1536]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1472]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -584,11 +575,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 380]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1600]              // raw_0
+  prefetcht1 byte ptr [r10 + 1536]                       // ahead
+  prefetcht1 byte ptr [r10 + 1600]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1536]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1664]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1600]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -616,11 +609,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 460]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1728]              // raw_0
+  prefetcht1 byte ptr [r10 + 1664]                       // ahead
+  prefetcht1 byte ptr [r10 + 1728]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1664]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1792]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1728]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -648,11 +643,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 476]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1856]              // raw_0
+  prefetcht1 byte ptr [r10 + 1792]                       // ahead
+  prefetcht1 byte ptr [r10 + 1856]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1792]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1920]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1856]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -680,11 +677,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 492]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1984]              // raw_0
+  prefetcht1 byte ptr [r10 + 1920]                       // ahead
+  prefetcht1 byte ptr [r10 + 1984]                       // ahead
+  prefetcht1 byte ptr [r10 + 2048]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1920]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2048]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1984]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -720,9 +720,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm:
   vpaddd zmm14, zmm14, zmm22                             // sum_5
   vpaddd zmm15, zmm15, zmm23                             // sum_6
   vpaddd zmm16, zmm16, zmm24                             // sum_7
-  vmovdqu32 ymm17, ymmword ptr [r12 + 0]                 // scale
+  vmovdqu32 ymm17, ymmword ptr [r12 + 2048]              // scale
   vcvtph2ps zmm17, ymm17                                 // scale_0
-  vmovdqu32 ymm18, ymmword ptr [r12 + 32]                // scale
+  vmovdqu32 ymm18, ymmword ptr [r12 + 2080]              // scale
   vcvtph2ps zmm18, ymm18                                 // scale_1
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, dword ptr [rbp + 528]{1to16}        // real

@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-8/b|scales:f32/b] (1b24e581317fc3f7)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [scales:f16/b|data/b|sums:f32*1|bias:f32] (07ab409606ecf37a)
-//     | 32 f16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32] (a64d5b414bd9677a)
+//     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -153,69 +153,6 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
 .Lk:
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  prefetcht1 byte ptr [r10 + 704]                        // ahead
-  prefetcht1 byte ptr [r10 + 768]                        // ahead
-  prefetcht1 byte ptr [r10 + 832]                        // ahead
-  prefetcht1 byte ptr [r10 + 896]                        // ahead
-  prefetcht1 byte ptr [r10 + 960]                        // ahead
-  prefetcht1 byte ptr [r10 + 1024]                       // ahead
-  prefetcht1 byte ptr [r10 + 1088]                       // ahead
-  prefetcht1 byte ptr [r10 + 1152]                       // ahead
-  prefetcht1 byte ptr [r10 + 1216]                       // ahead
-  prefetcht1 byte ptr [r10 + 1280]                       // ahead
-  prefetcht1 byte ptr [r10 + 1344]                       // ahead
-  prefetcht1 byte ptr [r10 + 1408]                       // ahead
-  prefetcht1 byte ptr [r10 + 1472]                       // ahead
-  prefetcht1 byte ptr [r10 + 1536]                       // ahead
-  prefetcht1 byte ptr [r10 + 1600]                       // ahead
-  prefetcht1 byte ptr [r10 + 1664]                       // ahead
-  prefetcht1 byte ptr [r10 + 1728]                       // ahead
-  prefetcht1 byte ptr [r10 + 1792]                       // ahead
-  prefetcht1 byte ptr [r10 + 1856]                       // ahead
-  prefetcht1 byte ptr [r10 + 1920]                       // ahead
-  prefetcht1 byte ptr [r10 + 1984]                       // ahead
-  prefetcht1 byte ptr [r10 + 2048]                       // ahead
-  prefetcht1 byte ptr [r10 + 2112]                       // ahead
-  prefetcht1 byte ptr [r10 + 2176]                       // ahead
-  prefetcht1 byte ptr [r10 + 2240]                       // ahead
-  prefetcht1 byte ptr [r10 + 2304]                       // ahead
-  prefetcht1 byte ptr [r10 + 2368]                       // ahead
-  prefetcht1 byte ptr [r10 + 2432]                       // ahead
-  prefetcht1 byte ptr [r10 + 2496]                       // ahead
-  prefetcht1 byte ptr [r10 + 2560]                       // ahead
-  prefetcht1 byte ptr [r10 + 2624]                       // ahead
-  prefetcht1 byte ptr [r10 + 2688]                       // ahead
-  prefetcht1 byte ptr [r10 + 2752]                       // ahead
-  prefetcht1 byte ptr [r10 + 2816]                       // ahead
-  prefetcht1 byte ptr [r10 + 2880]                       // ahead
-  prefetcht1 byte ptr [r10 + 2944]                       // ahead
-  prefetcht1 byte ptr [r10 + 3008]                       // ahead
-  prefetcht1 byte ptr [r10 + 3072]                       // ahead
-  prefetcht1 byte ptr [r10 + 3136]                       // ahead
-  prefetcht1 byte ptr [r10 + 3200]                       // ahead
-  prefetcht1 byte ptr [r10 + 3264]                       // ahead
-  prefetcht1 byte ptr [r10 + 3328]                       // ahead
-  prefetcht1 byte ptr [r10 + 3392]                       // ahead
-  prefetcht1 byte ptr [r10 + 3456]                       // ahead
-  prefetcht1 byte ptr [r10 + 3520]                       // ahead
-  prefetcht1 byte ptr [r10 + 3584]                       // ahead
-  prefetcht1 byte ptr [r10 + 3648]                       // ahead
-  prefetcht1 byte ptr [r10 + 3712]                       // ahead
-  prefetcht1 byte ptr [r10 + 3776]                       // ahead
-  prefetcht1 byte ptr [r10 + 3840]                       // ahead
-  prefetcht1 byte ptr [r10 + 3904]                       // ahead
-  prefetcht1 byte ptr [r10 + 3968]                       // ahead
-  prefetcht1 byte ptr [r10 + 4032]                       // ahead
-  prefetcht1 byte ptr [r10 + 4096]                       // ahead
   vpbroadcastd zmm9, dword ptr [rbp + 1024]              // acc0_0_0
   vpbroadcastd zmm10, dword ptr [rbp + 1024]             // acc0_0_1
   vpbroadcastd zmm11, dword ptr [rbp + 1028]             // acc0_1_0
@@ -232,11 +169,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 64]                // raw_0
+  vmovdqu64 zmm25, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 128]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -264,11 +201,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 192]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 256]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -296,11 +235,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 320]               // raw_0
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 384]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -328,11 +269,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 448]               // raw_0
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 512]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -360,11 +303,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 576]               // raw_0
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 512]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 640]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 576]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -392,11 +337,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 204]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 704]               // raw_0
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 640]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 768]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 704]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -424,11 +371,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 220]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 832]               // raw_0
+  prefetcht1 byte ptr [r10 + 768]                        // ahead
+  prefetcht1 byte ptr [r10 + 832]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 768]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 896]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 832]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -456,11 +405,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 236]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 960]               // raw_0
+  prefetcht1 byte ptr [r10 + 896]                        // ahead
+  prefetcht1 byte ptr [r10 + 960]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 896]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1024]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 960]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -488,11 +439,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 252]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1088]              // raw_0
+  prefetcht1 byte ptr [r10 + 1024]                       // ahead
+  prefetcht1 byte ptr [r10 + 1088]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1024]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1152]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1088]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -520,11 +473,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 332]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1216]              // raw_0
+  prefetcht1 byte ptr [r10 + 1152]                       // ahead
+  prefetcht1 byte ptr [r10 + 1216]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1152]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1280]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1216]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -552,11 +507,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 348]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1344]              // raw_0
+  prefetcht1 byte ptr [r10 + 1280]                       // ahead
+  prefetcht1 byte ptr [r10 + 1344]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1280]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1408]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1344]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -584,11 +541,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 364]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1472]              // raw_0
+  prefetcht1 byte ptr [r10 + 1408]                       // ahead
+  prefetcht1 byte ptr [r10 + 1472]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1408]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1536]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1472]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -616,11 +575,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 380]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1600]              // raw_0
+  prefetcht1 byte ptr [r10 + 1536]                       // ahead
+  prefetcht1 byte ptr [r10 + 1600]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1536]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1664]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1600]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -648,11 +609,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 460]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1728]              // raw_0
+  prefetcht1 byte ptr [r10 + 1664]                       // ahead
+  prefetcht1 byte ptr [r10 + 1728]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1664]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1792]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1728]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -680,11 +643,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 476]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1856]              // raw_0
+  prefetcht1 byte ptr [r10 + 1792]                       // ahead
+  prefetcht1 byte ptr [r10 + 1856]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1792]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1920]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1856]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -712,11 +677,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 492]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 1984]              // raw_0
+  prefetcht1 byte ptr [r10 + 1920]                       // ahead
+  prefetcht1 byte ptr [r10 + 1984]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 1920]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2048]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 1984]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -744,11 +711,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 508]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2112]              // raw_0
+  prefetcht1 byte ptr [r10 + 2048]                       // ahead
+  prefetcht1 byte ptr [r10 + 2112]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2048]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2176]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2112]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -776,11 +745,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 588]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2240]              // raw_0
+  prefetcht1 byte ptr [r10 + 2176]                       // ahead
+  prefetcht1 byte ptr [r10 + 2240]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2176]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2304]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2240]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -808,11 +779,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 604]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2368]              // raw_0
+  prefetcht1 byte ptr [r10 + 2304]                       // ahead
+  prefetcht1 byte ptr [r10 + 2368]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2304]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2432]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2368]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -840,11 +813,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 620]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2496]              // raw_0
+  prefetcht1 byte ptr [r10 + 2432]                       // ahead
+  prefetcht1 byte ptr [r10 + 2496]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2432]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2560]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2496]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -872,11 +847,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 636]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2624]              // raw_0
+  prefetcht1 byte ptr [r10 + 2560]                       // ahead
+  prefetcht1 byte ptr [r10 + 2624]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2560]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2688]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2624]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -904,11 +881,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 716]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2752]              // raw_0
+  prefetcht1 byte ptr [r10 + 2688]                       // ahead
+  prefetcht1 byte ptr [r10 + 2752]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2688]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2816]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2752]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -936,11 +915,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 732]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 2880]              // raw_0
+  prefetcht1 byte ptr [r10 + 2816]                       // ahead
+  prefetcht1 byte ptr [r10 + 2880]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2816]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 2944]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 2880]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -968,11 +949,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 748]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3008]              // raw_0
+  prefetcht1 byte ptr [r10 + 2944]                       // ahead
+  prefetcht1 byte ptr [r10 + 3008]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 2944]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3072]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3008]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1000,11 +983,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 764]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3136]              // raw_0
+  prefetcht1 byte ptr [r10 + 3072]                       // ahead
+  prefetcht1 byte ptr [r10 + 3136]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3072]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3200]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3136]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1032,11 +1017,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 844]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3264]              // raw_0
+  prefetcht1 byte ptr [r10 + 3200]                       // ahead
+  prefetcht1 byte ptr [r10 + 3264]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3200]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3328]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3264]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1064,11 +1051,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 860]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3392]              // raw_0
+  prefetcht1 byte ptr [r10 + 3328]                       // ahead
+  prefetcht1 byte ptr [r10 + 3392]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3328]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3456]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3392]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1096,11 +1085,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 876]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3520]              // raw_0
+  prefetcht1 byte ptr [r10 + 3456]                       // ahead
+  prefetcht1 byte ptr [r10 + 3520]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3456]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3584]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3520]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1128,11 +1119,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 892]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3648]              // raw_0
+  prefetcht1 byte ptr [r10 + 3584]                       // ahead
+  prefetcht1 byte ptr [r10 + 3648]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3584]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3712]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3648]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1160,11 +1153,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 972]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3776]              // raw_0
+  prefetcht1 byte ptr [r10 + 3712]                       // ahead
+  prefetcht1 byte ptr [r10 + 3776]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3712]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3840]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3776]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1192,11 +1187,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 988]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 3904]              // raw_0
+  prefetcht1 byte ptr [r10 + 3840]                       // ahead
+  prefetcht1 byte ptr [r10 + 3904]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3840]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 3968]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 3904]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1224,11 +1221,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 1004]             // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 4032]              // raw_0
+  prefetcht1 byte ptr [r10 + 3968]                       // ahead
+  prefetcht1 byte ptr [r10 + 4032]                       // ahead
+  prefetcht1 byte ptr [r10 + 4096]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 3968]              // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 4096]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 4032]              // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -1264,9 +1264,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm:
   vpaddd zmm14, zmm14, zmm22                             // sum_5
   vpaddd zmm15, zmm15, zmm23                             // sum_6
   vpaddd zmm16, zmm16, zmm24                             // sum_7
-  vmovdqu32 ymm17, ymmword ptr [r12 + 0]                 // scale
+  vmovdqu32 ymm17, ymmword ptr [r12 + 4096]              // scale
   vcvtph2ps zmm17, ymm17                                 // scale_0
-  vmovdqu32 ymm18, ymmword ptr [r12 + 32]                // scale
+  vmovdqu32 ymm18, ymmword ptr [r12 + 4128]              // scale
   vcvtph2ps zmm18, ymm18                                 // scale_1
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, dword ptr [rbp + 1040]{1to16}       // real

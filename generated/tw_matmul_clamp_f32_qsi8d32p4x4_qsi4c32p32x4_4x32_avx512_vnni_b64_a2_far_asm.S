@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m4 kr4 k%32 b64 [data/b|sums:i32*-8/b|scales:f32/b] (f53f7f2932584640)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b64 [scales:f16/b|data/b|sums:f32*1|bias:f32] (755c41edcfafa6b3)
-//     | 32 f16 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32] (c359779c4d02b5e3)
+//     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -153,21 +153,6 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
 .Lk:
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
-  prefetcht1 byte ptr [r10 + 640]                        // ahead
-  prefetcht1 byte ptr [r10 + 704]                        // ahead
-  prefetcht1 byte ptr [r10 + 768]                        // ahead
-  prefetcht1 byte ptr [r10 + 832]                        // ahead
-  prefetcht1 byte ptr [r10 + 896]                        // ahead
-  prefetcht1 byte ptr [r10 + 960]                        // ahead
-  prefetcht1 byte ptr [r10 + 1024]                       // ahead
   vpbroadcastd zmm9, dword ptr [rbp + 256]               // acc0_0_0
   vpbroadcastd zmm10, dword ptr [rbp + 256]              // acc0_0_1
   vpbroadcastd zmm11, dword ptr [rbp + 260]              // acc0_1_0
@@ -184,11 +169,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 64]                // raw_0
+  vmovdqu64 zmm25, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 128]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -216,11 +201,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 192]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 256]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -248,11 +235,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 320]               // raw_0
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 384]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -280,11 +269,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 448]               // raw_0
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 512]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -312,11 +303,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 576]               // raw_0
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 512]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 640]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 576]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -344,11 +337,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 204]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 704]               // raw_0
+  prefetcht1 byte ptr [r10 + 640]                        // ahead
+  prefetcht1 byte ptr [r10 + 704]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 640]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 768]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 704]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -376,11 +371,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 220]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 832]               // raw_0
+  prefetcht1 byte ptr [r10 + 768]                        // ahead
+  prefetcht1 byte ptr [r10 + 832]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 768]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 896]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 832]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -408,11 +405,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 236]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 960]               // raw_0
+  prefetcht1 byte ptr [r10 + 896]                        // ahead
+  prefetcht1 byte ptr [r10 + 960]                        // ahead
+  prefetcht1 byte ptr [r10 + 1024]                       // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 896]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 1024]              // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 960]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -448,9 +448,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm:
   vpaddd zmm14, zmm14, zmm22                             // sum_5
   vpaddd zmm15, zmm15, zmm23                             // sum_6
   vpaddd zmm16, zmm16, zmm24                             // sum_7
-  vmovdqu32 ymm17, ymmword ptr [r12 + 0]                 // scale
+  vmovdqu32 ymm17, ymmword ptr [r12 + 1024]              // scale
   vcvtph2ps zmm17, ymm17                                 // scale_0
-  vmovdqu32 ymm18, ymmword ptr [r12 + 32]                // scale
+  vmovdqu32 ymm18, ymmword ptr [r12 + 1056]              // scale
   vcvtph2ps zmm18, ymm18                                 // scale_1
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, dword ptr [rbp + 272]{1to16}        // real

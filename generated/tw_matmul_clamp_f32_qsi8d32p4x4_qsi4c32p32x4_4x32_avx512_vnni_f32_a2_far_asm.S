@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: avx512_vnni, dot
 // lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (30dfb4766a374297)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (aed69e85abb14d52)
-//     | 32 f32 x scales a block | 128 x k bits of codes | 32 f32 x sums | 32 f32 x bias |
+// rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (a2fcbfca74d38ac6)
+//     | 128 x k bits of codes | 32 f32 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -153,14 +153,6 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
 .Lk:
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
-  prefetcht1 byte ptr [r10 + 128]                        // ahead
-  prefetcht1 byte ptr [r10 + 192]                        // ahead
-  prefetcht1 byte ptr [r10 + 256]                        // ahead
-  prefetcht1 byte ptr [r10 + 320]                        // ahead
-  prefetcht1 byte ptr [r10 + 384]                        // ahead
-  prefetcht1 byte ptr [r10 + 448]                        // ahead
-  prefetcht1 byte ptr [r10 + 512]                        // ahead
-  prefetcht1 byte ptr [r10 + 576]                        // ahead
   vpbroadcastd zmm9, dword ptr [rbp + 128]               // acc0_0_0
   vpbroadcastd zmm10, dword ptr [rbp + 128]              // acc0_0_1
   vpbroadcastd zmm11, dword ptr [rbp + 132]              // acc0_1_0
@@ -177,11 +169,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
   vpxord zmm22, zmm22, zmm22                             // acc1_2_1
   vpxord zmm23, zmm23, zmm23                             // acc1_3_0
   vpxord zmm24, zmm24, zmm24                             // acc1_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 128]               // raw_0
+  vmovdqu64 zmm25, zmmword ptr [r12 + 0]                 // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 192]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 64]                // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -209,11 +201,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 76]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 256]               // raw_0
+  prefetcht1 byte ptr [r10 + 128]                        // ahead
+  prefetcht1 byte ptr [r10 + 192]                        // ahead
+  prefetcht1 byte ptr [r10 + 256]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 128]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 320]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 192]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -241,11 +236,13 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 92]               // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 384]               // raw_0
+  prefetcht1 byte ptr [r10 + 320]                        // ahead
+  prefetcht1 byte ptr [r10 + 384]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 256]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 448]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 320]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -273,11 +270,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 108]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
-  vmovdqu64 zmm25, zmmword ptr [r12 + 512]               // raw_0
+  prefetcht1 byte ptr [r10 + 448]                        // ahead
+  prefetcht1 byte ptr [r10 + 512]                        // ahead
+  prefetcht1 byte ptr [r10 + 576]                        // ahead
+  vmovdqu64 zmm25, zmmword ptr [r12 + 384]               // raw_0
   vpandd zmm26, zmm25, zmm0                              // lo_0
   vpsrlw zmm25, zmm25, 4                                 // hi_0
   vpandd zmm25, zmm25, zmm0                              // hi_0
-  vmovdqu64 zmm27, zmmword ptr [r12 + 576]               // raw_1
+  vmovdqu64 zmm27, zmmword ptr [r12 + 448]               // raw_1
   vpandd zmm28, zmm27, zmm0                              // lo_1
   vpsrlw zmm27, zmm27, 4                                 // hi_1
   vpandd zmm27, zmm27, zmm0                              // hi_1
@@ -313,8 +313,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm:
   vpaddd zmm14, zmm14, zmm22                             // sum_5
   vpaddd zmm15, zmm15, zmm23                             // sum_6
   vpaddd zmm16, zmm16, zmm24                             // sum_7
-  vmovdqu64 zmm17, zmmword ptr [r12 + 0]                 // scale_0
-  vmovdqu64 zmm18, zmmword ptr [r12 + 64]                // scale_1
+  vmovdqu64 zmm17, zmmword ptr [r12 + 512]               // scale_0
+  vmovdqu64 zmm18, zmmword ptr [r12 + 576]               // scale_1
   vcvtdq2ps zmm9, zmm9                                   // real
   vmulps zmm9, zmm9, dword ptr [rbp + 144]{1to16}        // real
   vfmadd231ps zmm1, zmm9, zmm17                          // f_0_0

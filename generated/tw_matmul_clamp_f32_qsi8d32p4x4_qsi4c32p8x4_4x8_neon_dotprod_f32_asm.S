@@ -4,20 +4,20 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_dotprod, dot
 // lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (30dfb4766a374297)
 //     | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n8 kr4 pair=column us k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (8906969d26189a7b)
-//     | 8 f32 x scales a block | 32 x k bits of codes | 8 f32 x sums | 8 f32 x bias |
+// rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (a78aaa454f998dc3)
+//     | 32 x k bits of codes | 8 f32 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 4 x 8: needs 20 vector registers on neon_dotprod (16 accumulators + 3 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 scale_0 ...
-//  v1 scale_1  v2 raw_0 ...  v3 raw_0 ...  v4 a_0 ...  v5 a_0 ...  v6 lo_0 ...  v7 raw_0
-//  v8 acc_3_0l ...  v9 lo_0  v16 mask  v17 f_0_0  v18 f_0_1  v19 f_1_0  v20 f_1_1  v21 f_2_0
-//  v22 f_2_1  v23 f_3_0  v24 f_3_1  v25 acc_0_0h ...  v26 acc_0_0l ...  v27 acc_1_0h ...
-//  v28 acc_1_0l ...  v29 acc_2_0h ...  v30 acc_2_0l ...  v31 acc_3_0h ...
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
+//  v1 raw_0 ...  v2 raw_0 ...  v3 raw_0 ...  v4 mask  v5 f_0_0  v6 f_0_1  v7 f_1_0  v16 f_1_1
+//  v17 f_2_0  v18 f_2_1  v19 f_3_0  v20 f_3_1  v21 acc_0_0h ...  v22 acc_0_0l ...  v23 acc_1_0h ...
+//  v24 acc_1_0l ...  v25 acc_2_0h ...  v26 acc_2_0l ...  v27 acc_3_0h ...  v28 acc_3_0l ...
+//  v29 a_0 ...  v30 a_0  v31 lo_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
   .text
@@ -27,12 +27,6 @@
 tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
-  str d8, [sp, #0]
-  .cfi_offset d8, -16
-  str d9, [sp, #8]
-  .cfi_offset d9, -8
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -50,164 +44,164 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v16.16b, #15                                      // mask
-  movi v17.2d, #0                                        // f_0_0
-  movi v18.2d, #0                                        // f_0_1
-  movi v19.2d, #0                                        // f_1_0
-  movi v20.2d, #0                                        // f_1_1
-  movi v21.2d, #0                                        // f_2_0
-  movi v22.2d, #0                                        // f_2_1
-  movi v23.2d, #0                                        // f_3_0
-  movi v24.2d, #0                                        // f_3_1
+  movi v4.16b, #15                                       // mask
+  movi v5.2d, #0                                         // f_0_0
+  movi v6.2d, #0                                         // f_0_1
+  movi v7.2d, #0                                         // f_1_0
+  movi v16.2d, #0                                        // f_1_1
+  movi v17.2d, #0                                        // f_2_0
+  movi v18.2d, #0                                        // f_2_1
+  movi v19.2d, #0                                        // f_3_0
+  movi v20.2d, #0                                        // f_3_1
   lsr x9, x10, #5                                        // blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, .Lk_done
   .balign 64
 .Lk:
-  ldr s25, [x11, #128]                                   // acc_0_0h
+  ldr s21, [x11, #128]                                   // acc_0_0h
+  dup v21.4s, v21.s[0]
+  ldr s22, [x11, #128]                                   // acc_0_0l
+  dup v22.4s, v22.s[0]
+  ldr s23, [x11, #132]                                   // acc_1_0h
+  dup v23.4s, v23.s[0]
+  ldr s24, [x11, #132]                                   // acc_1_0l
+  dup v24.4s, v24.s[0]
+  ldr s25, [x11, #136]                                   // acc_2_0h
   dup v25.4s, v25.s[0]
-  ldr s26, [x11, #128]                                   // acc_0_0l
+  ldr s26, [x11, #136]                                   // acc_2_0l
   dup v26.4s, v26.s[0]
-  ldr s27, [x11, #132]                                   // acc_1_0h
+  ldr s27, [x11, #140]                                   // acc_3_0h
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #132]                                   // acc_1_0l
+  ldr s28, [x11, #140]                                   // acc_3_0l
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #136]                                   // acc_2_0h
-  dup v29.4s, v29.s[0]
-  ldr s30, [x11, #136]                                   // acc_2_0l
-  dup v30.4s, v30.s[0]
-  ldr s31, [x11, #140]                                   // acc_3_0h
-  dup v31.4s, v31.s[0]
-  ldr s8, [x11, #140]                                    // acc_3_0l
-  dup v8.4s, v8.s[0]
-  ldp q5, q4, [x11, #0]                                  // a_0, a_0
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // scale_0, scale_1, raw_0, raw_0, rhs_panel
-  and v6.16b, v2.16b, v16.16b                            // lo_0
-  sdot v25.4s, v2.16b, v5.4b[0]                          // acc
-  sdot v26.4s, v6.16b, v5.4b[0]                          // acc
-  sdot v27.4s, v2.16b, v5.4b[1]                          // acc
-  sdot v28.4s, v6.16b, v5.4b[1]                          // acc
-  sdot v29.4s, v2.16b, v5.4b[2]                          // acc
-  sdot v30.4s, v6.16b, v5.4b[2]                          // acc
-  sdot v31.4s, v2.16b, v5.4b[3]                          // acc
-  sdot v8.4s, v6.16b, v5.4b[3]                           // acc
-  and v2.16b, v3.16b, v16.16b                            // lo_0
-  sdot v25.4s, v3.16b, v4.4b[0]                          // acc
-  sdot v26.4s, v2.16b, v4.4b[0]                          // acc
-  sdot v27.4s, v3.16b, v4.4b[1]                          // acc
-  sdot v28.4s, v2.16b, v4.4b[1]                          // acc
-  sdot v29.4s, v3.16b, v4.4b[2]                          // acc
-  sdot v30.4s, v2.16b, v4.4b[2]                          // acc
-  sdot v31.4s, v3.16b, v4.4b[3]                          // acc
-  sdot v8.4s, v2.16b, v4.4b[3]                           // acc
-  ldp q3, q2, [x11, #32]                                 // a_0, a_0
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x12], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
-  and v9.16b, v4.16b, v16.16b                            // lo_0
-  sdot v25.4s, v4.16b, v3.4b[0]                          // acc
-  sdot v26.4s, v9.16b, v3.4b[0]                          // acc
-  sdot v27.4s, v4.16b, v3.4b[1]                          // acc
-  sdot v28.4s, v9.16b, v3.4b[1]                          // acc
-  sdot v29.4s, v4.16b, v3.4b[2]                          // acc
-  sdot v30.4s, v9.16b, v3.4b[2]                          // acc
-  sdot v31.4s, v4.16b, v3.4b[3]                          // acc
-  sdot v8.4s, v9.16b, v3.4b[3]                           // acc
-  and v3.16b, v5.16b, v16.16b                            // lo_0
-  sdot v25.4s, v5.16b, v2.4b[0]                          // acc
-  sdot v26.4s, v3.16b, v2.4b[0]                          // acc
-  sdot v27.4s, v5.16b, v2.4b[1]                          // acc
-  sdot v28.4s, v3.16b, v2.4b[1]                          // acc
-  sdot v29.4s, v5.16b, v2.4b[2]                          // acc
-  sdot v30.4s, v3.16b, v2.4b[2]                          // acc
-  sdot v31.4s, v5.16b, v2.4b[3]                          // acc
-  sdot v8.4s, v3.16b, v2.4b[3]                           // acc
-  ldp q3, q2, [x11, #64]                                 // a_0, a_0
-  and v4.16b, v6.16b, v16.16b                            // lo_0
-  sdot v25.4s, v6.16b, v3.4b[0]                          // acc
-  sdot v26.4s, v4.16b, v3.4b[0]                          // acc
-  sdot v27.4s, v6.16b, v3.4b[1]                          // acc
-  sdot v28.4s, v4.16b, v3.4b[1]                          // acc
-  sdot v29.4s, v6.16b, v3.4b[2]                          // acc
-  sdot v30.4s, v4.16b, v3.4b[2]                          // acc
-  sdot v31.4s, v6.16b, v3.4b[3]                          // acc
-  sdot v8.4s, v4.16b, v3.4b[3]                           // acc
-  and v3.16b, v7.16b, v16.16b                            // lo_0
-  sdot v25.4s, v7.16b, v2.4b[0]                          // acc
-  sdot v26.4s, v3.16b, v2.4b[0]                          // acc
-  sdot v27.4s, v7.16b, v2.4b[1]                          // acc
-  sdot v28.4s, v3.16b, v2.4b[1]                          // acc
-  sdot v29.4s, v7.16b, v2.4b[2]                          // acc
-  sdot v30.4s, v3.16b, v2.4b[2]                          // acc
-  sdot v31.4s, v7.16b, v2.4b[3]                          // acc
-  sdot v8.4s, v3.16b, v2.4b[3]                           // acc
-  ldp q3, q2, [x11, #96]                                 // a_0, a_0
-  ldp q5, q4, [x12], #32                                 // raw_0, raw_0
-  and v6.16b, v5.16b, v16.16b                            // lo_0
-  sdot v25.4s, v5.16b, v3.4b[0]                          // acc
-  sdot v26.4s, v6.16b, v3.4b[0]                          // acc
-  sdot v27.4s, v5.16b, v3.4b[1]                          // acc
-  sdot v28.4s, v6.16b, v3.4b[1]                          // acc
-  sdot v29.4s, v5.16b, v3.4b[2]                          // acc
-  sdot v30.4s, v6.16b, v3.4b[2]                          // acc
-  sdot v31.4s, v5.16b, v3.4b[3]                          // acc
-  sdot v8.4s, v6.16b, v3.4b[3]                           // acc
-  and v3.16b, v4.16b, v16.16b                            // lo_0
-  sdot v25.4s, v4.16b, v2.4b[0]                          // acc
-  sdot v26.4s, v3.16b, v2.4b[0]                          // acc
-  sdot v27.4s, v4.16b, v2.4b[1]                          // acc
-  sdot v28.4s, v3.16b, v2.4b[1]                          // acc
-  sdot v29.4s, v4.16b, v2.4b[2]                          // acc
-  sdot v30.4s, v3.16b, v2.4b[2]                          // acc
-  sdot v31.4s, v4.16b, v2.4b[3]                          // acc
-  sdot v8.4s, v3.16b, v2.4b[3]                           // acc
+  ldp q30, q29, [x11, #0]                                // a_0, a_0
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v31.16b, v0.16b, v4.16b                            // lo_0
+  sdot v21.4s, v0.16b, v30.4b[0]                         // acc
+  sdot v22.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v23.4s, v0.16b, v30.4b[1]                         // acc
+  sdot v24.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v25.4s, v0.16b, v30.4b[2]                         // acc
+  sdot v26.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v27.4s, v0.16b, v30.4b[3]                         // acc
+  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
+  and v0.16b, v1.16b, v4.16b                             // lo_0
+  sdot v21.4s, v1.16b, v29.4b[0]                         // acc
+  sdot v22.4s, v0.16b, v29.4b[0]                         // acc
+  sdot v23.4s, v1.16b, v29.4b[1]                         // acc
+  sdot v24.4s, v0.16b, v29.4b[1]                         // acc
+  sdot v25.4s, v1.16b, v29.4b[2]                         // acc
+  sdot v26.4s, v0.16b, v29.4b[2]                         // acc
+  sdot v27.4s, v1.16b, v29.4b[3]                         // acc
+  sdot v28.4s, v0.16b, v29.4b[3]                         // acc
+  ldp q1, q0, [x11, #32]                                 // a_0, a_0
+  and v29.16b, v2.16b, v4.16b                            // lo_0
+  sdot v21.4s, v2.16b, v1.4b[0]                          // acc
+  sdot v22.4s, v29.16b, v1.4b[0]                         // acc
+  sdot v23.4s, v2.16b, v1.4b[1]                          // acc
+  sdot v24.4s, v29.16b, v1.4b[1]                         // acc
+  sdot v25.4s, v2.16b, v1.4b[2]                          // acc
+  sdot v26.4s, v29.16b, v1.4b[2]                         // acc
+  sdot v27.4s, v2.16b, v1.4b[3]                          // acc
+  sdot v28.4s, v29.16b, v1.4b[3]                         // acc
+  and v1.16b, v3.16b, v4.16b                             // lo_0
+  sdot v21.4s, v3.16b, v0.4b[0]                          // acc
+  sdot v22.4s, v1.16b, v0.4b[0]                          // acc
+  sdot v23.4s, v3.16b, v0.4b[1]                          // acc
+  sdot v24.4s, v1.16b, v0.4b[1]                          // acc
+  sdot v25.4s, v3.16b, v0.4b[2]                          // acc
+  sdot v26.4s, v1.16b, v0.4b[2]                          // acc
+  sdot v27.4s, v3.16b, v0.4b[3]                          // acc
+  sdot v28.4s, v1.16b, v0.4b[3]                          // acc
+  ldp q30, q29, [x11, #64]                               // a_0, a_0
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v31.16b, v0.16b, v4.16b                            // lo_0
+  sdot v21.4s, v0.16b, v30.4b[0]                         // acc
+  sdot v22.4s, v31.16b, v30.4b[0]                        // acc
+  sdot v23.4s, v0.16b, v30.4b[1]                         // acc
+  sdot v24.4s, v31.16b, v30.4b[1]                        // acc
+  sdot v25.4s, v0.16b, v30.4b[2]                         // acc
+  sdot v26.4s, v31.16b, v30.4b[2]                        // acc
+  sdot v27.4s, v0.16b, v30.4b[3]                         // acc
+  sdot v28.4s, v31.16b, v30.4b[3]                        // acc
+  and v0.16b, v1.16b, v4.16b                             // lo_0
+  sdot v21.4s, v1.16b, v29.4b[0]                         // acc
+  sdot v22.4s, v0.16b, v29.4b[0]                         // acc
+  sdot v23.4s, v1.16b, v29.4b[1]                         // acc
+  sdot v24.4s, v0.16b, v29.4b[1]                         // acc
+  sdot v25.4s, v1.16b, v29.4b[2]                         // acc
+  sdot v26.4s, v0.16b, v29.4b[2]                         // acc
+  sdot v27.4s, v1.16b, v29.4b[3]                         // acc
+  sdot v28.4s, v0.16b, v29.4b[3]                         // acc
+  ldp q1, q0, [x11, #96]                                 // a_0, a_0
+  and v29.16b, v2.16b, v4.16b                            // lo_0
+  sdot v21.4s, v2.16b, v1.4b[0]                          // acc
+  sdot v22.4s, v29.16b, v1.4b[0]                         // acc
+  sdot v23.4s, v2.16b, v1.4b[1]                          // acc
+  sdot v24.4s, v29.16b, v1.4b[1]                         // acc
+  sdot v25.4s, v2.16b, v1.4b[2]                          // acc
+  sdot v26.4s, v29.16b, v1.4b[2]                         // acc
+  sdot v27.4s, v2.16b, v1.4b[3]                          // acc
+  sdot v28.4s, v29.16b, v1.4b[3]                         // acc
+  and v1.16b, v3.16b, v4.16b                             // lo_0
+  sdot v21.4s, v3.16b, v0.4b[0]                          // acc
+  sdot v22.4s, v1.16b, v0.4b[0]                          // acc
+  sdot v23.4s, v3.16b, v0.4b[1]                          // acc
+  sdot v24.4s, v1.16b, v0.4b[1]                          // acc
+  sdot v25.4s, v3.16b, v0.4b[2]                          // acc
+  sdot v26.4s, v1.16b, v0.4b[2]                          // acc
+  sdot v27.4s, v3.16b, v0.4b[3]                          // acc
+  sdot v28.4s, v1.16b, v0.4b[3]                          // acc
+  sub v0.4s, v21.4s, v22.4s                              // high
+  sshr v0.4s, v0.4s, #4                                  // high
+  sub v1.4s, v23.4s, v24.4s                              // high
+  sshr v1.4s, v1.4s, #4                                  // high
   sub v2.4s, v25.4s, v26.4s                              // high
   sshr v2.4s, v2.4s, #4                                  // high
   sub v3.4s, v27.4s, v28.4s                              // high
   sshr v3.4s, v3.4s, #4                                  // high
-  sub v4.4s, v29.4s, v30.4s                              // high
-  sshr v4.4s, v4.4s, #4                                  // high
-  sub v5.4s, v31.4s, v8.4s                               // high
-  sshr v5.4s, v5.4s, #4                                  // high
-  scvtf v2.4s, v2.4s                                     // real
-  ldr s6, [x11, #144]                                    // scale_row_0
-  dup v6.4s, v6.s[0]
-  fmul v2.4s, v2.4s, v6.4s                               // real
-  fmla v17.4s, v2.4s, v0.4s                              // f_0_0
-  scvtf v2.4s, v26.4s                                    // real
-  ldr s6, [x11, #144]                                    // scale_row_0
-  dup v6.4s, v6.s[0]
-  fmul v2.4s, v2.4s, v6.4s                               // real
-  fmla v18.4s, v2.4s, v1.4s                              // f_0_1
-  scvtf v2.4s, v3.4s                                     // real
-  ldr s3, [x11, #148]                                    // scale_row_1
-  dup v3.4s, v3.s[0]
-  fmul v2.4s, v2.4s, v3.4s                               // real
-  fmla v19.4s, v2.4s, v0.4s                              // f_1_0
-  scvtf v2.4s, v28.4s                                    // real
-  ldr s3, [x11, #148]                                    // scale_row_1
-  dup v3.4s, v3.s[0]
-  fmul v2.4s, v2.4s, v3.4s                               // real
-  fmla v20.4s, v2.4s, v1.4s                              // f_1_1
-  scvtf v2.4s, v4.4s                                     // real
-  ldr s3, [x11, #152]                                    // scale_row_2
-  dup v3.4s, v3.s[0]
-  fmul v2.4s, v2.4s, v3.4s                               // real
-  fmla v21.4s, v2.4s, v0.4s                              // f_2_0
-  scvtf v2.4s, v30.4s                                    // real
-  ldr s3, [x11, #152]                                    // scale_row_2
-  dup v3.4s, v3.s[0]
-  fmul v2.4s, v2.4s, v3.4s                               // real
-  fmla v22.4s, v2.4s, v1.4s                              // f_2_1
-  scvtf v2.4s, v5.4s                                     // real
-  ldr s3, [x11, #156]                                    // scale_row_3
-  dup v3.4s, v3.s[0]
-  fmul v2.4s, v2.4s, v3.4s                               // real
-  fmla v23.4s, v2.4s, v0.4s                              // f_3_0
-  scvtf v0.4s, v8.4s                                     // real
-  ldr s2, [x11, #156]                                    // scale_row_3
-  dup v2.4s, v2.s[0]
-  fmul v0.4s, v0.4s, v2.4s                               // real
-  fmla v24.4s, v0.4s, v1.4s                              // f_3_1
+  ldp q23, q21, [x12], #32                               // scale_0, scale_1
+  scvtf v0.4s, v0.4s                                     // real
+  ldr s25, [x11, #144]                                   // scale_row_0
+  dup v25.4s, v25.s[0]
+  fmul v0.4s, v0.4s, v25.4s                              // real
+  fmla v5.4s, v0.4s, v23.4s                              // f_0_0
+  scvtf v0.4s, v22.4s                                    // real
+  ldr s22, [x11, #144]                                   // scale_row_0
+  dup v22.4s, v22.s[0]
+  fmul v0.4s, v0.4s, v22.4s                              // real
+  fmla v6.4s, v0.4s, v21.4s                              // f_0_1
+  scvtf v0.4s, v1.4s                                     // real
+  ldr s1, [x11, #148]                                    // scale_row_1
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v7.4s, v0.4s, v23.4s                              // f_1_0
+  scvtf v0.4s, v24.4s                                    // real
+  ldr s1, [x11, #148]                                    // scale_row_1
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v16.4s, v0.4s, v21.4s                             // f_1_1
+  scvtf v0.4s, v2.4s                                     // real
+  ldr s1, [x11, #152]                                    // scale_row_2
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v17.4s, v0.4s, v23.4s                             // f_2_0
+  scvtf v0.4s, v26.4s                                    // real
+  ldr s1, [x11, #152]                                    // scale_row_2
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v18.4s, v0.4s, v21.4s                             // f_2_1
+  scvtf v0.4s, v3.4s                                     // real
+  ldr s1, [x11, #156]                                    // scale_row_3
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v19.4s, v0.4s, v23.4s                             // f_3_0
+  scvtf v0.4s, v28.4s                                    // real
+  ldr s1, [x11, #156]                                    // scale_row_3
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v20.4s, v0.4s, v21.4s                             // f_3_1
   add x11, x11, #160
   subs x9, x9, #1                                        // next k
   b.hi .Lk
@@ -248,49 +242,49 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
   ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v4.4s, v23.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
-  bsl v4.16b, v1.16b, v5.16b
-  str q4, [x11, #0]                                      // out_3_0
-  fadd v4.4s, v24.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_1
-  bsl v4.16b, v1.16b, v5.16b
-  str q4, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v21.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_0
-  bsl v4.16b, v1.16b, v5.16b
-  str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v22.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_1
-  bsl v4.16b, v1.16b, v5.16b
-  str q4, [x13, #16]                                     // out_2_1
   fadd v4.4s, v19.4s, v3.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_0
-  bsl v4.16b, v1.16b, v5.16b
-  str q4, [x12, #0]                                      // out_1_0
+  fcmgt v19.4s, v0.4s, v4.4s                             // out
+  bsl v19.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v19.4s, v1.4s                             // out_3_0
+  bsl v4.16b, v1.16b, v19.16b
+  str q4, [x11, #0]                                      // out_3_0
   fadd v4.4s, v20.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_1
-  bsl v4.16b, v1.16b, v5.16b
+  fcmgt v19.4s, v0.4s, v4.4s                             // out
+  bsl v19.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v19.4s, v1.4s                             // out_3_1
+  bsl v4.16b, v1.16b, v19.16b
+  str q4, [x11, #16]                                     // out_3_1
+  fadd v4.4s, v17.4s, v3.4s                              // out
+  fcmgt v17.4s, v0.4s, v4.4s                             // out
+  bsl v17.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v17.4s, v1.4s                             // out_2_0
+  bsl v4.16b, v1.16b, v17.16b
+  str q4, [x13, #0]                                      // out_2_0
+  fadd v4.4s, v18.4s, v2.4s                              // out
+  fcmgt v17.4s, v0.4s, v4.4s                             // out
+  bsl v17.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v17.4s, v1.4s                             // out_2_1
+  bsl v4.16b, v1.16b, v17.16b
+  str q4, [x13, #16]                                     // out_2_1
+  fadd v4.4s, v7.4s, v3.4s                               // out
+  fcmgt v7.4s, v0.4s, v4.4s                              // out
+  bsl v7.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v7.4s, v1.4s                              // out_1_0
+  bsl v4.16b, v1.16b, v7.16b
+  str q4, [x12, #0]                                      // out_1_0
+  fadd v4.4s, v16.4s, v2.4s                              // out
+  fcmgt v7.4s, v0.4s, v4.4s                              // out
+  bsl v7.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v7.4s, v1.4s                              // out_1_1
+  bsl v4.16b, v1.16b, v7.16b
   str q4, [x12, #16]                                     // out_1_1
-  fadd v3.4s, v17.4s, v3.4s                              // out
+  fadd v3.4s, v5.4s, v3.4s                               // out
   fcmgt v4.4s, v0.4s, v3.4s                              // out
   bsl v4.16b, v0.16b, v3.16b
   fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
   bsl v3.16b, v1.16b, v4.16b
   str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v18.4s, v2.4s                              // out
+  fadd v2.4s, v6.4s, v2.4s                               // out
   fcmgt v3.4s, v0.4s, v2.4s                              // out
   bsl v3.16b, v0.16b, v2.16b
   fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
@@ -351,52 +345,52 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
   ld1 {v3.s}[3], [x9]                                    // bias
-  fadd v4.4s, v23.4s, v2.4s                              // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
-  bsl v4.16b, v1.16b, v5.16b
-  fadd v5.4s, v24.4s, v3.4s                              // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v1.4s                              // out_3_1
-  bsl v5.16b, v1.16b, v6.16b
-  fadd v6.4s, v21.4s, v2.4s                              // out
-  fcmgt v7.4s, v0.4s, v6.4s                              // out
-  bsl v7.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v1.4s                              // out_2_0
-  bsl v6.16b, v1.16b, v7.16b
-  fadd v7.4s, v22.4s, v3.4s                              // out
-  fcmgt v16.4s, v0.4s, v7.4s                             // out
-  bsl v16.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v16.4s, v1.4s                             // out_2_1
-  bsl v7.16b, v1.16b, v16.16b
-  fadd v16.4s, v19.4s, v2.4s                             // out
-  fcmgt v19.4s, v0.4s, v16.4s                            // out
-  bsl v19.16b, v0.16b, v16.16b
-  fcmgt v16.4s, v19.4s, v1.4s                            // out_1_0
-  bsl v16.16b, v1.16b, v19.16b
+  fadd v4.4s, v19.4s, v2.4s                              // out
+  fcmgt v19.4s, v0.4s, v4.4s                             // out
+  bsl v19.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v19.4s, v1.4s                             // out_3_0
+  bsl v4.16b, v1.16b, v19.16b
   fadd v19.4s, v20.4s, v3.4s                             // out
   fcmgt v20.4s, v0.4s, v19.4s                            // out
   bsl v20.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v20.4s, v1.4s                            // out_1_1
+  fcmgt v19.4s, v20.4s, v1.4s                            // out_3_1
   bsl v19.16b, v1.16b, v20.16b
-  fadd v2.4s, v17.4s, v2.4s                              // out
-  fcmgt v17.4s, v0.4s, v2.4s                             // out
-  bsl v17.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v17.4s, v1.4s                             // out_0_0
-  bsl v2.16b, v1.16b, v17.16b
-  fadd v3.4s, v18.4s, v3.4s                              // out
-  fcmgt v17.4s, v0.4s, v3.4s                             // out
-  bsl v17.16b, v0.16b, v3.16b
-  fcmgt v0.4s, v17.4s, v1.4s                             // out_0_1
-  bsl v0.16b, v1.16b, v17.16b
+  fadd v17.4s, v17.4s, v2.4s                             // out
+  fcmgt v20.4s, v0.4s, v17.4s                            // out
+  bsl v20.16b, v0.16b, v17.16b
+  fcmgt v17.4s, v20.4s, v1.4s                            // out_2_0
+  bsl v17.16b, v1.16b, v20.16b
+  fadd v18.4s, v18.4s, v3.4s                             // out
+  fcmgt v20.4s, v0.4s, v18.4s                            // out
+  bsl v20.16b, v0.16b, v18.16b
+  fcmgt v18.4s, v20.4s, v1.4s                            // out_2_1
+  bsl v18.16b, v1.16b, v20.16b
+  fadd v7.4s, v7.4s, v2.4s                               // out
+  fcmgt v20.4s, v0.4s, v7.4s                             // out
+  bsl v20.16b, v0.16b, v7.16b
+  fcmgt v7.4s, v20.4s, v1.4s                             // out_1_0
+  bsl v7.16b, v1.16b, v20.16b
+  fadd v16.4s, v16.4s, v3.4s                             // out
+  fcmgt v20.4s, v0.4s, v16.4s                            // out
+  bsl v20.16b, v0.16b, v16.16b
+  fcmgt v16.4s, v20.4s, v1.4s                            // out_1_1
+  bsl v16.16b, v1.16b, v20.16b
+  fadd v2.4s, v5.4s, v2.4s                               // out
+  fcmgt v5.4s, v0.4s, v2.4s                              // out
+  bsl v5.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v5.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v5.16b
+  fadd v3.4s, v6.4s, v3.4s                               // out
+  fcmgt v5.4s, v0.4s, v3.4s                              // out
+  bsl v5.16b, v0.16b, v3.16b
+  fcmgt v0.4s, v5.4s, v1.4s                              // out_0_1
+  bsl v0.16b, v1.16b, v5.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
   st1 {v4.s}[0], [x11]                                   // out_3_0
-  st1 {v6.s}[0], [x13]                                   // out_2_0
-  st1 {v16.s}[0], [x12]                                  // out_1_0
+  st1 {v17.s}[0], [x13]                                  // out_2_0
+  st1 {v7.s}[0], [x12]                                   // out_1_0
   st1 {v2.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
@@ -405,9 +399,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   add x9, x11, #4
   st1 {v4.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v6.s}[1], [x9]                                    // out_2_0
+  st1 {v17.s}[1], [x9]                                   // out_2_0
   add x9, x12, #4
-  st1 {v16.s}[1], [x9]                                   // out_1_0
+  st1 {v7.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v2.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
@@ -417,9 +411,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   add x9, x11, #8
   st1 {v4.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v6.s}[2], [x9]                                    // out_2_0
+  st1 {v17.s}[2], [x9]                                   // out_2_0
   add x9, x12, #8
-  st1 {v16.s}[2], [x9]                                   // out_1_0
+  st1 {v7.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v2.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
@@ -429,9 +423,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   add x9, x11, #12
   st1 {v4.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
-  st1 {v6.s}[3], [x9]                                    // out_2_0
+  st1 {v17.s}[3], [x9]                                   // out_2_0
   add x9, x12, #12
-  st1 {v16.s}[3], [x9]                                   // out_1_0
+  st1 {v7.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v2.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
@@ -439,11 +433,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x11, #16
-  st1 {v5.s}[0], [x9]                                    // out_3_1
+  st1 {v19.s}[0], [x9]                                   // out_3_1
   add x9, x13, #16
-  st1 {v7.s}[0], [x9]                                    // out_2_1
+  st1 {v18.s}[0], [x9]                                   // out_2_1
   add x9, x12, #16
-  st1 {v19.s}[0], [x9]                                   // out_1_1
+  st1 {v16.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v0.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
@@ -451,11 +445,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x11, #20
-  st1 {v5.s}[1], [x9]                                    // out_3_1
+  st1 {v19.s}[1], [x9]                                   // out_3_1
   add x9, x13, #20
-  st1 {v7.s}[1], [x9]                                    // out_2_1
+  st1 {v18.s}[1], [x9]                                   // out_2_1
   add x9, x12, #20
-  st1 {v19.s}[1], [x9]                                   // out_1_1
+  st1 {v16.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v0.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
@@ -463,11 +457,11 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x11, #24
-  st1 {v5.s}[2], [x9]                                    // out_3_1
+  st1 {v19.s}[2], [x9]                                   // out_3_1
   add x9, x13, #24
-  st1 {v7.s}[2], [x9]                                    // out_2_1
+  st1 {v18.s}[2], [x9]                                   // out_2_1
   add x9, x12, #24
-  st1 {v19.s}[2], [x9]                                   // out_1_1
+  st1 {v16.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v0.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
@@ -493,10 +487,6 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm:
   subs x1, x1, #8                                        // next n
   b.hi .Ln
 .Ln_done:
-  ldr d8, [sp, #0]
-  ldr d9, [sp, #8]
-  add sp, sp, #16
-  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
   .size tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm, .-tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm

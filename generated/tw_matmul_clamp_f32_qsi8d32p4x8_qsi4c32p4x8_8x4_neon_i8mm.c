@@ -4,11 +4,11 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, mmla
 // lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32/b] (115147a448839205)
 //     | 32 x k bits of codes | 8 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (e3a817ba6f6348e1)
-//     | 4 f16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (60074ee255f22aa9)
+//     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -70,7 +70,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* ar
         int8x16_t a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 16));
         int8x16_t a_2 = vld1q_s8((const int8_t *)lhs_1);
         int8x16_t a_3 = vld1q_s8((const int8_t *)(lhs_1 + 16));
-        int8x16_t raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 8));
+        int8x16_t raw_0 = vld1q_s8((const int8_t *)rhs_panel_at);
         int8x16_t lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -84,7 +84,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* ar
         a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 48));
         a_2 = vld1q_s8((const int8_t *)(lhs_1 + 32));
         a_3 = vld1q_s8((const int8_t *)(lhs_1 + 48));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 24));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 16));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -98,7 +98,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* ar
         a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 80));
         a_2 = vld1q_s8((const int8_t *)(lhs_1 + 64));
         a_3 = vld1q_s8((const int8_t *)(lhs_1 + 80));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 40));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 32));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -112,7 +112,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* ar
         a_1 = vld1q_s8((const int8_t *)(lhs_panel_at + 112));
         a_2 = vld1q_s8((const int8_t *)(lhs_1 + 96));
         a_3 = vld1q_s8((const int8_t *)(lhs_1 + 112));
-        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 56));
+        raw_0 = vld1q_s8((const int8_t *)(rhs_panel_at + 48));
         lo_0 = vreinterpretq_s8_u8(vandq_u8(vreinterpretq_u8_s8(raw_0), mask));
         acc_0_0h = vmmlaq_s32(acc_0_0h, a_0, raw_0);
         acc_1_0h = vmmlaq_s32(acc_1_0h, a_1, raw_0);
@@ -146,7 +146,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args* ar
             vuzp1q_s64(vreinterpretq_s64_s32(acc_3_0h), vreinterpretq_s64_s32(acc_3_0l));
         acc_3_0h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_3_0h),
             vreinterpretq_s64_s32(acc_3_0l)));
-        const float16x4_t scale = vld1_f16((const float16_t *)rhs_panel_at);
+        const float16x4_t scale = vld1_f16((const float16_t *)(rhs_panel_at + 64));
         const float32x4_t scale_0 = vcvt_f32_f16(scale);
         float32x4_t real = vcvtq_f32_s32(vreinterpretq_s32_s64(row_0));
         const float32x4_t scale_row_0 =

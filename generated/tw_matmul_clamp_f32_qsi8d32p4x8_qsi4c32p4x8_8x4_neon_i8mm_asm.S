@@ -4,20 +4,20 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, mmla
 // lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32/b] (115147a448839205)
 //     | 32 x k bits of codes | 8 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32] (e3a817ba6f6348e1)
-//     | 4 f16 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (60074ee255f22aa9)
+//     | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_panel  v0 mask  v1 f_0_0  v2 f_1_0  v3 f_2_0  v4 f_3_0  v5 f_4_0  v6 f_5_0  v7 f_6_0
-//  v8 a_3  v9 raw_0  v10 lo_0  v16 f_7_0  v17 acc_1_0l ...  v18 acc_0_0h ...  v19 acc_0_0l ...
+//  v0 mask  v1 f_0_0  v2 f_1_0  v3 f_2_0  v4 f_3_0  v5 f_4_0  v6 f_5_0  v7 f_6_0  v8 a_3  v9 raw_0
+//  v10 raw_0 ...  v11 lo_0  v16 f_7_0  v17 acc_1_0l ...  v18 acc_0_0h ...  v19 acc_0_0l ...
 //  v20 a_1 ...  v21 acc_1_0h ...  v22 acc_3_0l ...  v23 acc_2_0h ...  v24 acc_2_0l ...  v25 a_3 ...
-//  v26 acc_3_0h ...  v27 a_0 ...  v28 a_0  v29 a_1 ...  v30 a_2  v31 a_2
+//  v26 acc_3_0h ...  v27 a_0 ...  v28 a_0  v29 a_1  v30 a_2  v31 a_2
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -27,16 +27,18 @@
 tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   .cfi_startproc
   hint #34
-  sub sp, sp, #32
-  .cfi_def_cfa_offset 32
+  sub sp, sp, #48
+  .cfi_def_cfa_offset 48
   str x19, [sp, #0]
-  .cfi_offset x19, -32
+  .cfi_offset x19, -48
   str d8, [sp, #8]
-  .cfi_offset d8, -24
+  .cfi_offset d8, -40
   str d9, [sp, #16]
-  .cfi_offset d9, -16
+  .cfi_offset d9, -32
   str d10, [sp, #24]
-  .cfi_offset d10, -8
+  .cfi_offset d10, -24
+  str d11, [sp, #32]
+  .cfi_offset d11, -16
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -86,21 +88,18 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   ldp q29, q28, [x12, #16]                               // a_1, a_0
   ldr q30, [x9, #0]                                      // a_2
   ldp q8, q31, [x9, #16]                                 // a_3, a_2
-  add x14, x13, #8                                       // rhs_panel
-  ldr q9, [x14, #0]                                      // raw_0
-  and v10.16b, v9.16b, v0.16b                            // lo_0
-  smmla v18.4s, v27.16b, v9.16b                          // acc_0_0
-  smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
-  smmla v23.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v26.4s, v8.16b, v9.16b                           // acc_3_0
-  smmla v19.4s, v27.16b, v10.16b                         // acc_0_1
-  smmla v17.4s, v29.16b, v10.16b                         // acc_1_1
-  smmla v24.4s, v30.16b, v10.16b                         // acc_2_1
-  smmla v22.4s, v8.16b, v10.16b                          // acc_3_1
+  ldp q10, q9, [x13, #0]                                 // raw_0, raw_0
+  and v11.16b, v10.16b, v0.16b                           // lo_0
+  smmla v18.4s, v27.16b, v10.16b                         // acc_0_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v23.4s, v30.16b, v10.16b                         // acc_2_0
+  smmla v26.4s, v8.16b, v10.16b                          // acc_3_0
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v17.4s, v29.16b, v11.16b                         // acc_1_1
+  smmla v24.4s, v30.16b, v11.16b                         // acc_2_1
+  smmla v22.4s, v8.16b, v11.16b                          // acc_3_1
   ldp q29, q27, [x12, #48]                               // a_1, a_0
   ldp q8, q30, [x9, #48]                                 // a_3, a_2
-  add x14, x13, #24                                      // rhs_panel
-  ldr q9, [x14, #0]                                      // raw_0
   and v10.16b, v9.16b, v0.16b                            // lo_0
   smmla v18.4s, v28.16b, v9.16b                          // acc_0_0
   smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
@@ -112,28 +111,25 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   smmla v22.4s, v8.16b, v10.16b                          // acc_3_1
   ldp q29, q28, [x12, #80]                               // a_1, a_0
   ldp q8, q31, [x9, #80]                                 // a_3, a_2
-  add x14, x13, #40                                      // rhs_panel
-  ldr q9, [x14, #0]                                      // raw_0
-  and v10.16b, v9.16b, v0.16b                            // lo_0
-  smmla v18.4s, v27.16b, v9.16b                          // acc_0_0
-  smmla v21.4s, v29.16b, v9.16b                          // acc_1_0
-  smmla v23.4s, v30.16b, v9.16b                          // acc_2_0
-  smmla v26.4s, v8.16b, v9.16b                           // acc_3_0
-  smmla v19.4s, v27.16b, v10.16b                         // acc_0_1
-  smmla v17.4s, v29.16b, v10.16b                         // acc_1_1
-  smmla v24.4s, v30.16b, v10.16b                         // acc_2_1
-  smmla v22.4s, v8.16b, v10.16b                          // acc_3_1
-  add x14, x13, #56                                      // rhs_panel
-  ldr q27, [x14, #0]                                     // raw_0
-  and v29.16b, v27.16b, v0.16b                           // lo_0
-  smmla v18.4s, v28.16b, v27.16b                         // acc_0_0
-  smmla v21.4s, v20.16b, v27.16b                         // acc_1_0
-  smmla v23.4s, v31.16b, v27.16b                         // acc_2_0
-  smmla v26.4s, v25.16b, v27.16b                         // acc_3_0
-  smmla v19.4s, v28.16b, v29.16b                         // acc_0_1
-  smmla v17.4s, v20.16b, v29.16b                         // acc_1_1
-  smmla v24.4s, v31.16b, v29.16b                         // acc_2_1
-  smmla v22.4s, v25.16b, v29.16b                         // acc_3_1
+  ldp q10, q9, [x13, #32]                                // raw_0, raw_0
+  and v11.16b, v10.16b, v0.16b                           // lo_0
+  smmla v18.4s, v27.16b, v10.16b                         // acc_0_0
+  smmla v21.4s, v29.16b, v10.16b                         // acc_1_0
+  smmla v23.4s, v30.16b, v10.16b                         // acc_2_0
+  smmla v26.4s, v8.16b, v10.16b                          // acc_3_0
+  smmla v19.4s, v27.16b, v11.16b                         // acc_0_1
+  smmla v17.4s, v29.16b, v11.16b                         // acc_1_1
+  smmla v24.4s, v30.16b, v11.16b                         // acc_2_1
+  smmla v22.4s, v8.16b, v11.16b                          // acc_3_1
+  and v27.16b, v9.16b, v0.16b                            // lo_0
+  smmla v18.4s, v28.16b, v9.16b                          // acc_0_0
+  smmla v21.4s, v20.16b, v9.16b                          // acc_1_0
+  smmla v23.4s, v31.16b, v9.16b                          // acc_2_0
+  smmla v26.4s, v25.16b, v9.16b                          // acc_3_0
+  smmla v19.4s, v28.16b, v27.16b                         // acc_0_1
+  smmla v17.4s, v20.16b, v27.16b                         // acc_1_1
+  smmla v24.4s, v31.16b, v27.16b                         // acc_2_1
+  smmla v22.4s, v25.16b, v27.16b                         // acc_3_1
   sub v18.4s, v18.4s, v19.4s                             // high
   sshr v18.4s, v18.4s, #4                                // high
   uzp1 v20.2d, v18.2d, v19.2d                            // row_0
@@ -150,7 +146,7 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   sshr v24.4s, v24.4s, #4                                // high
   uzp1 v25.2d, v24.2d, v22.2d                            // row_6
   uzp2 v22.2d, v24.2d, v22.2d                            // row_7
-  ldr d24, [x13, #0]                                     // scale
+  ldr d24, [x13, #64]                                    // scale
   fcvtl v24.4s, v24.4h                                   // scale_0
   scvtf v20.4s, v20.4s                                   // real
   ldr s26, [x12, #160]                                   // scale_row_0
@@ -457,7 +453,8 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm:
   ldr d8, [sp, #8]
   ldr d9, [sp, #16]
   ldr d10, [sp, #24]
-  add sp, sp, #32
+  ldr d11, [sp, #32]
+  add sp, sp, #48
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc

@@ -4,17 +4,17 @@
 // matmul_clamp_f32_qsi8d32p_qsi4c32p: neon_i8mm, mmla
 // lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32/b] (115147a448839205)
 //     | 32 x k bits of codes | 8 i32 x sums a block | 4 f32 x scales a block |
-// rhs i4 n4 kr8 pair=column us k%32 b32 [scales:f32/b|data/b|sums:f32*1|bias:f32] (975e932d9662b903)
-//     | 4 f32 x scales a block | 16 x k bits of codes | 4 f32 x sums | 4 f32 x bias |
+// rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (d2ffe3c6eb90e08b)
+//     | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 8 x 4: needs 23 vector registers on neon_i8mm (16 accumulators + 6 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  v0 scale_0  v1 raw_0 ...  v2 raw_0 ...  v3 raw_0 ...  v4 mask  v5 f_0_0  v6 f_1_0  v7 f_2_0
+//  v0 raw_0 ...  v1 raw_0 ...  v2 raw_0 ...  v3 raw_0 ...  v4 mask  v5 f_0_0  v6 f_1_0  v7 f_2_0
 //  v8 a_0 ...  v9 a_1 ...  v10 a_2 ...  v11 a_2 ...  v12 a_3 ...  v13 lo_0  v16 f_3_0  v17 f_4_0
 //  v18 f_5_0  v19 f_6_0  v20 f_7_0  v21 acc_1_0l ...  v22 acc_0_0h ...  v23 acc_0_0l ...
 //  v24 a_1 ...  v25 acc_1_0h ...  v26 acc_3_0l ...  v27 acc_2_0h ...  v28 acc_2_0l ...  v29 a_3
@@ -93,104 +93,104 @@ tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm:
   ldp q9, q8, [x12, #16]                                 // a_1, a_0
   ldr q10, [x9, #0]                                      // a_2
   ldp q12, q11, [x9, #16]                                // a_3, a_2
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // scale_0, raw_0, raw_0, raw_0, rhs_panel
-  and v13.16b, v1.16b, v4.16b                            // lo_0
-  smmla v22.4s, v31.16b, v1.16b                          // acc_0_0
-  smmla v25.4s, v9.16b, v1.16b                           // acc_1_0
-  smmla v27.4s, v10.16b, v1.16b                          // acc_2_0
-  smmla v30.4s, v12.16b, v1.16b                          // acc_3_0
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
+  and v13.16b, v0.16b, v4.16b                            // lo_0
+  smmla v22.4s, v31.16b, v0.16b                          // acc_0_0
+  smmla v25.4s, v9.16b, v0.16b                           // acc_1_0
+  smmla v27.4s, v10.16b, v0.16b                          // acc_2_0
+  smmla v30.4s, v12.16b, v0.16b                          // acc_3_0
   smmla v23.4s, v31.16b, v13.16b                         // acc_0_1
   smmla v21.4s, v9.16b, v13.16b                          // acc_1_1
   smmla v28.4s, v10.16b, v13.16b                         // acc_2_1
   smmla v26.4s, v12.16b, v13.16b                         // acc_3_1
-  ldp q31, q1, [x12, #48]                                // a_1, a_0
+  ldp q31, q0, [x12, #48]                                // a_1, a_0
   ldp q10, q9, [x9, #48]                                 // a_3, a_2
-  and v12.16b, v2.16b, v4.16b                            // lo_0
-  smmla v22.4s, v8.16b, v2.16b                           // acc_0_0
-  smmla v25.4s, v31.16b, v2.16b                          // acc_1_0
-  smmla v27.4s, v11.16b, v2.16b                          // acc_2_0
-  smmla v30.4s, v10.16b, v2.16b                          // acc_3_0
+  and v12.16b, v1.16b, v4.16b                            // lo_0
+  smmla v22.4s, v8.16b, v1.16b                           // acc_0_0
+  smmla v25.4s, v31.16b, v1.16b                          // acc_1_0
+  smmla v27.4s, v11.16b, v1.16b                          // acc_2_0
+  smmla v30.4s, v10.16b, v1.16b                          // acc_3_0
   smmla v23.4s, v8.16b, v12.16b                          // acc_0_1
   smmla v21.4s, v31.16b, v12.16b                         // acc_1_1
   smmla v28.4s, v11.16b, v12.16b                         // acc_2_1
   smmla v26.4s, v10.16b, v12.16b                         // acc_3_1
-  ldp q31, q2, [x12, #80]                                // a_1, a_0
+  ldp q31, q1, [x12, #80]                                // a_1, a_0
   ldp q10, q8, [x9, #80]                                 // a_3, a_2
-  and v11.16b, v3.16b, v4.16b                            // lo_0
-  smmla v22.4s, v1.16b, v3.16b                           // acc_0_0
-  smmla v25.4s, v31.16b, v3.16b                          // acc_1_0
-  smmla v27.4s, v9.16b, v3.16b                           // acc_2_0
-  smmla v30.4s, v10.16b, v3.16b                          // acc_3_0
-  smmla v23.4s, v1.16b, v11.16b                          // acc_0_1
+  and v11.16b, v2.16b, v4.16b                            // lo_0
+  smmla v22.4s, v0.16b, v2.16b                           // acc_0_0
+  smmla v25.4s, v31.16b, v2.16b                          // acc_1_0
+  smmla v27.4s, v9.16b, v2.16b                           // acc_2_0
+  smmla v30.4s, v10.16b, v2.16b                          // acc_3_0
+  smmla v23.4s, v0.16b, v11.16b                          // acc_0_1
   smmla v21.4s, v31.16b, v11.16b                         // acc_1_1
   smmla v28.4s, v9.16b, v11.16b                          // acc_2_1
   smmla v26.4s, v10.16b, v11.16b                         // acc_3_1
-  ldr q1, [x13], #16                                     // raw_0
-  and v3.16b, v1.16b, v4.16b                             // lo_0
-  smmla v22.4s, v2.16b, v1.16b                           // acc_0_0
-  smmla v25.4s, v24.16b, v1.16b                          // acc_1_0
-  smmla v27.4s, v8.16b, v1.16b                           // acc_2_0
-  smmla v30.4s, v29.16b, v1.16b                          // acc_3_0
-  smmla v23.4s, v2.16b, v3.16b                           // acc_0_1
-  smmla v21.4s, v24.16b, v3.16b                          // acc_1_1
-  smmla v28.4s, v8.16b, v3.16b                           // acc_2_1
-  smmla v26.4s, v29.16b, v3.16b                          // acc_3_1
-  sub v1.4s, v22.4s, v23.4s                              // high
-  sshr v1.4s, v1.4s, #4                                  // high
-  uzp1 v2.2d, v1.2d, v23.2d                              // row_0
-  uzp2 v1.2d, v1.2d, v23.2d                              // row_1
-  sub v3.4s, v25.4s, v21.4s                              // high
-  sshr v3.4s, v3.4s, #4                                  // high
-  uzp1 v22.2d, v3.2d, v21.2d                             // row_2
-  uzp2 v3.2d, v3.2d, v21.2d                              // row_3
+  and v0.16b, v3.16b, v4.16b                             // lo_0
+  smmla v22.4s, v1.16b, v3.16b                           // acc_0_0
+  smmla v25.4s, v24.16b, v3.16b                          // acc_1_0
+  smmla v27.4s, v8.16b, v3.16b                           // acc_2_0
+  smmla v30.4s, v29.16b, v3.16b                          // acc_3_0
+  smmla v23.4s, v1.16b, v0.16b                           // acc_0_1
+  smmla v21.4s, v24.16b, v0.16b                          // acc_1_1
+  smmla v28.4s, v8.16b, v0.16b                           // acc_2_1
+  smmla v26.4s, v29.16b, v0.16b                          // acc_3_1
+  sub v0.4s, v22.4s, v23.4s                              // high
+  sshr v0.4s, v0.4s, #4                                  // high
+  uzp1 v1.2d, v0.2d, v23.2d                              // row_0
+  uzp2 v0.2d, v0.2d, v23.2d                              // row_1
+  sub v2.4s, v25.4s, v21.4s                              // high
+  sshr v2.4s, v2.4s, #4                                  // high
+  uzp1 v3.2d, v2.2d, v21.2d                              // row_2
+  uzp2 v2.2d, v2.2d, v21.2d                              // row_3
   sub v21.4s, v27.4s, v28.4s                             // high
   sshr v21.4s, v21.4s, #4                                // high
-  uzp1 v23.2d, v21.2d, v28.2d                            // row_4
+  uzp1 v22.2d, v21.2d, v28.2d                            // row_4
   uzp2 v21.2d, v21.2d, v28.2d                            // row_5
-  sub v24.4s, v30.4s, v26.4s                             // high
-  sshr v24.4s, v24.4s, #4                                // high
-  uzp1 v25.2d, v24.2d, v26.2d                            // row_6
-  uzp2 v24.2d, v24.2d, v26.2d                            // row_7
-  scvtf v2.4s, v2.4s                                     // real
+  sub v23.4s, v30.4s, v26.4s                             // high
+  sshr v23.4s, v23.4s, #4                                // high
+  uzp1 v24.2d, v23.2d, v26.2d                            // row_6
+  uzp2 v23.2d, v23.2d, v26.2d                            // row_7
+  ldr q25, [x13], #16                                    // scale_0
+  scvtf v1.4s, v1.4s                                     // real
   ldr s26, [x12, #160]                                   // scale_row_0
   dup v26.4s, v26.s[0]
-  fmul v2.4s, v2.4s, v26.4s                              // real
-  fmla v5.4s, v2.4s, v0.4s                               // f_0_0
-  scvtf v1.4s, v1.4s                                     // real
-  ldr s2, [x12, #164]                                    // scale_row_1
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v6.4s, v1.4s, v0.4s                               // f_1_0
-  scvtf v1.4s, v22.4s                                    // real
-  ldr s2, [x12, #168]                                    // scale_row_2
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v7.4s, v1.4s, v0.4s                               // f_2_0
-  scvtf v1.4s, v3.4s                                     // real
-  ldr s2, [x12, #172]                                    // scale_row_3
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v16.4s, v1.4s, v0.4s                              // f_3_0
-  scvtf v1.4s, v23.4s                                    // real
-  ldr s2, [x9, #160]                                     // scale_row_4
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v17.4s, v1.4s, v0.4s                              // f_4_0
-  scvtf v1.4s, v21.4s                                    // real
-  ldr s2, [x9, #164]                                     // scale_row_5
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v18.4s, v1.4s, v0.4s                              // f_5_0
-  scvtf v1.4s, v25.4s                                    // real
-  ldr s2, [x9, #168]                                     // scale_row_6
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v19.4s, v1.4s, v0.4s                              // f_6_0
-  scvtf v1.4s, v24.4s                                    // real
-  ldr s2, [x9, #172]                                     // scale_row_7
-  dup v2.4s, v2.s[0]
-  fmul v1.4s, v1.4s, v2.4s                               // real
-  fmla v20.4s, v1.4s, v0.4s                              // f_7_0
+  fmul v1.4s, v1.4s, v26.4s                              // real
+  fmla v5.4s, v1.4s, v25.4s                              // f_0_0
+  scvtf v0.4s, v0.4s                                     // real
+  ldr s1, [x12, #164]                                    // scale_row_1
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v6.4s, v0.4s, v25.4s                              // f_1_0
+  scvtf v0.4s, v3.4s                                     // real
+  ldr s1, [x12, #168]                                    // scale_row_2
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v7.4s, v0.4s, v25.4s                              // f_2_0
+  scvtf v0.4s, v2.4s                                     // real
+  ldr s1, [x12, #172]                                    // scale_row_3
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v16.4s, v0.4s, v25.4s                             // f_3_0
+  scvtf v0.4s, v22.4s                                    // real
+  ldr s1, [x9, #160]                                     // scale_row_4
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v17.4s, v0.4s, v25.4s                             // f_4_0
+  scvtf v0.4s, v21.4s                                    // real
+  ldr s1, [x9, #164]                                     // scale_row_5
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v18.4s, v0.4s, v25.4s                             // f_5_0
+  scvtf v0.4s, v24.4s                                    // real
+  ldr s1, [x9, #168]                                     // scale_row_6
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v19.4s, v0.4s, v25.4s                             // f_6_0
+  scvtf v0.4s, v23.4s                                    // real
+  ldr s1, [x9, #172]                                     // scale_row_7
+  dup v1.4s, v1.s[0]
+  fmul v0.4s, v0.4s, v1.4s                               // real
+  fmla v20.4s, v0.4s, v25.4s                             // f_7_0
   add x12, x12, #176
   add x9, x9, #176
   subs x11, x11, #1                                      // next k

@@ -8,7 +8,8 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (34c66a4b311320d7)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a23a53e561bb2beb)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -222,7 +223,7 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_a
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm(const tw_args *args);
@@ -254,6 +255,26 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p4x8_8x4_neon_i8mm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_b32(const tw_pack_args *args);
@@ -354,6 +375,17 @@ void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p1x4_scalar_b59d3abd(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p1x4_avx2_931cf559(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p2x4_avx2_9e758d15(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p1x4_avx_vnni(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p2x4_avx_vnni(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b59d3abd(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_4e687fda(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_d13fd369(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_ab4238c2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5103ca48(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_83192733(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args *args);
@@ -456,6 +488,18 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args *args);
+void tw_rhs_pack_q8_0_qsi8c32p4x4_scalar(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8c32p16x4_avx2(const tw_pack_args *args);
+void tw_rhs_pack_q8_0_qsi8c32p16x4_avx2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni(const tw_pack_args *args);
+void tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod(const tw_pack_args *args);
+void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm(const tw_pack_args *args);
+void tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm(const tw_pack_args *args);
 
 #ifdef __cplusplus
 }

@@ -180,6 +180,14 @@ std::string nibble_bits(bool low, bool high, int bits_low, int bits_high) {
   return fmt::format("0x{:02x}", (low ? bits_low : 0) | (high ? bits_high : 0));
 }
 
+/// The bits that a layout's offsets flip in a byte of two's complement.
+void set_flip(const Layout& layout, Values& values) {
+  const DataOrder& order = layout.order;
+  values["FLIP"] = order.pair == NibblePair::none
+                       ? nibble_bits(order.low_unsigned, false, 0x80, 0)
+                       : nibble_bits(order.low_unsigned, order.high_unsigned, 0x08, 0x80);
+}
+
 /// Which codes the i-th byte of a packed group holds, as C.
 void set_order_values(const Layout& layout, Values& values) {
   const DataOrder& order = layout.order;
@@ -314,8 +322,7 @@ bool fill_rhs(const Request& request, Values& values) {
   values["CALLS"] = number(step ? step->calls : 1);
   const bool bytes = order.pair == NibblePair::none;
   values["CODES"] = number(byte_codes(layout));
-  values["FLIP"] = bytes ? nibble_bits(order.low_unsigned, false, 0x80, 0)
-                         : nibble_bits(order.low_unsigned, order.high_unsigned, 0x08, 0x80);
+  set_flip(layout, values);
   values["SOURCE"] = fill_template(
       request.files / (bytes ? "packer_rhs_bytes.c" : "packer_rhs_nibbles.c"), values);
   values["FIELDS"] = rhs_fields_text(layout);
@@ -340,7 +347,8 @@ void set_block_source_values(const Request& request, Values& values) {
   const SourceBlocks blocks = *source_blocks(request.layout, request.source);
   const int64_t scale_bytes = bits(field_of(request.layout, FieldKind::scales).type) / 8;
   const bool inside = blocks.codes != 0;  // scales stand before the codes
-  const std::string given = "args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0";
+  const std::string given =
+      bits(request.layout.element) == 8 ? "0" : "args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0";
   values["SCALE_BYTES"] = number(scale_bytes);
   values["SCALE_PITCH"] = number(inside ? blocks.bytes : scale_bytes);
   values["SCALES"] = inside ? "source" : "(const uint8_t *)args->scales + row * args->scale_stride";
@@ -349,7 +357,8 @@ void set_block_source_values(const Request& request, Values& values) {
   values["SOURCE_CODES"] = number(blocks.codes);
   values["SOURCE_BYTE"] = blocks.apart ? "k % 16" : "k / 2";
   values["SOURCE_SHIFT"] = blocks.apart ? "(k / 16 * 4)" : "(k % 2 * 4)";
-  values["GIVEN"] = values["NO_CODES"] = inside ? "0x88" : given;
+  const bool is_q4_0 = inside && bits(request.layout.element) == 4;
+  values["GIVEN"] = values["NO_CODES"] = is_q4_0 ? "0x88" : given;
 }
 
 std::string scale_text(ElementType type) {
@@ -370,13 +379,16 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
   values["SUMS_OFFSET"] = number(offset(FieldKind::sums));
   values["BIAS_OFFSET"] = number(offset(FieldKind::bias));
   values["RUN_BLOCKS"] = number(run_k / layout.block);
-  values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
+  set_flip(layout, values);
   values["WRITE_FLOATS"] = write_floats_text(layout);
   set_block_source_values(request, values);
   if (!can_pack_blocks(layout, request.isa)) {
     if (request.isa.vector_bytes.fixed != 4) expect_vectorized(request, false);
     set_order_values(layout, values);
     values["SCALE"] = scale_text(field_of(layout, FieldKind::scales).type);
+    const std::string codes = layout.order.pair == NibblePair::none ? "bytes" : "nibbles";
+    values["PACK_CODES"] =
+        fill_template(request.files / fmt::format("packer_rhs_blocks_{}.c", codes), values);
     const std::string text = fill_template(request.files / "packer_rhs_blocks_plain.c", values);
     set_loop_values(request.isa, {text, call_text("pack_steps", 2), ""}, values);
     return false;
@@ -444,7 +456,8 @@ std::string packer_name(const Request& request) {
 
 void check_source(const Request& request) {
   const bool lhs = request.layout.side == Side::lhs;
-  const std::string second = request.layout.block != 0 ? "q4_0" : "kxn";
+  const std::string ggml = bits(request.layout.element) == 8 ? "q8_0" : "q4_0";
+  const std::string second = request.layout.block != 0 ? ggml : "kxn";
   const std::vector<std::string> legal =
       lhs ? std::vector<std::string>{"f32"} : std::vector<std::string>{"nxk", second};
   if (std::find(legal.begin(), legal.end(), request.source) != legal.end()) return;

@@ -55,6 +55,7 @@ std::string lhs_block_fields_text(const Layout& layout) {
       "                               const quantization *how) {\n";
   const std::string block = stores(layout, true);
   if (block.find("how") == std::string::npos) text += "  (void)how;\n";
+  if (field_index(layout, FieldKind::sums) < 0) text += "  (void)sum;\n";
   text += block + "}\n";
   if (!has_row_fields(layout)) return text;
   return text +

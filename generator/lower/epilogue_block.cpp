@@ -42,17 +42,19 @@ Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, Field
   return at;
 }
 
-/// One block of all rows and columns into the f32 accumulators.
-std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
-                             const std::vector<Value>& rhs, std::vector<Value> totals) {
+/// Accumulators before a block.
+std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
+                               const std::vector<Value>& lhs) {
   std::vector<Place> sums;
-  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-    sums.push_back(in_block(t, lhs, r, FieldKind::sums));
-  }
-  std::vector<Value> acc = multiplier.start(t, sums);
-  for (int64_t g = 0; g < t.v.rhs.block / multiplier.group(); ++g) {
-    multiplier.step(t, lhs, rhs, g, acc);
-  }
+  const int64_t summed = field_index(t.v.lhs, FieldKind::sums) >= 0 ? t.v.tile.m.fixed : 0;
+  for (int64_t r = 0; r < summed; ++r) sums.push_back(in_block(t, lhs, r, FieldKind::sums));
+  return multiplier.start(t, sums);
+}
+
+/// One block's sums of all rows and columns into the f32 accumulators.
+std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
+                             const std::vector<Value>& rhs, const std::vector<Value>& acc,
+                             std::vector<Value> totals) {
   const Rows rows = multiplier.finish(t, acc);
   std::vector<Value> scales;
   for (int64_t j = 0; j < t.vectors(); ++j) scales.push_back(column_scale(t, rhs, j));
@@ -102,9 +104,14 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   }
   const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
   const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
-  return k_loop(t, {blocks, t.v.rhs.block, 1, true}, state,
-                [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
-                  return add_block(t, multiplier, lhs, rhs, std::move(totals));
+  const int64_t steps = t.v.rhs.block / multiplier.group();
+  std::vector<Value> acc;
+  return k_loop(t, {blocks, t.v.rhs.block, steps, true}, state,
+                [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t g) {
+                  if (g == 0) acc = start_block(t, multiplier, lhs);
+                  multiplier.step(t, lhs, rhs, g, acc);
+                  return g + 1 < steps ? totals
+                                       : add_block(t, multiplier, lhs, rhs, acc, std::move(totals));
                 })
       .carried;
 }

@@ -46,15 +46,15 @@ struct SourceBlocks {
   int64_t codes = 0;   ///< from a block's start to its codes
   bool apart = false;  ///< a byte holds values k and k + 16 of 32; else neighbours, k and k + 1
 };
-/// "nxk": rows of nibbles alone. "q4_0": ggml's blocks of 32, a scale of f16 and 16 bytes. None for
-/// a source that does not hold what the layout does.
+/// "nxk": rows of codes alone. "q4_0", "q8_0": ggml's blocks of 32, a scale of f16 and 16 or 32
+/// bytes. None for a source that does not hold what the layout does.
 std::optional<SourceBlocks> source_blocks(const Layout& layout, const std::string& source);
 
-/// Packs a panel's blocks of int4 with a scale each. tw_args: lhs = first column's first block,
-/// lhs_stride between columns, k = blocks, dst = first packed block (vectors are aligned there to
-/// stream), dst_stride = distance from there to the panel's f32 sums, lookup = scales as they are
-/// packed, block by block; flags and rhs_prefetch as above. Adds scale * (sum of the block's codes)
-/// to each sum.
+/// Packs a panel's blocks of 4 or 8 bits with a scale each. tw_args: lhs = first column's first
+/// block, lhs_stride between columns, k = blocks, dst = first packed block (vectors are aligned
+/// there to stream), dst_stride = distance from there to the panel's f32 sums, lookup = scales as
+/// they are packed, block by block; flags and rhs_prefetch as above. Adds scale * (sum of the
+/// block's codes) to each sum.
 bool can_pack_blocks(const Layout& layout, const Isa& isa);
 Program lower_pack_blocks(const Layout& layout, const Isa& isa, const SourceBlocks& source,
                           const PackOptions& options);

@@ -1,11 +1,19 @@
-// RHS of int4 with a scale per block, from rows of k values (n x k).
+// RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
 #include "lower/pack_rhs.h"
 
 namespace tw {
 namespace {
 
-constexpr int64_t run_k = 32;      // values of k in 16 bytes of source
 constexpr int64_t run_bytes = 16;  // a segment
+
+/// Values of k in so many bytes of source.
+int64_t run_k(const Layout& layout) {
+  return run_bytes * byte_codes(layout);
+}
+
+bool is_bytes(const Layout& layout) {
+  return layout.order.pair == NibblePair::none;
+}
 
 int64_t offset_of(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
@@ -32,6 +40,10 @@ struct Spread {
 Four load_runs(Builder& b, const std::vector<Value>& rows, int64_t offset) {
   Four out{};
   for (size_t i = 0; i < 4; ++i) {
+    if (segments(b.isa()) == 1) {
+      out[i] = b.op(OpCode::load, {rows[i]}, {.offset = offset});
+      continue;
+    }
     Value x = b.op(OpCode::load_dup, {rows[i]}, {.bits = 128, .offset = offset});
     for (int64_t l = 1; l < segments(b.isa()); ++l) {
       x = b.op(OpCode::load_lane, {x, rows[4 * static_cast<size_t>(l) + i]},
@@ -55,9 +67,9 @@ class BlockPacker {
         source_(source),
         stride_(b.arg(ArgField::lhs_stride)),
         flip_(b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip")),
-        sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : 1),
-        offset_(sums_.offset(b.constant(layout.block))),
-        spread_(b, !source.apart && !by_columns()),
+        sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : layout.order.kr / 4),
+        offset_(layout.order.low_unsigned ? sums_.offset(b.constant(layout.block)) : no_value),
+        spread_(b, must_spread()),
         nibbles_(b, by_columns()),
         stream_(stream),
         scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
@@ -92,6 +104,9 @@ class BlockPacker {
   }
 
   [[nodiscard]] bool by_columns() const { return layout_.order.pair == NibblePair::column; }
+  [[nodiscard]] bool must_spread() const {
+    return layout_.order.pair == NibblePair::depth && !source_.apart;
+  }
   /// Columns whose nibbles stand in one half of the bytes of a packed vector, and such vectors.
   [[nodiscard]] int64_t half() const { return 16 / layout_.order.kr; }
   [[nodiscard]] int64_t pairs() const { return layout_.panel.fixed / (2 * half()); }
@@ -112,7 +127,7 @@ class BlockPacker {
       rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
     }
     std::vector<Value> carried = sums_.start();
-    for (int64_t run = 0; run < layout_.block / run_k; ++run) {
+    for (int64_t run = 0; run < layout_.block / run_k(layout_); ++run) {
       for (int64_t vector = 0; vector < pairs(); ++vector)
         pack_pair(rows, at, run, vector, carried);
     }
@@ -143,7 +158,7 @@ class BlockPacker {
     }
     const std::vector<Value> packed = groups_of_columns(b_, columns);
     for (size_t i = 0; i < packed.size(); ++i) {
-      const int64_t group = run * run_k / layout_.order.kr + static_cast<int64_t>(i);
+      const int64_t group = run * run_k(layout_) / layout_.order.kr + static_cast<int64_t>(i);
       store(at.packed, group * group_bytes(layout_) + vector * 16, static_cast<size_t>(vector),
             packed[i], carried);
     }
@@ -162,7 +177,7 @@ class BlockPacker {
               const Value sum = codes(rows, at[1]);
               scale({no_value, no_value, at[2], at[3], at[4]}, sum);
               return std::vector<Value>{b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
-                                        b_.add(at[1], b_.isa().vector_bytes, "to"),
+                                        b_.add(at[1], lanes() * layout_.order.kr, "to"),
                                         b_.add(at[2], scale_bytes_, "scales"),
                                         b_.add(at[3], scale_bytes_, "to_scales"),
                                         b_.add(at[4], b_.isa().vector_bytes, "sums")};
@@ -174,16 +189,35 @@ class BlockPacker {
     const PackedStore store{b_, sums_, flip_, stream_};
     std::vector<Value> carried = sums_.start();
     int64_t group = 0;
-    for (int64_t run = 0; run < layout_.block / run_k; ++run) {
+    for (int64_t run = 0; run < layout_.block / run_k(layout_); ++run) {
       Four runs = load_runs(b_, rows, source_.codes + run * run_bytes);
-      if (!source_.apart) {
+      if (layout_.order.kr == 8) {
+        two_columns(runs, to, group, carried);
+        group += 2;
+        continue;
+      }
+      if (must_spread()) {
         for (Value& x : runs) x = spread_(x);
       }
       for (const Value packed : transpose_dwords(b_, runs)) {
         store(to, group++ * group_bytes(layout_), 0, packed, carried);
       }
     }
-    return sums_.total(carried[0], offset_);
+    if (layout_.order.kr == 8) {
+      return b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32});
+    }
+    return offset_ == no_value ? carried[0] : sums_.total(carried[0], offset_);
+  }
+
+  /// Bytes in groups of 8 of k: a packed vector holds two columns.
+  void two_columns(const Four& runs, Value to, int64_t group, std::vector<Value>& carried) {
+    const PackedStore store{b_, sums_, flip_, stream_};
+    for (size_t v = 0; v < 2; ++v) {
+      const Pair groups = zip(b_, 64, runs[2 * v], runs[2 * v + 1]);
+      const int64_t at = group * group_bytes(layout_) + static_cast<int64_t>(v) * 16;
+      store(to, at, v, groups.low, carried);
+      store(to, at + group_bytes(layout_), v, groups.high, carried);
+    }
   }
 
   /// Copies scales, adds scale * sum to the columns' sums.
@@ -214,10 +248,13 @@ class BlockPacker {
 }  // namespace
 
 std::optional<SourceBlocks> source_blocks(const Layout& layout, const std::string& source) {
-  if (source == "nxk") return SourceBlocks{layout.block / 2, 0, false};
-  const bool ggml = source == "q4_0" && layout.block == run_k;
-  if (ggml && field_of(layout, FieldKind::scales).type == ElementType::f16)
-    return SourceBlocks{18, 2, true};
+  const int64_t codes = layout.block / byte_codes(layout);
+  if (source == "nxk") return SourceBlocks{codes, 0, false};
+  constexpr int64_t ggml_block = 32;
+  const std::string own = is_bytes(layout) ? "q8_0" : "q4_0";
+  const bool ggml =
+      layout.block == ggml_block && field_of(layout, FieldKind::scales).type == ElementType::f16;
+  if (source == own && ggml) return SourceBlocks{2 + codes, 2, true};
   return std::nullopt;
 }
 
@@ -232,9 +269,12 @@ bool can_pack_blocks(const Layout& layout, const Isa& isa) {
     const bool whole = layout.panel.fixed % (32 / order.kr) == 0;
     return segments(isa) == 1 && NibbleZip::possible(isa) && whole;
   }
-  return order.kr == 4 && order.distance == run_k / 2 && layout.panel.fixed % isa.lanes32() == 0 &&
-         has_all(isa, {"load_dup.128", "or", "shl.32", "shr.32"}) &&
-         (segments(isa) == 1 || isa.has(OpCode::load_lane, 128));
+  const bool loads =
+      segments(isa) == 1 || (isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128));
+  if (!loads || layout.panel.fixed % isa.lanes32() != 0) return false;
+  if (is_bytes(layout)) return order.kr == 4 || (order.kr == 8 && segments(isa) == 1);
+  return order.kr == 4 && order.distance == run_k(layout) / 2 &&
+         has_all(isa, {"or", "shl.32", "shr.32"});
 }
 
 Program lower_pack_blocks(const Layout& layout, const Isa& isa, const SourceBlocks& source,

@@ -227,8 +227,9 @@ Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& pan
     // Nibbles as far apart as in ggml's blocks: packing those moves whole groups of kr bytes.
     if (wants.pair == NibblePair::depth) layout.order.distance = block_distance;
     // The sums serve an lhs with zero points; they are few enough to have one layout for all.
-    layout.fields = {{FieldKind::scales, panels.scales, 1, 1, true},
-                     data,
+    // Scales stand behind the codes: few columns' would move those off multiples of a vector.
+    layout.fields = {data,
+                     {FieldKind::scales, panels.scales, 1, 1, true},
                      {FieldKind::sums, ElementType::f32, 1, 1, false},
                      bias};
   } else {
@@ -276,10 +277,10 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
   const bool codes = known && !rhs.quantized_on_the_fly && lhs.element == ElementType::i8 &&
                      (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
   if (!floats && !codes) {
-    throw std::invalid_argument(
-        fmt::format("formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx, "
-                    "qsi8cx or qsi4c32, qsi8d32 with qsi4c32, f32 with f32 or f16",
-                    lhs.name, rhs.name));
+    throw std::invalid_argument(fmt::format(
+        "formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx, "
+        "qsi8cx, qsi4c32 or qsi8c32, qsi8d32 with qsi4c32 or qsi8c32, f32 with f32 or f16",
+        lhs.name, rhs.name));
   }
   if (floats != (technique == Technique::fma)) {
     throw std::invalid_argument(fmt::format("technique {} does not multiply {} with {}; {}",

@@ -47,6 +47,7 @@ const std::vector<Format>& formats() {
       {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
       {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
+      {"qsi8c32", ElementType::i8, Granularity::block, false, false, 32},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
   };

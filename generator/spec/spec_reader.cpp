@@ -51,7 +51,7 @@ Family read_family(const YamlNode& root) {
     lhs.expect_keys({"format", "from"});
     family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
   }
-  family.rhs_from = read_sources(rhs, {"nxk", "kxn", "q4_0"});
+  family.rhs_from = read_sources(rhs, {"nxk", "kxn", "q4_0", "q8_0"});
   if (root.at("dst").text() != "f32") {
     root.at("dst").fail(unknown_text("dst", root.at("dst").text(), {"f32"}));
   }

@@ -46,7 +46,7 @@ static size_t scale_row_bytes(const tw_plan* plan) {
 }
 
 static tw_status check_scales(const tw_plan* plan, const tw_rhs_source* source) {
-  if (source->order == TW_Q4_0) return TW_OK;
+  if (source->order == TW_Q4_0 || source->order == TW_Q8_0) return TW_OK;
   if (plan->rhs->scales == 0) {
     if (source->scales == NULL) return TW_OK;
     return tw_fail(TW_INVALID,
@@ -97,6 +97,8 @@ static const char* order_text(tw_rhs_order order) {
       return "kxn";
     case TW_Q4_0:
       return "q4_0";
+    case TW_Q8_0:
+      return "q8_0";
     default:
       return NULL;
   }
@@ -104,6 +106,7 @@ static const char* order_text(tw_rhs_order order) {
 
 static size_t source_row_bytes(const tw_plan* plan, const tw_rhs_source* source) {
   if (source->order == TW_Q4_0) return tw_divide_up(plan->k, 32) * 18;
+  if (source->order == TW_Q8_0) return tw_divide_up(plan->k, 32) * 34;
   const size_t values = source->order == TW_NXK ? plan->k : plan->n, bits = plan->rhs->data_bits;
   return bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
 }
@@ -114,9 +117,9 @@ static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
   if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.data is null");
   if (order_text(source->order) == NULL) {
     return tw_fail(TW_INVALID,
-                   "tw_pack_rhs: source.order is %d; TW_NXK (%d), TW_KXN (%d) and TW_Q4_0 (%d) are "
-                   "legal",
-                   (int)source->order, TW_NXK, TW_KXN, TW_Q4_0);
+                   "tw_pack_rhs: source.order is %d; TW_NXK (%d), TW_KXN (%d), TW_Q4_0 (%d) and "
+                   "TW_Q8_0 (%d) are legal",
+                   (int)source->order, TW_NXK, TW_KXN, TW_Q4_0, TW_Q8_0);
   }
   const size_t bits = plan->rhs->data_bits;
   if (bits != 4 && source->unsigned_nibbles) {

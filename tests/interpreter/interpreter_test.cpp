@@ -112,6 +112,7 @@ std::vector<Ground> grounds(const Isa& isa) {
     std::vector<Ground> wanted = {{&isa, technique},
                                   {&isa, technique, "qai8dx", "qsi8cx"},
                                   {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}};
+    wanted.push_back({&isa, technique, "qsi8d32", "qsi8c32"});
     for (const char* lhs : {"qai8dx", "qsi8d32"}) {
       for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
         wanted.push_back({&isa, technique, lhs, "qsi4c32", LayoutStyle::own, scales});

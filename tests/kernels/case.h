@@ -40,11 +40,11 @@ struct Case {
   Bias bias = Bias::packed;
   Clamp clamp = Clamp::none;
   Flush flush = Flush::end;
-  size_t misalign = 0;            ///< bytes, of every operand
-  size_t dst_padding = 0;         ///< bytes between the rows of the output
-  size_t panel_padding = 0;       ///< bytes between packed panels
-  size_t prefetch = 0;            ///< tw_args::rhs_prefetch
-  bool kxn = false;               ///< weights come as k rows of n codes; with blocks: as Q4_0
+  size_t misalign = 0;       ///< bytes, of every operand
+  size_t dst_padding = 0;    ///< bytes between the rows of the output
+  size_t panel_padding = 0;  ///< bytes between packed panels
+  size_t prefetch = 0;       ///< tw_args::rhs_prefetch
+  bool kxn = false;          ///< weights come as k rows of n codes; with blocks: as ggml has them
   bool unsigned_nibbles = false;  ///< weights of 4 bits come as code + 8
 };
 

@@ -77,18 +77,28 @@ std::vector<uint8_t> code_bytes(size_t rows, size_t columns, At at) {
 }
 
 /// Rows of ggml's Q4_0: a scale of f16, then the codes of 32 values, the first 16 in low nibbles.
-std::vector<uint8_t> q4_0(const Matmul& problem) {
+/// Of Q8_0: the codes as bytes.
+std::vector<uint8_t> ggml_rows(const Matmul& problem, size_t bits) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < problem.rhs.size(); i += 32) {
     const uint32_t scale = float_bits("f16", problem.scales[i / 32]);
     bytes.push_back(static_cast<uint8_t>(scale));
     bytes.push_back(static_cast<uint8_t>(scale >> 8));
+    if (bits == 8) {
+      bytes.insert(bytes.end(), problem.rhs.begin() + static_cast<ptrdiff_t>(i),
+                   problem.rhs.begin() + static_cast<ptrdiff_t>(i + 32));
+      continue;
+    }
     for (size_t j = i; j < i + 16; ++j) {
       const int high = problem.rhs[j + 16] + 8;
       bytes.push_back(static_cast<uint8_t>(problem.rhs[j] + 8 + high * 16));
     }
   }
   return bytes;
+}
+
+bool is_ggml(const tw_packer& packer) {
+  return packer.source[0] == 'q';
 }
 
 /// Scales as an array of that type.
@@ -103,7 +113,7 @@ std::vector<uint8_t> scale_bytes(const std::vector<float>& scales, const std::st
 }
 
 std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, const tw_packer& packer) {
-  if (std::strcmp(packer.source, "q4_0") == 0) return q4_0(problem);
+  if (is_ggml(packer)) return ggml_rows(problem, packer.layout->data_bits);
   const bool kxn = std::strcmp(packer.source, "kxn") == 0;
   const auto code = [&](size_t row, size_t at) {
     return kxn ? problem.rhs[at * problem.k + row] : problem.rhs[row * problem.k + at];
@@ -194,7 +204,7 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
       floats ? float_source(as_floats(problem, layout), layout, test.kxn)
              : rhs_source(problem, test, packer);
   const Buffer source = make_buffer("rhs source", bytes, test);
-  const bool none = floats || std::strcmp(packer.source, "q4_0") == 0;
+  const bool none = floats || is_ggml(packer);
   const std::vector<uint8_t> typed =
       none ? std::vector<uint8_t>() : scale_bytes(problem.scales, scale_type(layout));
   const Buffer scales = make_buffer("scales", typed, test);
@@ -290,7 +300,7 @@ const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, 
   if (!test.kxn) return packers.nxk;
   if (kernel.rhs->block == 0) return packers.kxn;
   const bool like_ggml = kernel.rhs->block == 32 && kernel.rhs->block_scales == TW_SCALES_F16;
-  return like_ggml ? packers.q4_0 : packers.nxk;
+  return like_ggml ? packers.ggml : packers.nxk;
 }
 
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,

@@ -13,7 +13,7 @@ struct Packers {
   const tw_packer* lhs = nullptr;
   const tw_packer* nxk = nullptr;
   const tw_packer* kxn = nullptr;
-  const tw_packer* q4_0 = nullptr;
+  const tw_packer* ggml = nullptr;
 };
 
 /// Packs, runs, and checks everything: values, bytes outside of the portion, guard pages, operands

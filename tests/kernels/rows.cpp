@@ -127,7 +127,7 @@ Packers find_packers(const tw_kernel& kernel) {
     if (row.layout->id != kernel.rhs->id) continue;
     if (std::strcmp(row.source, "nxk") == 0) take(found.nxk, row);
     if (std::strcmp(row.source, "kxn") == 0) take(found.kxn, row);
-    if (std::strcmp(row.source, "q4_0") == 0) take(found.q4_0, row);
+    if (row.source[0] == 'q') take(found.ggml, row);
   }
   return found;
 }

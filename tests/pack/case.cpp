@@ -107,24 +107,26 @@ void add_scales(const PackCase& c, const LayoutText& layout, std::mt19937& rando
   codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
 }
 
-/// Rows of ggml's Q4_0.
-OperandCodes make_q4_0(const PackCase& c, const LayoutText& layout, std::mt19937& random,
+/// Rows of ggml's Q4_0 or Q8_0.
+OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937& random,
                        Source& source) {
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   add_scales(c, layout, random, source, codes);
   source.scales.clear();
   const size_t blocks = c.k / 32;
-  source.stride = blocks * 18 + c.extra_stride;
-  source.bytes.resize((c.rows - 1) * source.stride + blocks * 18);
+  const size_t bytes = 2 + 32 * layout.bits / 8;
+  source.stride = blocks * bytes + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + blocks * bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t b = 0; b < blocks; ++b) {
-      uint8_t* block = source.bytes.data() + r * source.stride + b * 18;
+      uint8_t* block = source.bytes.data() + r * source.stride + b * bytes;
       const uint32_t bits = float_bits("f16", codes.scales[r * blocks + b]);
       std::memcpy(block, &bits, 2);
       for (size_t k = 0; k < 32; ++k) {
         const int nibble = block[2 + k % 16] >> (k / 16 * 4) & 15;
-        codes.codes.push_back(static_cast<int8_t>(nibble - 8));
+        const int code = layout.bits == 4 ? nibble - 8 : static_cast<int8_t>(block[2 + k]);
+        codes.codes.push_back(static_cast<int8_t>(code));
       }
     }
   }
@@ -188,7 +190,7 @@ OperandCodes make_source(const tw_packer& packer, const PackCase& c, const Layou
   const bool kxn = is(packer, "kxn");
   if (is_lhs(packer)) return make_floats(c, layout, random, source);
   if (layout.bits >= 16) return make_values(c, kxn, layout.bits / 8, random, source);
-  if (is(packer, "q4_0")) return make_q4_0(c, layout, random, source);
+  if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
   return make_weights(c, layout, kxn, random, source);
 }
 

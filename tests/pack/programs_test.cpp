@@ -195,14 +195,15 @@ struct BlockRun {
   const char* isa;
   int panel, kr, block;
   ElementType scales;
-  bool q4_0, is_unsigned, stream;
+  bool ggml, is_unsigned, stream;
+  const char* weights = "qsi4c32";
 };
 
 Layout block_layout(const BlockRun& run) {
   Panels panels{0, run.panel, run.kr};
   panels.block = run.block;
   panels.scales = run.scales;
-  return choose_layouts(*find_format("qai8dx"), *find_format("qsi4c32"), Technique::dot,
+  return choose_layouts(*find_format("qai8dx"), *find_format(run.weights), Technique::dot,
                         isa(run.isa), panels)
       .rhs;
 }
@@ -214,10 +215,12 @@ float block_scale(size_t column, size_t block) {
 
 void check_blocks(const BlockRun& run) {
   const Layout layout = block_layout(run);
-  SCOPED_TRACE(std::string(run.isa) + (run.q4_0 ? " q4_0 " : " nxk ") + canonical(layout) +
+  const bool is_bytes = layout.element == ElementType::i8;
+  const char* ggml = is_bytes ? "q8_0" : "q4_0";
+  SCOPED_TRACE(std::string(run.isa) + (run.ggml ? " ggml " : " nxk ") + canonical(layout) +
                (run.stream ? " stream" : ""));
   ASSERT_TRUE(can_pack_blocks(layout, isa(run.isa)));
-  const auto source = source_blocks(layout, run.q4_0 ? "q4_0" : "nxk");
+  const auto source = source_blocks(layout, run.ggml ? ggml : "nxk");
   ASSERT_TRUE(source);
   const auto n = static_cast<size_t>(run.panel);
   const auto block = static_cast<size_t>(run.block);
@@ -238,7 +241,11 @@ void check_blocks(const BlockRun& run) {
     for (size_t k = 0; k < codes.k; ++k) {
       const uint8_t* from = bytes.data() + column * row_bytes +
                             k / block * static_cast<size_t>(source->bytes) + source->codes;
-      const int nibble = run.q4_0 ? from[k % 16] >> (k / 16 % 2 * 4) & 15
+      if (is_bytes) {
+        codes.rhs.push_back(static_cast<int8_t>(from[k % block]));
+        continue;
+      }
+      const int nibble = run.ggml ? from[k % 16] >> (k / 16 % 2 * 4) & 15
                                   : from[k % block / 2] >> (k % 2 * 4) & 15;
       codes.rhs.push_back(static_cast<int8_t>(run.is_unsigned ? nibble - 8 : (nibble ^ 8) - 8));
     }
@@ -288,9 +295,11 @@ TEST(PackPrograms, BlocksAgreeWithTheLayout) {
       for (const int block : {32, 64, 128, 256}) {
         for (const bool is_unsigned : {false, true}) {
           check_blocks({name, columns, kr, block, scales, false, is_unsigned, false});
+          check_blocks({name, columns, kr, block, scales, false, false, false, "qsi8c32"});
         }
       }
     }
+    check_blocks({name, columns, kr, 32, ElementType::f16, true, false, false, "qsi8c32"});
     BlockRun ggml{name, columns, kr, 32, ElementType::f16, true, true, false};
     check_blocks(ggml);
     const Length vector = isa(name).vector_bytes;

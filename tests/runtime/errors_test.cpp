@@ -249,8 +249,9 @@ TEST(Errors, PackRhs) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "source.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(3);
-  fails(bad, TW_INVALID, "source.order is 3; TW_NXK (0), TW_KXN (1) and TW_Q4_0 (2) are legal");
+  bad.order = static_cast<tw_rhs_order>(4);
+  fails(bad, TW_INVALID,
+        "source.order is 4; TW_NXK (0), TW_KXN (1), TW_Q4_0 (2) and TW_Q8_0 (3) are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "source.stride is 31; a row has 32 bytes");

@@ -120,7 +120,7 @@ TEST_F(SpecReader, BlocksAndTheirScalesMultiply) {
   EXPECT_EQ(canonical(usual[0].lhs),
             "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|zeros:i32|scales:f32]");
   EXPECT_EQ(canonical(usual[0].rhs),
-            "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [scales:f16/b|data/b|sums:f32*1|bias:f32]");
+            "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]");
   const auto all =
       read(block_head + kernel + ", blocks: {length: [32, 256], scales: [f16, bf16, f32]}}\n");
   ASSERT_EQ(all.size(), 6U);
@@ -179,10 +179,11 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "which make 'matmul_clamp_f32_qai8dxp_qsi4cxp'");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
             "s.yaml:2:15: unknown format 'qai8'; did you mean 'qai8dx'? known formats: qai8dx, "
-            "qsi8d32, qsi4cx, qsi8cx, qsi4c32, f32, f16");
+            "qsi8d32, qsi4cx, qsi8cx, qsi4c32, qsi8c32, f32, f16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
-            "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn, q4_0");
+            "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn, q4_0, "
+            "q8_0");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
                   "nxk}\ndst: f16\n"),
             "s.yaml:4:6: unknown dst 'f16'; known dsts: f32");

@@ -158,14 +158,15 @@ tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
 /* ---- pack the weights (rhs) ---- */
 
 typedef enum tw_rhs_order {
-  TW_NXK, /* a source row holds the k values of one output column */
-  TW_KXN, /* a source row holds one value of each of the n output columns */
-  TW_Q4_0 /* n rows of ggml's blocks of 32 values: a scale of f16 and 16 bytes, whose low nibbles
+  TW_NXK,  /* a source row holds the k values of one output column */
+  TW_KXN,  /* a source row holds one value of each of the n output columns */
+  TW_Q4_0, /* n rows of ggml's blocks of 32 values: a scale of f16 and 16 bytes, whose low nibbles
              are values 0 to 15 and whose high ones are values 16 to 31 of the block, code + 8 */
+  TW_Q8_0  /* likewise with 32 bytes, int8_t */
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
- * of 8 bits are int8_t. Floats: the values. TW_Q4_0: as above. */
+ * of 8 bits are int8_t. Floats: the values. TW_Q4_0, TW_Q8_0: as above. */
 typedef struct tw_rhs_source {
   tw_rhs_order order;
   const void* data;
@@ -173,7 +174,7 @@ typedef struct tw_rhs_source {
   size_t stride;        /* from source row to source row */
   int unsigned_nibbles; /* 4 bits only. 1: nibbles hold code + 8; 0: two's complement */
   /* One f32 per output column; floats: null. With blocks: a row of k / block per output column, of
-   * the layout's type; TW_Q4_0 has them inside. */
+   * the layout's type; TW_Q4_0 and TW_Q8_0 have them inside. */
   const void* scales;
   size_t scale_count; /* in all */
   const float* bias;  /* one per output column; null: zeros */
