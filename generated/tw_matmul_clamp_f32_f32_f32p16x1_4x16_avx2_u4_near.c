@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 16 f32 x bias |
 // tile 4 x 16: needs 13 vector registers on avx2 (8 accumulators + 5 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (15cf2009588fb5bd)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

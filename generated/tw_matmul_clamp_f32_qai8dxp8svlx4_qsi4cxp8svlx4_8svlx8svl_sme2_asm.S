@@ -165,109 +165,109 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   addvl x9, x9, #2
   add x9, x3, x9                                         // field
   .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x9, #2 * 0, mul vl] // scale_0, scale_1
-  whilelo p0.s, xzr, x1                                  // columns
-  cntw x9, all, mul #1
-  subs x9, x1, x9
-  csel x9, x9, xzr, hs
-  whilelo p1.s, xzr, x9                                  // columns
-  cntw x9, all, mul #1
-  mul x9, x10, x9
-  addvl x9, x9, #4
-  add x9, x3, x9                                         // field
-  ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
-  cmp x11, #0                                            // bias
-  csel x9, x9, x12, eq
-  ld1w {z4.s}, p0/z, [x9, #0, mul vl]                    // bias
-  ld1w {z5.s}, p1/z, [x9, #1, mul vl]                    // bias
   add x9, x0, #8*15                                      // clamp
-  ld1rw {z6.s}, p7/z, [x9, #0]                           // min
-  ld1rw {z7.s}, p7/z, [x9, #4]                           // max
+  ld1rw {z4.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z5.s}, p7/z, [x9, #4]                           // max
   cnth x9, all, mul #1
   mul x9, x10, x9
   add x9, x7, x9                                         // field
   cnth x11, all, mul #1
-  mul x10, x10, x11
-  addvl x10, x10, #2
-  add x10, x7, x10                                       // field
-  cntw x11, all, mul #1
-  cmp x5, x11                                            // rows
-  csel x11, x5, x11, lo
+  mul x11, x10, x11
+  addvl x11, x11, #2
+  add x11, x7, x11                                       // field
+  whilelo p0.s, xzr, x1                                  // columns
+  cntw x12, all, mul #1
+  subs x12, x1, x12
+  csel x12, x12, xzr, hs
+  whilelo p1.s, xzr, x12                                 // columns
+  cntw x12, all, mul #1
+  mul x10, x10, x12
+  addvl x10, x10, #4
+  add x10, x3, x10                                       // field
+  ldr x12, [x0, #8*14]                                   // bias
+  add x13, x12, x2
+  cmp x12, #0                                            // bias
+  csel x10, x10, x13, eq
+  ld1w {z6.s}, p0/z, [x10, #0, mul vl]                   // bias
+  ld1w {z7.s}, p1/z, [x10, #1, mul vl]                   // bias
+  cntw x10, all, mul #1
+  cmp x5, x10                                            // rows
+  csel x10, x5, x10, lo
   mov x12, #0                                            // row
   mov x13, x6                                            // dst_tile
-  cbz x11, .Lrow_done
+  cbz x10, .Lrow_done
 .Lrow:
   ld1rw {z16.s}, p7/z, [x9, #0]                          // zero
-  ld1rw {z17.s}, p7/z, [x10, #0]                         // scale_row
+  ld1rw {z17.s}, p7/z, [x11, #0]                         // scale_row
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 18 // mov z18.s, p7/m, za0h.s[w12, 0] // sum_0
   mla z18.s, p7/m, z0.s, z16.s                           // sum
   scvtf z18.s, p7/m, z18.s                               // real
   fmul z19.s, z2.s, z17.s                                // scale
-  mov z20.d, z4.d                                        // bias
+  mov z20.d, z6.d                                        // bias
   fmla z20.s, p7/m, z18.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z20.s                          // out
-  sel z18.s, p6, z6.s, z20.s
-  fcmgt p6.s, p7/z, z18.s, z7.s                          // out_0
-  sel z18.s, p6, z7.s, z18.s
+  fcmgt p6.s, p7/z, z4.s, z20.s                          // out
+  sel z18.s, p6, z4.s, z20.s
+  fcmgt p6.s, p7/z, z18.s, z5.s                          // out_0
+  sel z18.s, p6, z5.s, z18.s
   st1w {z18.s}, p0, [x13, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 18 // mov z18.s, p7/m, za1h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
   scvtf z16.s, p7/m, z18.s                               // real
   fmul z17.s, z3.s, z17.s                                // scale
-  mov z18.d, z5.d                                        // bias
+  mov z18.d, z7.d                                        // bias
   fmla z18.s, p7/m, z16.s, z17.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z18.s                          // out
-  sel z16.s, p6, z6.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z7.s                          // out_1
-  sel z16.s, p6, z7.s, z16.s
+  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
+  sel z16.s, p6, z4.s, z18.s
+  fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
+  sel z16.s, p6, z5.s, z16.s
   st1w {z16.s}, p1, [x13, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
   add x9, x9, #4
-  add x10, x10, #4
-  subs x11, x11, #1                                      // next row
+  add x11, x11, #4
+  subs x10, x10, #1                                      // next row
   b.hi .Lrow
 .Lrow_done:
-  cntw x11, all, mul #1
-  subs x11, x5, x11
-  csel x11, x11, xzr, hs
+  cntw x10, all, mul #1
+  subs x10, x5, x10
+  csel x10, x10, xzr, hs
   cntw x12, all, mul #1
-  cmp x11, x12                                           // rows
-  csel x11, x11, x12, lo
+  cmp x10, x12                                           // rows
+  csel x10, x10, x12, lo
   mov x12, #0                                            // row
-  cbz x11, .Lrow_2_done
+  cbz x10, .Lrow_2_done
 .Lrow_2:
   ld1rw {z16.s}, p7/z, [x9, #0]                          // zero
-  ld1rw {z17.s}, p7/z, [x10, #0]                         // scale_row
+  ld1rw {z17.s}, p7/z, [x11, #0]                         // scale_row
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 18 // mov z18.s, p7/m, za2h.s[w12, 0] // sum_0
   mla z18.s, p7/m, z0.s, z16.s                           // sum
   scvtf z18.s, p7/m, z18.s                               // real
   fmul z19.s, z2.s, z17.s                                // scale
-  mov z20.d, z4.d                                        // bias
+  mov z20.d, z6.d                                        // bias
   fmla z20.s, p7/m, z18.s, z19.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z20.s                          // out
-  sel z18.s, p6, z6.s, z20.s
-  fcmgt p6.s, p7/z, z18.s, z7.s                          // out_0
-  sel z18.s, p6, z7.s, z18.s
+  fcmgt p6.s, p7/z, z4.s, z20.s                          // out
+  sel z18.s, p6, z4.s, z20.s
+  fcmgt p6.s, p7/z, z18.s, z5.s                          // out_0
+  sel z18.s, p6, z5.s, z18.s
   st1w {z18.s}, p0, [x13, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 18 // mov z18.s, p7/m, za3h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
   scvtf z16.s, p7/m, z18.s                               // real
   fmul z17.s, z3.s, z17.s                                // scale
-  mov z18.d, z5.d                                        // bias
+  mov z18.d, z7.d                                        // bias
   fmla z18.s, p7/m, z16.s, z17.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z18.s                          // out
-  sel z16.s, p6, z6.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z7.s                          // out_1
-  sel z16.s, p6, z7.s, z16.s
+  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
+  sel z16.s, p6, z4.s, z18.s
+  fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
+  sel z16.s, p6, z5.s, z16.s
   st1w {z16.s}, p1, [x13, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x14, [x0, #8*13]                                   // dst_stride
   add x13, x13, x14                                      // dst
   add x9, x9, #4
-  add x10, x10, #4
-  subs x11, x11, #1                                      // next row
+  add x11, x11, #4
+  subs x10, x10, #1                                      // next row
   b.hi .Lrow_2
 .Lrow_2_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

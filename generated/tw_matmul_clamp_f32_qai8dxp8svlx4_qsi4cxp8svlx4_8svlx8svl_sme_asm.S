@@ -179,24 +179,9 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm:
   add x9, x3, x9                                         // field
   ldr z2, [x9, #0, mul vl]                               // scale_0
   ldr z3, [x9, #1, mul vl]                               // scale_1
-  whilelo p0.s, xzr, x1                                  // columns
-  cntw x9, all, mul #1
-  subs x9, x1, x9
-  csel x9, x9, xzr, hs
-  whilelo p1.s, xzr, x9                                  // columns
-  cntw x9, all, mul #1
-  mul x9, x10, x9
-  addvl x9, x9, #4
-  add x9, x3, x9                                         // field
-  ldr x11, [x0, #8*14]                                   // bias
-  add x12, x11, x2
-  cmp x11, #0                                            // bias
-  csel x9, x9, x12, eq
-  ld1w {z4.s}, p0/z, [x9, #0, mul vl]                    // bias
-  ld1w {z5.s}, p1/z, [x9, #1, mul vl]                    // bias
   add x9, x0, #8*15                                      // clamp
-  ld1rw {z6.s}, p7/z, [x9, #0]                           // min
-  ld1rw {z7.s}, p7/z, [x9, #4]                           // max
+  ld1rw {z4.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z5.s}, p7/z, [x9, #4]                           // max
   cnth x9, all, mul #1
   mul x9, x10, x9
   addvl x9, x9, #2
@@ -206,18 +191,33 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm:
   addvl x11, x11, #4
   add x11, x7, x11                                       // field
   cnth x12, all, mul #1
-  mul x10, x10, x12
-  add x10, x7, x10                                       // field
+  mul x12, x10, x12
+  add x13, x7, x12                                       // field
+  whilelo p0.s, xzr, x1                                  // columns
   cntw x12, all, mul #1
-  cmp x5, x12                                            // rows
-  csel x13, x5, x12, lo
+  subs x12, x1, x12
+  csel x12, x12, xzr, hs
+  whilelo p1.s, xzr, x12                                 // columns
+  cntw x12, all, mul #1
+  mul x10, x10, x12
+  addvl x10, x10, #4
+  add x10, x3, x10                                       // field
+  ldr x12, [x0, #8*14]                                   // bias
+  add x14, x12, x2
+  cmp x12, #0                                            // bias
+  csel x10, x10, x14, eq
+  ld1w {z6.s}, p0/z, [x10, #0, mul vl]                   // bias
+  ld1w {z7.s}, p1/z, [x10, #1, mul vl]                   // bias
+  cntw x10, all, mul #1
+  cmp x5, x10                                            // rows
+  csel x10, x5, x10, lo
   mov x12, #0                                            // row
   mov x14, x6                                            // dst_tile
-  cbz x13, .Lrow_done
+  cbz x10, .Lrow_done
 .Lrow:
   ld1rw {z16.s}, p7/z, [x9, #0]                          // zero
   ld1rw {z17.s}, p7/z, [x11, #0]                         // scale_row
-  ld1rw {z18.s}, p7/z, [x10, #0]                         // start
+  ld1rw {z18.s}, p7/z, [x13, #0]                         // start
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 19 // mov z19.s, p7/m, za0h.s[w12, 0] // sum_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 20 // mov z20.s, p7/m, za1h.s[w12, 0] // sum_1
   sub z19.s, z19.s, z20.s                                // high
@@ -225,46 +225,46 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm:
   mla z19.s, p7/m, z0.s, z16.s                           // sum
   scvtf z19.s, p7/m, z19.s                               // real
   fmul z20.s, z2.s, z17.s                                // scale
-  mov z21.d, z4.d                                        // bias
+  mov z21.d, z6.d                                        // bias
   fmla z21.s, p7/m, z19.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z21.s                          // out
-  sel z19.s, p6, z6.s, z21.s
-  fcmgt p6.s, p7/z, z19.s, z7.s                          // out_0
-  sel z19.s, p6, z7.s, z19.s
+  fcmgt p6.s, p7/z, z4.s, z21.s                          // out
+  sel z19.s, p6, z4.s, z21.s
+  fcmgt p6.s, p7/z, z19.s, z5.s                          // out_0
+  sel z19.s, p6, z5.s, z19.s
   st1w {z19.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 19 // mov z19.s, p7/m, za1h.s[w12, 0] // sum_1
   add z18.s, z19.s, z18.s                                // low
   mla z18.s, p7/m, z1.s, z16.s                           // sum
   scvtf z16.s, p7/m, z18.s                               // real
   fmul z17.s, z3.s, z17.s                                // scale
-  mov z18.d, z5.d                                        // bias
+  mov z18.d, z7.d                                        // bias
   fmla z18.s, p7/m, z16.s, z17.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z18.s                          // out
-  sel z16.s, p6, z6.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z7.s                          // out_1
-  sel z16.s, p6, z7.s, z16.s
+  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
+  sel z16.s, p6, z4.s, z18.s
+  fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
+  sel z16.s, p6, z5.s, z16.s
   st1w {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
   add x9, x9, #4
   add x11, x11, #4
-  add x10, x10, #4
-  subs x13, x13, #1                                      // next row
+  add x13, x13, #4
+  subs x10, x10, #1                                      // next row
   b.hi .Lrow
 .Lrow_done:
+  cntw x10, all, mul #1
+  subs x10, x5, x10
+  csel x10, x10, xzr, hs
   cntw x12, all, mul #1
-  subs x12, x5, x12
-  csel x12, x12, xzr, hs
-  cntw x13, all, mul #1
-  cmp x12, x13                                           // rows
-  csel x13, x12, x13, lo
+  cmp x10, x12                                           // rows
+  csel x10, x10, x12, lo
   mov x12, #0                                            // row
-  cbz x13, .Lrow_2_done
+  cbz x10, .Lrow_2_done
 .Lrow_2:
   ld1rw {z16.s}, p7/z, [x9, #0]                          // zero
   ld1rw {z17.s}, p7/z, [x11, #0]                         // scale_row
-  ld1rw {z18.s}, p7/z, [x10, #0]                         // start
+  ld1rw {z18.s}, p7/z, [x13, #0]                         // start
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 19 // mov z19.s, p7/m, za2h.s[w12, 0] // sum_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 20 // mov z20.s, p7/m, za3h.s[w12, 0] // sum_1
   sub z19.s, z19.s, z20.s                                // high
@@ -272,32 +272,32 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm:
   mla z19.s, p7/m, z0.s, z16.s                           // sum
   scvtf z19.s, p7/m, z19.s                               // real
   fmul z20.s, z2.s, z17.s                                // scale
-  mov z21.d, z4.d                                        // bias
+  mov z21.d, z6.d                                        // bias
   fmla z21.s, p7/m, z19.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z21.s                          // out
-  sel z19.s, p6, z6.s, z21.s
-  fcmgt p6.s, p7/z, z19.s, z7.s                          // out_0
-  sel z19.s, p6, z7.s, z19.s
+  fcmgt p6.s, p7/z, z4.s, z21.s                          // out
+  sel z19.s, p6, z4.s, z21.s
+  fcmgt p6.s, p7/z, z19.s, z5.s                          // out_0
+  sel z19.s, p6, z5.s, z19.s
   st1w {z19.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 19 // mov z19.s, p7/m, za3h.s[w12, 0] // sum_1
   add z18.s, z19.s, z18.s                                // low
   mla z18.s, p7/m, z1.s, z16.s                           // sum
   scvtf z16.s, p7/m, z18.s                               // real
   fmul z17.s, z3.s, z17.s                                // scale
-  mov z18.d, z5.d                                        // bias
+  mov z18.d, z7.d                                        // bias
   fmla z18.s, p7/m, z16.s, z17.s                         // out
-  fcmgt p6.s, p7/z, z6.s, z18.s                          // out
-  sel z16.s, p6, z6.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z7.s                          // out_1
-  sel z16.s, p6, z7.s, z16.s
+  fcmgt p6.s, p7/z, z4.s, z18.s                          // out
+  sel z16.s, p6, z4.s, z18.s
+  fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
+  sel z16.s, p6, z5.s, z16.s
   st1w {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
   ldr x15, [x0, #8*13]                                   // dst_stride
   add x14, x14, x15                                      // dst
   add x9, x9, #4
   add x11, x11, #4
-  add x10, x10, #4
-  subs x13, x13, #1                                      // next row
+  add x13, x13, #4
+  subs x10, x10, #1                                      // next row
   b.hi .Lrow_2
 .Lrow_2_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

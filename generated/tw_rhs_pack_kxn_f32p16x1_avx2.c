@@ -5,7 +5,7 @@
 // into rhs f32 n16 kr1 k%1 [data|bias:f32] (9bd163ebf0fbaf03)
 //          | 512 x k bits of codes | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (15cf2009588fb5bd)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -27,53 +27,41 @@ extern "C" {
 
 void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args* args);
 
-enum {
-  PANEL = 16,  // columns of a panel
-  DATA_OFFSET = 0,
-  K_MULTIPLE = 1,
-  BYTES = 4,  // of a value
-  ROW = PANEL * BYTES
-};
+enum { BYTES = 4 };  // of a value
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 64; }
-
 // One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
 // nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
+static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
+  memset(to, 0, panel * sizeof(float));
   if (from == 0) return;
   memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
 }
 
-// All fields but the data.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  write_floats(panel + data_bytes(padded), args->bias, row, columns);
-}
-
-static void pack_values(const tw_pack_args *args, size_t row, size_t columns, uint8_t *to) {
+static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
+                        uint8_t *to) {
   const uint8_t *from = (const uint8_t *)args->source + row * BYTES;
   for (size_t k = 0; k < args->k; ++k) {
-    if (columns == PANEL) {
-      memcpy(to, from, ROW);  // of a size that compilers know
+    if (rows == panel) {
+      memcpy(to, from, panel * BYTES);  // of a size that compilers know, unless it is of vectors
     } else {
-      memcpy(to, from, columns * BYTES);
-      memset(to + columns * BYTES, 0, ROW - columns * BYTES);
+      memcpy(to, from, rows * BYTES);
+      memset(to + rows * BYTES, 0, (panel - rows) * BYTES);
     }
     from += args->source_stride;
-    to += ROW;
+    to += panel * BYTES;
   }
 }
 
 void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args *args) {
+  const size_t panel = 16;
   const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    const size_t columns = smaller(end - row, PANEL);
-    pack_values(args, row, columns, panel + DATA_OFFSET);
-    write_fields(args, panel, args->k, row, columns);
+  for (size_t row = args->row_begin; row < end; row += panel) {
+    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
+    const size_t rows = smaller(end - row, panel);
+    pack_values(args, row, rows, panel, to);
+    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
   }
 }
 

@@ -28,53 +28,45 @@ extern "C" {
 void tw_rhs_pack_nxk_f16p8x1_neon(const tw_pack_args* args);
 
 enum {
-  PANEL = 8,  // columns of a panel
-  DATA_OFFSET = 0,
-  K_MULTIPLE = 1,
   BYTES = 2,  // of a value
-  ROW = PANEL * BYTES,
-  BLOCK_K = 16      // values of k of all columns that are packed together
+  BLOCK_K = 16      // values of k of all rows that are packed together
 };
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 16; }
-
 // One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
 // nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
+static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
+  memset(to, 0, panel * sizeof(float));
   if (from == 0) return;
   memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
 }
 
-// All fields but the data.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  write_floats(panel + data_bytes(padded), args->bias, row, columns);
-}
-
 // A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t columns, uint8_t *to) {
+static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
+                        uint8_t *to) {
   const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
-  if (columns < PANEL) memset(to, 0, args->k * ROW);
+  if (rows < panel) memset(to, 0, args->k * panel * BYTES);
   for (size_t k = 0; k < args->k; k += BLOCK_K) {
     const size_t values = smaller(args->k - k, BLOCK_K);
-    for (size_t c = 0; c < columns; ++c) {
-      const uint8_t *const value = from + c * args->source_stride + k * BYTES;
-      uint8_t *const at = to + k * ROW + c * BYTES;
-      for (size_t i = 0; i < values; ++i) memcpy(at + i * ROW, value + i * BYTES, BYTES);
+    for (size_t r = 0; r < rows; ++r) {
+      const uint8_t *const value = from + r * args->source_stride + k * BYTES;
+      uint8_t *const at = to + (k * panel + r) * BYTES;
+      for (size_t i = 0; i < values; ++i) {
+        memcpy(at + i * panel * BYTES, value + i * BYTES, BYTES);
+      }
     }
   }
 }
 
 void tw_rhs_pack_nxk_f16p8x1_neon(const tw_pack_args *args) {
+  const size_t panel = 8;
   const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    const size_t columns = smaller(end - row, PANEL);
-    pack_values(args, row, columns, panel + DATA_OFFSET);
-    write_fields(args, panel, args->k, row, columns);
+  for (size_t row = args->row_begin; row < end; row += panel) {
+    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
+    const size_t rows = smaller(end - row, panel);
+    pack_values(args, row, rows, panel, to);
+    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
   }
 }
 

@@ -4,7 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (15cf2009588fb5bd)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (34c66a4b311320d7)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
@@ -55,6 +55,10 @@ void tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p24x1_4x12_neon_u8(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_f32(const tw_args *args);
@@ -277,6 +281,8 @@ void tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p4x8_8x4_neon_i8mm_asm(const tw_args
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p4x8_8x4_neon_i8mm(const tw_args *args);
 
 /* Packers. */
+void tw_lhs_pack_f32_f32p8svlx1_sme(const tw_pack_args *args);
+void tw_lhs_pack_f32_f32p8svlx1_sme2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_b32(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_b64(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_avx2_b32(const tw_pack_args *args);
@@ -400,6 +406,12 @@ void tw_rhs_pack_nxk_f32p32x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p16vlx1_sve2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p16vlx1_sve2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p8svlx1_sme(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p8svlx1_sme(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p8svlx1_sme2(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p8svlx1_sme2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_bf16(const tw_pack_args *args);

@@ -16,6 +16,7 @@ bool multiplies(OpCode code) {
     case OpCode::dot4_s8s8_lane:
     case OpCode::mmla_s8s8:
     case OpCode::outer_s8s8:
+    case OpCode::outer_f32:
     case OpCode::fma:
     case OpCode::fma_lane:
       return true;
@@ -91,7 +92,7 @@ Explanation explain(const Program& program, const CoreModel& core) {
   it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
   const bool has_tiles = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
     const MeansNode* node = multiply_of(*entry.first);
-    return node != nullptr && node->code == OpCode::outer_s8s8;
+    return node != nullptr && info(node->code).result == 't';
   });
   it.times = times_longer(*program.isa, core, has_tiles);
   it.bounds = bounds(program, *loop, core);

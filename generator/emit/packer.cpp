@@ -294,6 +294,7 @@ void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
 /// Panels as wide as vectors: one skeleton for both sources, plain C.
 void fill_scalable_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
+  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
   set_source_values(request.source == "nxk", values);
   values["PANEL_VL"] = number(panel_units(layout));
   values["KR"] = number(layout.order.kr);
@@ -332,12 +333,6 @@ bool fill_rhs(const Request& request, Values& values) {
   values["REPEAT"] = layout.edge == Edge::last && !nxk ? repeat_text() : "";
   values["COMMON"] = fill_template(request.files / "packer_rhs_common.c", values);
   return step.has_value();
-}
-
-/// Floats need no decoding and nothing beside them.
-void fill_rhs_floats(const Layout& layout, Values& values) {
-  values["BYTES"] = number(bits(layout.element) / 8);
-  values["FIELDS"] = rhs_fields_text(layout);
 }
 
 // ---- rhs with blocks ----
@@ -402,11 +397,29 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
 
 // ---- both ----
 
+/// Floats need no decoding, and nothing beside them but the bias. Plain C, panels of any size.
+void fill_floats(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  const Length panel = layout.panel;
+  values["BYTES"] = number(bits(layout.element) / 8);
+  values["PANEL"] = panel.is_fixed()
+                        ? number(panel.fixed)
+                        : fmt::format("args->vector_bytes / 16 * {}", panel_units(layout));
+  values["WRITE_FLOATS"] = values["BIAS"] = "";
+  if (field_index(layout, FieldKind::bias) < 0) return;
+  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
+  values["BIAS"] =
+      "    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);\n";
+}
+
 /// The file in templates/file that walks panels and edges.
-std::string skeleton(const Request& request, const PackerSource& packer, bool floats) {
+std::string skeleton(const Request& request, const PackerSource& packer) {
+  if (is_float(request.format)) {
+    return fmt::format("packer_floats_{}.c", request.source == "kxn" ? "columns" : "rows");
+  }
   if (!request.layout.panel.is_fixed()) return fmt::format("packer_{}_scalable.c", packer.operand);
   if (request.layout.block != 0) return fmt::format("packer_{}_blocks.c", packer.operand);
-  return fmt::format("packer_{}_{}{}.c", packer.operand, packer.source, floats ? "_floats" : "");
+  return fmt::format("packer_{}_{}.c", packer.operand, packer.source);
 }
 
 PackerSource make_packer(const Request& request, const std::string& name) {
@@ -421,8 +434,9 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   packer.isa = &request.isa;
   Values values{{"SYMBOL", packer.symbol}};
   const bool scalable = !request.layout.panel.is_fixed();
-  const bool floats = !lhs && is_float(request.format);
-  if (scalable && lhs) {
+  if (is_float(request.format)) {
+    fill_floats(request, values);
+  } else if (scalable && lhs) {
     packer.vectorized = fill_scalable_lhs(request, values);
   } else if (scalable) {
     fill_scalable_rhs(request, values);
@@ -430,16 +444,12 @@ PackerSource make_packer(const Request& request, const std::string& name) {
     set_common_values(request.layout, values);
     set_edge_values(request.layout, values);
     const bool by_blocks = request.layout.block != 0;
-    if (floats) {
-      fill_rhs_floats(request.layout, values);
-    } else {
-      packer.vectorized = lhs         ? fill_lhs(request, values)
-                          : by_blocks ? fill_rhs_blocks(request, values)
-                                      : fill_rhs(request, values);
-    }
+    packer.vectorized = lhs         ? fill_lhs(request, values)
+                        : by_blocks ? fill_rhs_blocks(request, values)
+                                    : fill_rhs(request, values);
   }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
-  const std::filesystem::path file = request.files / skeleton(request, packer, floats);
+  const std::filesystem::path file = request.files / skeleton(request, packer);
   packer.text =
       c_file(rules, request.isa, fill_template(file, values), packer.symbol, "tw_pack_args");
   return packer;
@@ -491,6 +501,7 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
   const std::filesystem::path files = std::filesystem::path(templates) / "file";
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
+      if (is_unpacked(v.lhs)) continue;
       add({v.lhs, *v.isa, *v.family.lhs, v.style, from, files}, v.family.name);
     }
     for (const std::string& from : v.family.rhs_from) {

@@ -75,23 +75,31 @@ std::string write_floats_text(const Layout& layout) {
          "}\n\n";
 }
 
-/// Codes come in groups, with their sums behind them; floats one by one.
+/// Codes come in groups, with their sums behind them.
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
   const int sums = field_index(layout, FieldKind::sums);
-  if (rhs && bits(layout.element) >= 16) {
-    expect(layout, data >= 0 && sums < 0 && layout.order.kr == 1 && layout.k_multiple == 1,
-           "floats stand one by one, without sums, and k is not padded");
-    return;
-  }
   expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr");
   expect(layout, data >= 0 && (!rhs || sums > data),
          "a panel needs data, and on the rhs sums behind it");
 }
 
+/// Floats stand one by one, with no more than the bias behind them.
+void check_floats(const Layout& layout) {
+  const size_t fields = layout.fields.size();
+  expect(layout,
+         layout.fields.front().kind == FieldKind::data && layout.order.kr == 1 &&
+             layout.k_multiple == 1 && layout.edge == Edge::zeros &&
+             (fields == 1 || (fields == 2 && layout.fields.back().kind == FieldKind::bias)),
+         "floats stand one by one, k is not padded, and only a bias stands behind them");
+}
+
 void check_packable(const Layout& layout) {
+  if (layout.element == ElementType::f32 || layout.element == ElementType::f16) {
+    return check_floats(layout);
+  }
   const bool rhs = layout.side == Side::rhs;
   const NibblePair pair = layout.order.pair;
   const bool known = rhs ? pair == NibblePair::column || pair == NibblePair::next

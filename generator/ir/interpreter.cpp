@@ -127,6 +127,7 @@ class Machine {
       case OpCode::tile_zero:
       case OpCode::tile_row:
       case OpCode::outer_s8s8:
+      case OpCode::outer_f32:
         return tile(s);
       case OpCode::mode_enter:
       case OpCode::mode_leave:
@@ -250,7 +251,8 @@ class Machine {
       default:
         fits_tile(s.arg[1].bytes);
         if (s.to.at != s.arg[0].at) std::memcpy(s.to.at, s.arg[0].at, s.to.bytes);
-        outer_product(vl_.svl, s.arg[1].at, s.arg[2].at, s.arg[3].at, s.arg[4].at, s.to.at);
+        const auto product = s.code == OpCode::outer_f32 ? outer_product_f32 : outer_product;
+        product(vl_.svl, s.arg[1].at, s.arg[2].at, s.arg[3].at, s.arg[4].at, s.to.at);
     }
   }
 

@@ -49,6 +49,7 @@ Rule rule(OpCode code) {
     case OpCode::dot4_u8s8:
     case OpCode::dot4_s8s8:
     case OpCode::outer_s8s8:
+    case OpCode::outer_f32:
     case OpCode::tile_row:
       return {.whole = 4};
     case OpCode::dot4_s8s8_lane:
@@ -244,9 +245,11 @@ std::string check_lengths(const OperationUse& use) {
     case OpCode::load_pred:
     case OpCode::store_pred:
       return check_predicate(use.args[0], vectors[0], use.bits / 8);
-    case OpCode::outer_s8s8: {
-      std::string wrong = check_predicate(use.args[3], vectors[0], 1);
-      return wrong.empty() ? check_predicate(use.args[4], vectors[0], 1) : wrong;
+    case OpCode::outer_s8s8:
+    case OpCode::outer_f32: {
+      const int bytes = use.code == OpCode::outer_f32 ? 4 : 1;
+      std::string wrong = check_predicate(use.args[3], vectors[0], bytes);
+      return wrong.empty() ? check_predicate(use.args[4], vectors[0], bytes) : wrong;
     }
     default:
       return {};

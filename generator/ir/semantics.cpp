@@ -471,4 +471,16 @@ void outer_product(int64_t svl, const uint8_t* b, const uint8_t* c, const uint8_
   }
 }
 
+void outer_product_f32(int64_t svl, const uint8_t* b, const uint8_t* c, const uint8_t* b_active,
+                       const uint8_t* c_active, uint8_t* tile) {
+  auto side = static_cast<size_t>(4 * svl);
+  for (size_t row = 0; row < side; ++row) {
+    for (size_t column = 0; column < side; ++column) {
+      if (b_active[row] == 0 || c_active[column] == 0) continue;
+      const size_t at = row * side + column;
+      put(tile, at, std::fma(get<float>(b, row), get<float>(c, column), get<float>(tile, at)));
+    }
+  }
+}
+
 }  // namespace tw

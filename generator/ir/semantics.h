@@ -38,6 +38,9 @@ void predicate_operation(OpCode code, size_t lanes, uint64_t scalar, uint8_t* to
 /// count as 0. Vectors have 16 svl bytes, so do the predicates.
 void outer_product(int64_t svl, const uint8_t* b, const uint8_t* c, const uint8_t* b_active,
                    const uint8_t* c_active, uint8_t* tile);
+/// The same of 32-bit floats, one deep: a flag a float, products of which one is 0 are not added.
+void outer_product_f32(int64_t svl, const uint8_t* b, const uint8_t* c, const uint8_t* b_active,
+                       const uint8_t* c_active, uint8_t* tile);
 
 /// f16 bits to f32, exact.
 float half_to_float(uint16_t half);

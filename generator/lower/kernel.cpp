@@ -230,9 +230,10 @@ class KernelWriter {
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
+    const bool floats = v_.lhs.element == ElementType::f32;
     if (in_tiles(v_)) {
-      lower_channel_tiles(t);
-    } else if (v_.lhs.element == ElementType::f32) {
+      floats ? lower_float_tiles(t) : lower_channel_tiles(t);
+    } else if (floats) {
       lower_float_tile(t, *multiplier_, *make_fma(v_, 1));
     } else if (v_.rhs.block != 0) {
       lower_block_tile(t, *multiplier_);

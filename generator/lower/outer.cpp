@@ -1,6 +1,7 @@
 // Technique `outer`: an accumulator tile takes the products of a vector of rows with a vector of
-// columns, four values of k at a time. Codes come signed out of a table, or are multiplied as raw
-// bytes like in ColumnDot (dot.cpp), one tile with the raw byte and one with the low nibble.
+// columns, as many values of k at a time as 32 bits hold. Floats are what they are; codes come
+// signed out of a table, or are multiplied as raw bytes like in ColumnDot (dot.cpp), one tile with
+// the raw byte and one with the low nibble.
 #include <fmt/format.h>
 
 #include "lower/splat.h"
@@ -19,12 +20,13 @@ class Outer : public TileMultiplier {
   explicit Outer(const Variant& v)
       : blocks_(ratio(v.tile.m, v.isa->vector_bytes.divided(4))),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        bits_(bits(v.lhs.element)),
         raw_(v.rhs.order.pair == NibblePair::column) {}
 
-  [[nodiscard]] int64_t group() const override { return 4; }
+  [[nodiscard]] int64_t group() const override { return 32 / bits_; }
 
   void prepare(const Tile1& t) override {
-    all_ = t.b.op(OpCode::pred_all, {}, {.bits = 8}, "all", Role::mask);
+    all_ = t.b.op(OpCode::pred_all, {}, {.bits = bits_}, "all", Role::mask);
     if (raw_) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
   }
 
@@ -49,11 +51,12 @@ class Outer : public TileMultiplier {
                          fmt::format("a_{}", i), Role::operand));
     }
     for (int64_t j = 0; j < vectors_; j += 2) {
-      const Value raw = load_codes(t, rhs, j / 2, k, vectors_ / 2);
-      const Operands codes = decode(t, raw, j);
+      const Operands columns = is_float()
+                                   ? load_floats(t, rhs, j, k)
+                                   : decode(t, load_codes(t, rhs, j / 2, k, vectors_ / 2), j);
       for (int64_t i = 0; i < blocks_; ++i) {
-        multiply(t, a[static_cast<size_t>(i)], codes.even, i, j, tiles);
-        multiply(t, a[static_cast<size_t>(i)], codes.odd, i, j + 1, tiles);
+        multiply(t, a[static_cast<size_t>(i)], columns.even, i, j, tiles);
+        multiply(t, a[static_cast<size_t>(i)], columns.odd, i, j + 1, tiles);
       }
     }
   }
@@ -71,6 +74,21 @@ class Outer : public TileMultiplier {
   }
 
  private:
+  [[nodiscard]] bool is_float() const { return bits_ == 32; }
+
+  [[nodiscard]] Operands load_floats(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                     int64_t k) const {
+    const auto load = [&](int64_t j) {
+      const Length at = code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * j;
+      return t.b.op(OpCode::load, {rhs.front()}, {.offset = at}, fmt::format("b_{}", j),
+                    Role::operand);
+    };
+    Operands columns;
+    columns.even = load(vector);
+    columns.odd = load(vector + 1);
+    return columns;
+  }
+
   [[nodiscard]] Operands decode(const Tile1& t, Value raw, int64_t vector) const {
     Operands codes;
     if (raw_) {
@@ -89,7 +107,7 @@ class Outer : public TileMultiplier {
   void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,
                 std::vector<Value>& tiles) const {
     Value& tile = tiles[static_cast<size_t>(block * vectors_ + vector)];
-    tile = t.b.op(OpCode::outer_s8s8, {tile, a, b, all_, all_}, {},
+    tile = t.b.op(is_float() ? OpCode::outer_f32 : OpCode::outer_s8s8, {tile, a, b, all_, all_}, {},
                   fmt::format("tile_{}_{}", block, vector), Role::accumulator);
   }
 
@@ -102,6 +120,7 @@ class Outer : public TileMultiplier {
 
   int64_t blocks_;   ///< tiles one above the other
   int64_t vectors_;  ///< and side by side
+  int bits_;         ///< of an element of the operands
   bool raw_;         ///< bytes of two columns' nibbles, not codes one after the other
   Value mask_ = no_value;
   Value all_ = no_value;

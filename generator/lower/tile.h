@@ -164,6 +164,8 @@ void lower_channel_tiles(const Tile1& t);
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
 /// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
 void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single);
+/// The same with sums in accumulator tiles.
+void lower_float_tiles(const Tile1& t);
 
 /// What outputs are clamped to, in every lane.
 struct Limits {
@@ -207,6 +209,13 @@ void prefetch_outputs(const Tile1& t);
 /// row and are overwritten by it.
 using OutputOf = std::function<Value(int64_t row, int64_t vector, Value bias)>;
 void store_outputs(const Tile1& t, const OutputOf& output);
+/// Stores the outputs of sums in accumulator tiles, row after row. `fields`: where the first row's
+/// are, 4 bytes a row; `outputs(block, row, fields)` loads what row `row` (a scalar) of a block of
+/// rows needs and returns what makes its vectors.
+using RowOutput = std::function<Value(int64_t vector, Value bias)>;
+using TileRow =
+    std::function<RowOutput(int64_t block, Value row, const std::vector<Value>& fields)>;
+void store_tile_rows(const Tile1& t, const std::vector<Value>& fields, const TileRow& outputs);
 /// Where the bias of each vector of columns lies: the caller's if there is one, else the packed
 /// one.
 std::vector<Place> bias_places(const Tile1& t, const std::vector<Value>& packed);

@@ -113,13 +113,17 @@ Appetite byte_appetite(Technique technique, const Isa& isa) {
 }
 
 /// Weights in floats.
-Appetite float_appetite(Technique technique, const Isa& isa) {
+Appetite float_appetite(const Format& rhs, Technique technique, const Isa& isa) {
+  const Length lanes = isa.vector_bytes.divided(4);
+  if (technique == Technique::outer && isa.has(OpCode::outer_f32) && bits(rhs.element) == 32) {
+    return {OpCode::outer_f32, {1}, lanes, lanes * 2, NibblePair::none, false, false};
+  }
   if (technique != Technique::fma || !isa.has(OpCode::fma)) refuse(technique, isa);
-  return {OpCode::fma, {1}, 1, isa.vector_bytes.divided(4), NibblePair::none, false, false};
+  return {OpCode::fma, {1}, 1, lanes, NibblePair::none, false, false};
 }
 
 Appetite appetite(const Format& rhs, Technique technique, const Isa& isa, int kr) {
-  if (is_float(rhs)) return float_appetite(technique, isa);
+  if (is_float(rhs)) return float_appetite(rhs, technique, isa);
   return rhs.element == ElementType::i4 ? nibble_appetite(technique, isa, kr)
                                         : byte_appetite(technique, isa);
 }
@@ -147,27 +151,17 @@ void check_panels(const Appetite& wants, const Isa& isa, const Panels& panels) {
   }
 }
 
-/// Rows as their user keeps them: panels of one row, no padding, nothing but values.
-Layout unpacked_layout(const Format& format) {
+/// Floats need nothing beside them but the bias; k ends where it ends. An lhs in panels of one row
+/// is as its user keeps it.
+Layout float_layout(Side side, const Format& format, Length panel) {
   Layout layout;
-  layout.side = Side::lhs;
+  layout.side = side;
   layout.element = format.element;
+  layout.panel = panel;
   layout.order.kr = 1;
   layout.k_multiple = 1;
   layout.fields = {{FieldKind::data, format.element, 1, 1, true}};
-  return layout;
-}
-
-/// Floats need nothing beside them but the bias; k ends where it ends.
-Layout float_layout(const Format& format, const Panels& panels) {
-  Layout layout;
-  layout.side = Side::rhs;
-  layout.element = format.element;
-  layout.panel = panels.rhs;
-  layout.order.kr = panels.kr;
-  layout.k_multiple = 1;
-  layout.fields = {{FieldKind::data, format.element, 1, 1, true},
-                   {FieldKind::bias, ElementType::f32, 1, 1, false}};
+  if (side == Side::rhs) layout.fields.push_back({FieldKind::bias, ElementType::f32, 1, 1, false});
   return layout;
 }
 
@@ -282,10 +276,10 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
         "qsi8cx, qsi4c32 or qsi8c32, qsi8d32 with qsi4c32 or qsi8c32, f32 with f32 or f16",
         lhs.name, rhs.name));
   }
-  if (floats != (technique == Technique::fma)) {
-    throw std::invalid_argument(fmt::format("technique {} does not multiply {} with {}; {}",
-                                            name(technique), lhs.name, rhs.name,
-                                            floats ? "fma does" : "dot and mmla do"));
+  if (technique != Technique::outer && floats != (technique == Technique::fma)) {
+    throw std::invalid_argument(
+        fmt::format("technique {} does not multiply {} with {}; {}", name(technique), lhs.name,
+                    rhs.name, floats ? "fma and outer do" : "dot, mmla and outer do"));
   }
   if (floats && rhs.element == ElementType::f16 && !isa.has(OpCode::cvt_f16_f32)) {
     throw std::invalid_argument(
@@ -312,12 +306,12 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_panels(wants, isa, panels);
   if (!own) return kleidiai_layouts(lhs, rhs, panels);
   if (is_float(lhs)) {
-    if (panels.lhs != Length{1}) {
+    if (technique != Technique::outer && panels.lhs != Length{1}) {
       throw std::invalid_argument(
           fmt::format("lhs panel {} does not fit {}, which is not packed: 1 does",
                       to_string(panels.lhs), lhs.name));
     }
-    return {unpacked_layout(lhs), float_layout(rhs, panels)};
+    return {float_layout(Side::lhs, lhs, panels.lhs), float_layout(Side::rhs, rhs, panels.rhs)};
   }
   return {lhs_layout(lhs, wants, panels, block), rhs_layout(rhs, wants, panels, block)};
 }

@@ -58,10 +58,6 @@ bool is_float(const Format& format) {
   return format.scales == Granularity::none && bits(format.element) >= 16;
 }
 
-bool is_unpacked_lhs(const Format& format) {
-  return is_float(format) && !format.quantized_on_the_fly;
-}
-
 const Format* find_format(std::string_view wanted) {
   for (const Format& format : formats()) {
     if (format.name == wanted) return &format;

@@ -26,8 +26,6 @@ struct Format {
 
 /// Floats, without scales: multiplied as they are, sums are floats.
 bool is_float(const Format& format);
-/// An LHS that kernels read as its user keeps it, row by row: nothing is quantized, nothing packed.
-bool is_unpacked_lhs(const Format& format);
 
 const Format* find_format(std::string_view name);
 const std::vector<Format>& formats();

@@ -102,6 +102,10 @@ std::string block_suffix(const Layout& layout, const Format& format) {
   return text;
 }
 
+bool is_unpacked(const Layout& layout) {
+  return layout.side == Side::lhs && bits(layout.element) == 32 && layout.panel == Length{1};
+}
+
 uint64_t id(const Layout& layout) {
   return fnv1a(canonical(layout));
 }

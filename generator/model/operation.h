@@ -98,6 +98,7 @@ std::string_view name(Kind kind);
                                         saturated */                                               \
   X(dot2_s16, "vv", "v", "")         /* sum of 2 neighbours s16 a * s16 b, per 32-bit lane */      \
   X(outer_s8s8, "tvvpp", "t", "")    /* tile + 4-deep outer product of b (rows) and c (columns) */ \
+  X(outer_f32, "tvvpp", "t", "")     /* the same of floats, one deep, each by one fma */           \
   /* moving lanes */                                                                               \
   X(zip_lo, "vv", "v", "b")   /* a0 b0 a1 b1 ... of each segment's low half */                     \
   X(zip_hi, "vv", "v", "b")   /* the same of each segment's high half */                           \

@@ -45,17 +45,18 @@ std::string_view name(LayoutStyle style) {
 
 std::string Variant::name() const {
   std::string packed;
-  if (!is_unpacked_lhs(*family.lhs)) {
+  if (!is_unpacked(lhs)) {
     packed = fmt::format("p{}x{}", to_string(lhs.panel), lhs.order.kr);
   }
   std::string text = fmt::format("matmul_clamp_{}_{}{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
                                  family.lhs->name, packed, family.rhs->name, to_string(rhs.panel),
                                  rhs.order.kr, to_string(tile.m), to_string(tile.n), isa->name);
   // An ISA that multiplies matrices does so unless the name says otherwise.
-  Technique usual = isa->has(OpCode::outer_s8s8)  ? Technique::outer
-                    : isa->has(OpCode::mmla_s8s8) ? Technique::mmla
-                                                  : Technique::dot;
-  if (is_float(*family.rhs)) usual = Technique::fma;
+  const bool floats = is_float(*family.rhs);
+  const Technique usual = isa->has(OpCode::outer_s8s8)  ? Technique::outer
+                          : floats                      ? Technique::fma
+                          : isa->has(OpCode::mmla_s8s8) ? Technique::mmla
+                                                        : Technique::dot;
   if (technique != usual) text += fmt::format("_{}", tw::name(technique));
   if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));
   text += block_suffix(rhs, *family.rhs);

@@ -41,12 +41,14 @@ Family read_family(const YamlNode& root) {
   rhs.expect_keys({"format", "from"});
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
-  if (is_unpacked_lhs(*family.lhs)) {
+  if (is_float(*family.lhs)) {
     if (const YamlNode* from = lhs.find("from")) {
-      from->fail(fmt::format("{} rows are read as they lie, nothing packs them: leave 'from' away",
-                             family.lhs->name));
+      from->fail(
+          fmt::format("{} rows are read as they lie, or packed as they are: leave 'from' away",
+                      family.lhs->name));
     }
     lhs.expect_keys({"format"});
+    family.lhs_from = {std::string(family.lhs->name)};
   } else {
     lhs.expect_keys({"format", "from"});
     family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
@@ -61,7 +63,7 @@ Family read_family(const YamlNode& root) {
   family.name = name_node.text();
   const std::string expected =
       fmt::format("matmul_clamp_{}_{}{}_{}p", name(family.dst), family.lhs->name,
-                  is_unpacked_lhs(*family.lhs) ? "" : "p", family.rhs->name);
+                  is_float(*family.lhs) ? "" : "p", family.rhs->name);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));

@@ -6,15 +6,7 @@ enum {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// Code k of a column, as two's complement in 4 bits; 0 where there is none.
+@WRITE_FLOATS@// Code k of a column, as two's complement in 4 bits; 0 where there is none.
 static unsigned code_at(const tw_pack_args *args, size_t column, size_t columns, size_t k) {
   const uint8_t *const source = (const uint8_t *)args->source;
   const size_t stride = args->source_stride;

@@ -104,9 +104,11 @@ void PrintTo(const Table& table, std::ostream* out) {
 
 std::vector<Ground> grounds(const Isa& isa) {
   std::vector<Ground> all;
-  for (const char* weights : {"f32", "f16"}) {
-    const Ground floats{&isa, Technique::fma, "f32", weights};
-    if (possible(floats)) all.push_back(floats);
+  for (Technique technique : {Technique::fma, Technique::outer}) {
+    for (const char* weights : {"f32", "f16"}) {
+      const Ground floats{&isa, technique, "f32", weights};
+      if (possible(floats)) all.push_back(floats);
+    }
   }
   for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer}) {
     std::vector<Ground> wanted = {{&isa, technique},

@@ -9,7 +9,12 @@ namespace tw::test {
 namespace {
 
 bool floats(const Ground& ground) {
-  return ground.technique == Technique::fma;
+  return is_float(*find_format(ground.rhs));
+}
+
+/// Rows of the lhs as their user keeps them.
+bool unpacked(const Ground& ground) {
+  return floats(ground) && ground.technique != Technique::outer;
 }
 
 std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
@@ -61,7 +66,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   if (!smallest) return std::nullopt;
   const Length lhs_unit = smallest->lhs.panel;
   const Length rhs_unit = smallest->rhs.panel;
-  panels.lhs = floats(ground) ? lhs_unit : lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
+  panels.lhs = unpacked(ground) ? lhs_unit : lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
   panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 1, 2, 3});
   const std::optional<LayoutPair> chosen = layouts(ground, panels);
   if (!chosen) return std::nullopt;
@@ -75,8 +80,8 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.rhs = chosen->rhs;
   variant.technique = ground.technique;
   variant.isa = ground.isa;
-  variant.tile.m = floats(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))
-                                  : span_of(panels.lhs, lhs_unit, random);
+  variant.tile.m = unpacked(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))
+                                    : span_of(panels.lhs, lhs_unit, random);
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
   variant.knobs.unroll_k = ground.blocks() ? variant.rhs.block : random.of({32, 64, 128});

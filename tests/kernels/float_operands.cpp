@@ -18,7 +18,7 @@ bool has_float_weights(const tw_layout& rhs) {
 }
 
 bool is_unpacked(const tw_layout& lhs) {
-  return lhs.data_bits == 32;
+  return lhs.data_bits == 32 && lhs.panel == 1 && lhs.panel_scalable == 0;
 }
 
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs) {

@@ -188,8 +188,8 @@ OperandCodes make_values(const PackCase& c, bool kxn, size_t size, std::mt19937&
 OperandCodes make_source(const tw_packer& packer, const PackCase& c, const LayoutText& layout,
                          std::mt19937& random, Source& source) {
   const bool kxn = is(packer, "kxn");
-  if (is_lhs(packer)) return make_floats(c, layout, random, source);
-  if (layout.bits >= 16) return make_values(c, kxn, layout.bits / 8, random, source);
+  if (is_lhs(packer) && !layout.floats) return make_floats(c, layout, random, source);
+  if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
   if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
   return make_weights(c, layout, kxn, random, source);
 }

@@ -39,7 +39,9 @@ int lane_bits(const Row& row, const std::string& predicate) {
   for (const MeansNode& node : row.means) {
     if (node.result == predicate) return node.bits;
     for (const MeansArg& arg : node.args) {
-      if (arg.operand == predicate) return node.bits == 0 ? 8 : node.bits;
+      if (arg.operand != predicate) continue;
+      if (node.code == OpCode::outer_f32) return 32;
+      return node.bits == 0 ? 8 : node.bits;
     }
   }
   throw std::logic_error(row.name + ": no predicate " + predicate);
@@ -52,6 +54,7 @@ bool makes_floats(OpCode code) {
     case OpCode::fmul:
     case OpCode::fma:
     case OpCode::fma_lane:
+    case OpCode::outer_f32:
     case OpCode::fmin:
     case OpCode::fmax:
     case OpCode::cvt_f16_f32:

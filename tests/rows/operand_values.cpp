@@ -108,6 +108,7 @@ Element element_of(const MeansNode& node, size_t argument) {
     case OpCode::fma_lane:
     case OpCode::fmin:
     case OpCode::fmax:
+    case OpCode::outer_f32:
       return Element::f32;
     case OpCode::cvt_f32_i32:
     case OpCode::cvt_f32_i32_away:

@@ -152,11 +152,13 @@ class RowWriter {
 
   /// The products of two vectors of numbers: nothing loads a tile.
   Value make_tile(const Operand& operand) {
-    const Value all = emit(OpCode::pred_all, {}, {.bits = 8});
+    const bool floats = row_.means.front().code == OpCode::outer_f32;
+    const Value all = emit(OpCode::pred_all, {}, {.bits = floats ? 32 : 8});
     const Value zero = emit(OpCode::tile_zero, {});
     const Value rows = make_vector(operand, isa_.vector_bytes);
     const Value columns = make_vector(operand, isa_.vector_bytes);
-    return emit(OpCode::outer_s8s8, {zero, rows, columns, all, all});
+    const OpCode product = floats ? OpCode::outer_f32 : OpCode::outer_s8s8;
+    return emit(product, {zero, rows, columns, all, all});
   }
 
   /// One vector in, one out, nothing else.
@@ -246,12 +248,12 @@ class RowWriter {
   void keep_tile(const Operand& operand, Value v) {
     for (int64_t i = 0; i < 4; ++i) {
       const Value row = emit(OpCode::constant, {}, {.imm = i});
-      keep_vector(operand, emit(OpCode::tile_row, {v, row}), false);
+      keep_vector(operand, emit(OpCode::tile_row, {v, row}), floats_[operand.name]);
     }
     const Value count = emit(OpCode::length, {}, {.offset = isa_.vector_bytes.divided(4)});
     const Value one = emit(OpCode::constant, {}, {.imm = 1});
     const Value last = emit(OpCode::isub, {count, one});
-    keep_vector(operand, emit(OpCode::tile_row, {v, last}), false);
+    keep_vector(operand, emit(OpCode::tile_row, {v, last}), floats_[operand.name]);
   }
 
   /// Seen by what it lets through.

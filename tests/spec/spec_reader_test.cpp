@@ -200,12 +200,12 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
             "matmul_clamp_f32_f32_f32p16x1_4x32_wide");
   EXPECT_EQ(error("family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32, from: f32}\n" + rest +
                   "  - {}\n"),
-            "s.yaml:2:26: f32 rows are read as they lie, nothing packs them: leave 'from' away");
+            "s.yaml:2:26: f32 rows are read as they lie, or packed as they are: leave 'from' away");
   EXPECT_EQ(error("family: matmul_clamp_f32_f32p_f32p\nlhs: {format: f32}\n" + rest + "  - {}\n"),
             "s.yaml:1:9: family 'matmul_clamp_f32_f32p_f32p' disagrees with its formats, which "
             "make 'matmul_clamp_f32_f32_f32p'");
   EXPECT_EQ(error(floats + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}}\n"),
-            "s.yaml:6:28: technique dot does not multiply f32 with f32; fma does");
+            "s.yaml:6:28: technique dot does not multiply f32 with f32; fma and outer do");
   EXPECT_EQ(error(floats + "  - {isa: wide, technique: fma, panels: {lhs: 4}, tile: {m: 4, n: 16}}"
                            "\n"),
             "s.yaml:6:47: lhs panel 4 does not fit f32, which is not packed: 1 does");
