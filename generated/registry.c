@@ -6,7 +6,7 @@
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (34c66a4b311320d7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
@@ -1384,6 +1384,22 @@ static const tw_layout layout_80 = {
 };
 
 static const tw_layout layout_81 = {
+    .id = UINT64_C(0x7a675687ab534386),
+    .text = "lhs i8 m1 kr4 k%32 [data|zeros:i32|scales:f32]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 0,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 0,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+};
+
+static const tw_layout layout_82 = {
     .id = UINT64_C(0x8943ccd61f8df364),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 1,
@@ -1399,7 +1415,7 @@ static const tw_layout layout_81 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_82 = {
+static const tw_layout layout_83 = {
     .id = UINT64_C(0x909c4a08951ce0d1),
     .text = "rhs i8 n4 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 4,
@@ -1415,7 +1431,7 @@ static const tw_layout layout_82 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_83 = {
+static const tw_layout layout_84 = {
     .id = UINT64_C(0xd631fe194a0f7df2),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 1,
@@ -1431,7 +1447,7 @@ static const tw_layout layout_83 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_84 = {
+static const tw_layout layout_85 = {
     .id = UINT64_C(0x022f31065d26b606),
     .text = "rhs i8 n16 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 16,
@@ -1447,7 +1463,7 @@ static const tw_layout layout_84 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_85 = {
+static const tw_layout layout_86 = {
     .id = UINT64_C(0x165f65464973eef1),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 4,
@@ -1463,7 +1479,7 @@ static const tw_layout layout_85 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_86 = {
+static const tw_layout layout_87 = {
     .id = UINT64_C(0xdd01f55bbfc2d9e5),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 4,
@@ -1479,7 +1495,7 @@ static const tw_layout layout_86 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_87 = {
+static const tw_layout layout_88 = {
     .id = UINT64_C(0x9c8d093631f05844),
     .text = "rhs i8 n32 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
     .panel = 32,
@@ -1495,7 +1511,7 @@ static const tw_layout layout_87 = {
     .streaming = 0,
 };
 
-static const tw_layout layout_88 = {
+static const tw_layout layout_89 = {
     .id = UINT64_C(0x47b1acc2b1a05d31),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32]",
     .panel = 8,
@@ -1504,22 +1520,6 @@ static const tw_layout layout_88 = {
     .block = 0,
     .data_bits = 8,
     .per_row_bytes = 12,
-    .per_row_block_bytes = 0,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-};
-
-static const tw_layout layout_89 = {
-    .id = UINT64_C(0x7a675687ab534386),
-    .text = "lhs i8 m1 kr4 k%32 [data|zeros:i32|scales:f32]",
-    .panel = 1,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 0,
-    .data_bits = 8,
-    .per_row_bytes = 8,
     .per_row_block_bytes = 0,
     .exact_k = 0,
     .scales = 1,
@@ -3210,7 +3210,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 5,
         .macs_per_cycle = 8.0,
-        .content_hash = UINT64_C(0xa8d53c6b8e363b87),
+        .content_hash = UINT64_C(0x9cffeb183423b0ca),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
@@ -6018,11 +6018,35 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 12,
         .macs_per_cycle = 32.0,
-        .content_hash = UINT64_C(0x652bdda7b5693168),
+        .content_hash = UINT64_C(0x0348c015922acb74),
         .spills = "none",
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 8,
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm",
+        .family = "matmul_clamp_f32_qai8dxp_qsi4cxp",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:211:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_81,
+        .rhs = &layout_80,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 64,
+        .unroll_k = 64,
+        .accumulators = 1,
+        .vector_registers = 11,
+        .macs_per_cycle = 31.0,
+        .content_hash = UINT64_C(0x88247b4b3b15fe2f),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar",
@@ -6033,8 +6057,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:8:5",
         .run = tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_81,
-        .rhs = &layout_82,
+        .lhs = &layout_82,
+        .rhs = &layout_83,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -6057,8 +6081,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_83,
-        .rhs = &layout_84,
+        .lhs = &layout_84,
+        .rhs = &layout_85,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6081,8 +6105,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_83,
-        .rhs = &layout_84,
+        .lhs = &layout_84,
+        .rhs = &layout_85,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6105,8 +6129,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_85,
-        .rhs = &layout_84,
+        .lhs = &layout_86,
+        .rhs = &layout_85,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6129,8 +6153,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:28:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_81,
-        .rhs = &layout_84,
+        .lhs = &layout_82,
+        .rhs = &layout_85,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6153,8 +6177,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_81,
-        .rhs = &layout_84,
+        .lhs = &layout_82,
+        .rhs = &layout_85,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6177,8 +6201,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:34:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_86,
-        .rhs = &layout_84,
+        .lhs = &layout_87,
+        .rhs = &layout_85,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6201,8 +6225,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:34:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_86,
-        .rhs = &layout_84,
+        .lhs = &layout_87,
+        .rhs = &layout_85,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -6225,8 +6249,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:41:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_81,
-        .rhs = &layout_87,
+        .lhs = &layout_82,
+        .rhs = &layout_88,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6249,8 +6273,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:41:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_81,
-        .rhs = &layout_87,
+        .lhs = &layout_82,
+        .rhs = &layout_88,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6273,8 +6297,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:47:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_86,
-        .rhs = &layout_87,
+        .lhs = &layout_87,
+        .rhs = &layout_88,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6297,8 +6321,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:47:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_86,
-        .rhs = &layout_87,
+        .lhs = &layout_87,
+        .rhs = &layout_88,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6321,8 +6345,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:53:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_88,
-        .rhs = &layout_87,
+        .lhs = &layout_89,
+        .rhs = &layout_88,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6345,8 +6369,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:53:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_88,
-        .rhs = &layout_87,
+        .lhs = &layout_89,
+        .rhs = &layout_88,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -6369,7 +6393,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:61:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_89,
+        .lhs = &layout_81,
         .rhs = &layout_90,
         .tile_m = 1,
         .tile_n = 16,
@@ -6393,7 +6417,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:61:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_89,
+        .lhs = &layout_81,
         .rhs = &layout_90,
         .tile_m = 1,
         .tile_n = 16,
@@ -8497,7 +8521,7 @@ const tw_kernel tw_generated_kernels[] = {
         .tile_m_scalable = 0,
     },
 };
-const size_t tw_generated_kernel_count = 257;
+const size_t tw_generated_kernel_count = 258;
 
 const tw_packer tw_generated_packers[] = {
     {
@@ -9117,13 +9141,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_lhs_pack_f32_qai8dxp1x4_sme2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_81,
+        .content_hash = UINT64_C(0x14e7374d855d6e8b),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6",
         .operand = "lhs",
         .source = "f32",
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6,
         .features = 0,
-        .layout = &layout_81,
+        .layout = &layout_82,
         .content_hash = UINT64_C(0xfea188690a7f7756),
         .vectorized = 0,
     },
@@ -9134,7 +9169,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_83,
+        .layout = &layout_84,
         .content_hash = UINT64_C(0x1cdc4e976457031f),
         .vectorized = 1,
     },
@@ -9145,7 +9180,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_85,
+        .layout = &layout_86,
         .content_hash = UINT64_C(0x43fce5c2d413385f),
         .vectorized = 1,
     },
@@ -9156,7 +9191,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_81,
+        .layout = &layout_82,
         .content_hash = UINT64_C(0x705dd43c6e8c229c),
         .vectorized = 1,
     },
@@ -9167,7 +9202,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_86,
+        .layout = &layout_87,
         .content_hash = UINT64_C(0x58a78285a3a02902),
         .vectorized = 1,
     },
@@ -9178,7 +9213,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_81,
+        .layout = &layout_82,
         .content_hash = UINT64_C(0xd3bf96dc0c421740),
         .vectorized = 1,
     },
@@ -9189,7 +9224,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_86,
+        .layout = &layout_87,
         .content_hash = UINT64_C(0xfe32075f1dd0420a),
         .vectorized = 1,
     },
@@ -9200,7 +9235,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_88,
+        .layout = &layout_89,
         .content_hash = UINT64_C(0x79cd0e720e349a64),
         .vectorized = 1,
     },
@@ -9211,7 +9246,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_89,
+        .layout = &layout_81,
         .content_hash = UINT64_C(0x2356ae35dc48d7ab),
         .vectorized = 1,
     },
@@ -10641,7 +10676,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
-        .layout = &layout_82,
+        .layout = &layout_83,
         .content_hash = UINT64_C(0x50a8737daa40a721),
         .vectorized = 0,
     },
@@ -10652,7 +10687,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
-        .layout = &layout_82,
+        .layout = &layout_83,
         .content_hash = UINT64_C(0x6d21a209042639b3),
         .vectorized = 0,
     },
@@ -10663,7 +10698,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_84,
+        .layout = &layout_85,
         .content_hash = UINT64_C(0x37ab66396b6b0c12),
         .vectorized = 1,
     },
@@ -10674,7 +10709,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_84,
+        .layout = &layout_85,
         .content_hash = UINT64_C(0x2e4a0f39386cc7a4),
         .vectorized = 1,
     },
@@ -10685,7 +10720,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_84,
+        .layout = &layout_85,
         .content_hash = UINT64_C(0x0d4d680da2997f52),
         .vectorized = 1,
     },
@@ -10696,7 +10731,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_84,
+        .layout = &layout_85,
         .content_hash = UINT64_C(0x9f7a4bb4dde186f8),
         .vectorized = 1,
     },
@@ -10707,7 +10742,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_87,
+        .layout = &layout_88,
         .content_hash = UINT64_C(0x9a1db6bc9c436697),
         .vectorized = 1,
     },
@@ -10718,7 +10753,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_87,
+        .layout = &layout_88,
         .content_hash = UINT64_C(0xbe02538cbd45318f),
         .vectorized = 1,
     },
@@ -11042,4 +11077,4 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
 };
-const size_t tw_generated_packer_count = 231;
+const size_t tw_generated_packer_count = 232;

@@ -13,7 +13,7 @@
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k  x10 k_left  x11 lhs_panel  x12 rhs_panel  z0 a_0  z1 a_1  z2 a_0
+//  x7 lhs_panel  x9 m_left  x10 k  x11 k_left  x12 lhs_panel  x13 rhs_panel  z0 a_0  z1 a_1  z2 a_0
 //  z3 a_1  z4 b_0  z5 b_1  z6 b_0  z7 b_1  p0 all  za0 tile_0_0  za1 tile_0_1  za2 tile_1_0
 //  za3 tile_1_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
@@ -66,6 +66,7 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .inst 0x25207810 // ptrue pn8.b
   adr x9, 4f
   .inst 0xe11f8000 + (9 << 5) // ldr zt0, [x9]
+  mov w8, #0
   b 5f
   4: .word 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1
   5:
@@ -83,27 +84,27 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
-  cnth x8, all, mul #1
-  add x9, x5, x8
-  mov x10, #1
-  sub x9, x9, x10
-  udiv x8, x9, x8                                        // steps
-  cbz x8, .Lm_done
+  cnth x9, all, mul #1
+  add x10, x5, x9
+  mov x11, #1
+  sub x10, x10, x11
+  udiv x9, x10, x9                                       // steps
+  cbz x9, .Lm_done
 .Lm:
-  ldr x9, [x0, #8*3]                                     // k
+  ldr x10, [x0, #8*3]                                    // k
   ptrue p0.s                                             // all
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_1_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_1_1
-  lsr x10, x9, #3                                        // k_steps
-  mov x11, x7                                            // lhs_panel
-  mov x12, x3                                            // rhs_panel
-  cbz x10, .Lk_done
+  lsr x11, x10, #3                                       // k_steps
+  mov x12, x7                                            // lhs_panel
+  mov x13, x3                                            // rhs_panel
+  cbz x11, .Lk_done
   .balign 64
 .Lk:
-  .inst 0xa0408000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 0, mul vl] // a_0, a_1, a_0, a_1
-  .inst 0xa0408000 + ((0 & 15) << 16) + (12 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x12, #4 * 0, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0xa0408000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 0, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((0 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 0, mul vl] // b_0, b_1, b_0, b_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z4.s // tile_0_0
   .inst 0x80800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z0.s, z5.s // tile_0_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z1.s, z4.s // tile_1_0
@@ -112,8 +113,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z2.s, z7.s // tile_0_1
   .inst 0x80800000 + (6 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z3.s, z6.s // tile_1_0
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // fmopa za3.s, p0/m, p0/m, z3.s, z7.s // tile_1_1
-  .inst 0xa0408000 + ((1 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 1, mul vl] // a_0, a_1, a_0, a_1
-  .inst 0xa0408000 + ((1 & 15) << 16) + (12 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x12, #4 * 1, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 1, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 1, mul vl] // b_0, b_1, b_0, b_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z4.s // tile_0_0
   .inst 0x80800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z0.s, z5.s // tile_0_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z1.s, z4.s // tile_1_0
@@ -122,8 +123,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z2.s, z7.s // tile_0_1
   .inst 0x80800000 + (6 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z3.s, z6.s // tile_1_0
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // fmopa za3.s, p0/m, p0/m, z3.s, z7.s // tile_1_1
-  .inst 0xa0408000 + ((2 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 2, mul vl] // a_0, a_1, a_0, a_1
-  .inst 0xa0408000 + ((2 & 15) << 16) + (12 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x12, #4 * 2, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0xa0408000 + ((2 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 2, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((2 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 2, mul vl] // b_0, b_1, b_0, b_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z4.s // tile_0_0
   .inst 0x80800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z0.s, z5.s // tile_0_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z1.s, z4.s // tile_1_0
@@ -132,8 +133,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z2.s, z7.s // tile_0_1
   .inst 0x80800000 + (6 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z3.s, z6.s // tile_1_0
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // fmopa za3.s, p0/m, p0/m, z3.s, z7.s // tile_1_1
-  .inst 0xa0408000 + ((3 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 3, mul vl] // a_0, a_1, a_0, a_1
-  .inst 0xa0408000 + ((3 & 15) << 16) + (12 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x12, #4 * 3, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 3, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 3, mul vl] // b_0, b_1, b_0, b_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z4.s // tile_0_0
   .inst 0x80800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z0.s, z5.s // tile_0_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z1.s, z4.s // tile_1_0
@@ -142,50 +143,50 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z2.s, z7.s // tile_0_1
   .inst 0x80800000 + (6 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z3.s, z6.s // tile_1_0
   .inst 0x80800000 + (7 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // fmopa za3.s, p0/m, p0/m, z3.s, z7.s // tile_1_1
-  addvl x11, x11, #16
   addvl x12, x12, #16
-  subs x10, x10, #1                                      // next k
+  addvl x13, x13, #16
+  subs x11, x11, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  mov x10, #7
-  and x10, x10, x9
-  lsr x10, x10, #0                                       // k_rest
-  cbz x10, .Lk_rest_done
+  mov x11, #7
+  and x11, x11, x10
+  lsr x11, x11, #0                                       // k_rest
+  cbz x11, .Lk_rest_done
 .Lk_rest:
-  .inst 0xa0400000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x11, #2 * 0, mul vl] // a_0, a_1
-  .inst 0xa0400000 + ((0 & 15) << 16) + (12 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x12, #2 * 0, mul vl] // b_0, b_1
+  .inst 0xa0400000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x12, #2 * 0, mul vl] // a_0, a_1
+  .inst 0xa0400000 + ((0 & 15) << 16) + (13 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x13, #2 * 0, mul vl] // b_0, b_1
   .inst 0x80800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z2.s // tile_0_0
   .inst 0x80800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // fmopa za1.s, p0/m, p0/m, z0.s, z3.s // tile_0_1
   .inst 0x80800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // fmopa za2.s, p0/m, p0/m, z1.s, z2.s // tile_1_0
   .inst 0x80800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // fmopa za3.s, p0/m, p0/m, z1.s, z3.s // tile_1_1
-  addvl x11, x11, #2
   addvl x12, x12, #2
-  subs x10, x10, #1                                      // next k_rest
+  addvl x13, x13, #2
+  subs x11, x11, #1                                      // next k_rest
   b.hi .Lk_rest
 .Lk_rest_done:
-  add x10, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // min
-  ld1rw {z1.s}, p7/z, [x10, #4]                          // max
+  add x11, x0, #8*15                                     // clamp
+  ld1rw {z0.s}, p7/z, [x11, #0]                          // min
+  ld1rw {z1.s}, p7/z, [x11, #4]                          // max
   whilelo p0.s, xzr, x1                                  // columns
+  cntw x11, all, mul #1
+  subs x11, x1, x11
+  csel x11, x11, xzr, hs
+  whilelo p1.s, xzr, x11                                 // columns
+  rdvl x11, #2
+  mul x10, x10, x11
+  add x10, x3, x10                                       // field
+  ldr x11, [x0, #8*14]                                   // bias
+  add x12, x11, x2
+  cmp x11, #0                                            // bias
+  csel x10, x10, x12, eq
+  ld1w {z2.s}, p0/z, [x10, #0, mul vl]                   // bias
+  ld1w {z3.s}, p1/z, [x10, #1, mul vl]                   // bias
   cntw x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p1.s, xzr, x10                                 // columns
-  rdvl x10, #2
-  mul x9, x9, x10
-  add x9, x3, x9                                         // field
-  ldr x10, [x0, #8*14]                                   // bias
-  add x11, x10, x2
-  cmp x10, #0                                            // bias
-  csel x9, x9, x11, eq
-  ld1w {z2.s}, p0/z, [x9, #0, mul vl]                    // bias
-  ld1w {z3.s}, p1/z, [x9, #1, mul vl]                    // bias
-  cntw x9, all, mul #1
-  cmp x5, x9                                             // rows
-  csel x9, x5, x9, lo
+  cmp x5, x10                                            // rows
+  csel x10, x5, x10, lo
   mov x12, #0                                            // row
-  mov x10, x6                                            // dst_tile
-  cbz x9, .Lrow_done
+  mov x11, x6                                            // dst_tile
+  cbz x10, .Lrow_done
 .Lrow:
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
@@ -193,28 +194,28 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   sel z4.s, p6, z0.s, z4.s
   fcmgt p6.s, p7/z, z4.s, z1.s                           // out_0
   sel z4.s, p6, z1.s, z4.s
-  st1w {z4.s}, p0, [x10, #0, mul vl]                     // out_0
+  st1w {z4.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 4 // mov z4.s, p7/m, za1h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z4.s                           // out
   sel z4.s, p6, z0.s, z4.s
   fcmgt p6.s, p7/z, z4.s, z1.s                           // out_1
   sel z4.s, p6, z1.s, z4.s
-  st1w {z4.s}, p1, [x10, #1, mul vl]                     // out_1
+  st1w {z4.s}, p1, [x11, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
-  ldr x11, [x0, #8*13]                                   // dst_stride
-  add x10, x10, x11                                      // dst
-  subs x9, x9, #1                                        // next row
+  ldr x13, [x0, #8*13]                                   // dst_stride
+  add x11, x11, x13                                      // dst
+  subs x10, x10, #1                                      // next row
   b.hi .Lrow
 .Lrow_done:
-  cntw x9, all, mul #1
-  subs x9, x5, x9
-  csel x9, x9, xzr, hs
-  cntw x11, all, mul #1
-  cmp x9, x11                                            // rows
-  csel x9, x9, x11, lo
+  cntw x10, all, mul #1
+  subs x10, x5, x10
+  csel x10, x10, xzr, hs
+  cntw x12, all, mul #1
+  cmp x10, x12                                           // rows
+  csel x10, x10, x12, lo
   mov x12, #0                                            // row
-  cbz x9, .Lrow_2_done
+  cbz x10, .Lrow_2_done
 .Lrow_2:
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
@@ -222,30 +223,30 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   sel z4.s, p6, z0.s, z4.s
   fcmgt p6.s, p7/z, z4.s, z1.s                           // out_0
   sel z4.s, p6, z1.s, z4.s
-  st1w {z4.s}, p0, [x10, #0, mul vl]                     // out_0
+  st1w {z4.s}, p0, [x11, #0, mul vl]                     // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_1
   fadd z4.s, z4.s, z3.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z4.s                           // out
   sel z4.s, p6, z0.s, z4.s
   fcmgt p6.s, p7/z, z4.s, z1.s                           // out_1
   sel z4.s, p6, z1.s, z4.s
-  st1w {z4.s}, p1, [x10, #1, mul vl]                     // out_1
+  st1w {z4.s}, p1, [x11, #1, mul vl]                     // out_1
   add x12, x12, #1                                       // row
-  ldr x11, [x0, #8*13]                                   // dst_stride
-  add x10, x10, x11                                      // dst
-  subs x9, x9, #1                                        // next row
+  ldr x13, [x0, #8*13]                                   // dst_stride
+  add x11, x11, x13                                      // dst
+  subs x10, x10, #1                                      // next row
   b.hi .Lrow_2
 .Lrow_2_done:
-  ldr x9, [x0, #8*13]                                    // dst_stride
-  cnth x10, all, mul #1
-  mul x9, x9, x10
-  cnth x10, all, mul #1
-  subs x5, x5, x10
+  ldr x10, [x0, #8*13]                                   // dst_stride
+  cnth x11, all, mul #1
+  mul x10, x10, x11
+  cnth x11, all, mul #1
+  subs x5, x5, x11
   csel x5, x5, xzr, hs
-  add x6, x6, x9
-  ldr x9, [x0, #8*6]                                     // lhs_stride
-  add x7, x7, x9
-  subs x8, x8, #1                                        // next m
+  add x6, x6, x10
+  ldr x10, [x0, #8*6]                                    // lhs_stride
+  add x7, x7, x10
+  subs x9, x9, #1                                        // next m
   b.hi .Lm
 .Lm_done:
   cnth x5, all, mul #1

@@ -8,12 +8,12 @@
 //     | 32svl x k bits of codes | 8svl i32 x sums | 8svl f32 x scales | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 12 vector registers on sme2 (12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (34c66a4b311320d7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  z0 a_0 ...
+//  x7 lhs_panel  x9 m_left  x10 k_left  x11 k_padded  x12 lhs_panel  x13 rhs_panel  z0 a_0 ...
 //  z1 a_1 ...  z2 a_0  z3 a_1  z4 raw_0 ...  z5 raw_0 ...  z6 raw_0  z7 raw_0  z8 b_0  z9 b_1
 //  p0 all  za0 tile_0_0  za1 tile_0_1  za2 tile_1_0  za3 tile_1_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
@@ -66,6 +66,7 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   .inst 0x25207810 // ptrue pn8.b
   adr x9, 4f
   .inst 0xe11f8000 + (9 << 5) // ldr zt0, [x9]
+  mov w8, #0
   b 5f
   4: .word 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1
   5:
@@ -83,30 +84,30 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
-  cnth x8, all, mul #1
-  add x9, x5, x8
-  mov x10, #1
-  sub x9, x9, x10
-  udiv x8, x9, x8                                        // steps
-  cbz x8, .Lm_done
+  cnth x9, all, mul #1
+  add x10, x5, x9
+  mov x11, #1
+  sub x10, x10, x11
+  udiv x9, x10, x9                                       // steps
+  cbz x9, .Lm_done
 .Lm:
-  ldr x9, [x0, #8*3]                                     // k
-  add x9, x9, #31
-  mov x10, #-32                                          // k_padded
-  and x10, x10, x9
+  ldr x10, [x0, #8*3]                                    // k
+  add x10, x10, #31
+  mov x11, #-32                                          // k_padded
+  and x11, x11, x10
   ptrue p0.b                                             // all
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_1_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_1_1
-  lsr x9, x10, #5                                        // k_steps
-  mov x11, x7                                            // lhs_panel
-  mov x12, x3                                            // rhs_panel
-  cbz x9, .Lk_done
+  lsr x10, x11, #5                                       // k_steps
+  mov x12, x7                                            // lhs_panel
+  mov x13, x3                                            // rhs_panel
+  cbz x10, .Lk_done
   .balign 64
 .Lk:
-  .inst 0xa0408000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 0, mul vl] // a_0, a_1, a_0, a_1
-  .inst 0xa0408000 + ((0 & 15) << 16) + (12 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x12, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
+  .inst 0xa0408000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 0, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((0 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
   .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (8 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // smopa za0.s, p0/m, p0/m, z0.b, z8.b // tile_0_0
   .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // smopa za1.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
@@ -117,7 +118,7 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // smopa za1.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_1_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_1_1
-  .inst 0xa0408000 + ((1 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 1, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 1, mul vl] // a_0, a_1, a_0, a_1
   .inst 0xc08a4000 + (6 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z6[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // smopa za0.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // smopa za1.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
@@ -128,8 +129,8 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // smopa za1.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_1_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_1_1
-  .inst 0xa0408000 + ((2 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 2, mul vl] // a_0, a_1, a_0, a_1
-  .inst 0xa0408000 + ((1 & 15) << 16) + (12 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x12, #4 * 1, mul vl] // raw_0, raw_0, raw_0, raw_0
+  .inst 0xa0408000 + ((2 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 2, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 1, mul vl] // raw_0, raw_0, raw_0, raw_0
   .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (8 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // smopa za0.s, p0/m, p0/m, z0.b, z8.b // tile_0_0
   .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // smopa za1.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
@@ -140,7 +141,7 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // smopa za1.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_1_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_1_1
-  .inst 0xa0408000 + ((3 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 3, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 3, mul vl] // a_0, a_1, a_0, a_1
   .inst 0xc08a4000 + (6 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z6[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // smopa za0.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // smopa za1.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
@@ -151,54 +152,54 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // smopa za1.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_1_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_1_1
-  addvl x11, x11, #16
-  addvl x12, x12, #8
-  subs x9, x9, #1                                        // next k
+  addvl x12, x12, #16
+  addvl x13, x13, #8
+  subs x10, x10, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  cntw x9, all, mul #1
-  mul x9, x10, x9
-  add x9, x3, x9                                         // field
-  .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // colsum_0, colsum_1
-  cntw x9, all, mul #1
-  mul x9, x10, x9
-  addvl x9, x9, #2
-  add x9, x3, x9                                         // field
-  .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x9, #2 * 0, mul vl] // scale_0, scale_1
-  add x9, x0, #8*15                                      // clamp
-  ld1rw {z4.s}, p7/z, [x9, #0]                           // min
-  ld1rw {z5.s}, p7/z, [x9, #4]                           // max
-  cnth x9, all, mul #1
-  mul x9, x10, x9
-  add x9, x7, x9                                         // field
-  cnth x11, all, mul #1
-  mul x11, x10, x11
-  addvl x11, x11, #2
-  add x11, x7, x11                                       // field
+  cntw x10, all, mul #1
+  mul x10, x11, x10
+  add x10, x3, x10                                       // field
+  .inst 0xa0400000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x10, #2 * 0, mul vl] // colsum_0, colsum_1
+  cntw x10, all, mul #1
+  mul x10, x11, x10
+  addvl x10, x10, #2
+  add x10, x3, x10                                       // field
+  .inst 0xa0400000 + ((0 & 15) << 16) + (10 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x10, #2 * 0, mul vl] // scale_0, scale_1
+  add x10, x0, #8*15                                     // clamp
+  ld1rw {z4.s}, p7/z, [x10, #0]                          // min
+  ld1rw {z5.s}, p7/z, [x10, #4]                          // max
+  cnth x10, all, mul #1
+  mul x10, x11, x10
+  add x10, x7, x10                                       // field
+  cnth x12, all, mul #1
+  mul x12, x11, x12
+  addvl x12, x12, #2
+  add x13, x7, x12                                       // field
   whilelo p0.s, xzr, x1                                  // columns
   cntw x12, all, mul #1
   subs x12, x1, x12
   csel x12, x12, xzr, hs
   whilelo p1.s, xzr, x12                                 // columns
   cntw x12, all, mul #1
-  mul x10, x10, x12
-  addvl x10, x10, #4
-  add x10, x3, x10                                       // field
+  mul x11, x11, x12
+  addvl x11, x11, #4
+  add x11, x3, x11                                       // field
   ldr x12, [x0, #8*14]                                   // bias
-  add x13, x12, x2
+  add x14, x12, x2
   cmp x12, #0                                            // bias
-  csel x10, x10, x13, eq
-  ld1w {z6.s}, p0/z, [x10, #0, mul vl]                   // bias
-  ld1w {z7.s}, p1/z, [x10, #1, mul vl]                   // bias
-  cntw x10, all, mul #1
-  cmp x5, x10                                            // rows
-  csel x10, x5, x10, lo
+  csel x11, x11, x14, eq
+  ld1w {z6.s}, p0/z, [x11, #0, mul vl]                   // bias
+  ld1w {z7.s}, p1/z, [x11, #1, mul vl]                   // bias
+  cntw x11, all, mul #1
+  cmp x5, x11                                            // rows
+  csel x11, x5, x11, lo
   mov x12, #0                                            // row
-  mov x13, x6                                            // dst_tile
-  cbz x10, .Lrow_done
+  mov x14, x6                                            // dst_tile
+  cbz x11, .Lrow_done
 .Lrow:
-  ld1rw {z16.s}, p7/z, [x9, #0]                          // zero
-  ld1rw {z17.s}, p7/z, [x11, #0]                         // scale_row
+  ld1rw {z16.s}, p7/z, [x10, #0]                         // zero
+  ld1rw {z17.s}, p7/z, [x13, #0]                         // scale_row
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 18 // mov z18.s, p7/m, za0h.s[w12, 0] // sum_0
   mla z18.s, p7/m, z0.s, z16.s                           // sum
   scvtf z18.s, p7/m, z18.s                               // real
@@ -209,7 +210,7 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   sel z18.s, p6, z4.s, z20.s
   fcmgt p6.s, p7/z, z18.s, z5.s                          // out_0
   sel z18.s, p6, z5.s, z18.s
-  st1w {z18.s}, p0, [x13, #0, mul vl]                    // out_0
+  st1w {z18.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 18 // mov z18.s, p7/m, za1h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
   scvtf z16.s, p7/m, z18.s                               // real
@@ -220,26 +221,26 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   sel z16.s, p6, z4.s, z18.s
   fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
   sel z16.s, p6, z5.s, z16.s
-  st1w {z16.s}, p1, [x13, #1, mul vl]                    // out_1
+  st1w {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  add x13, x13, x14                                      // dst
-  add x9, x9, #4
-  add x11, x11, #4
-  subs x10, x10, #1                                      // next row
+  ldr x15, [x0, #8*13]                                   // dst_stride
+  add x14, x14, x15                                      // dst
+  add x10, x10, #4
+  add x13, x13, #4
+  subs x11, x11, #1                                      // next row
   b.hi .Lrow
 .Lrow_done:
-  cntw x10, all, mul #1
-  subs x10, x5, x10
-  csel x10, x10, xzr, hs
+  cntw x11, all, mul #1
+  subs x11, x5, x11
+  csel x11, x11, xzr, hs
   cntw x12, all, mul #1
-  cmp x10, x12                                           // rows
-  csel x10, x10, x12, lo
+  cmp x11, x12                                           // rows
+  csel x11, x11, x12, lo
   mov x12, #0                                            // row
-  cbz x10, .Lrow_2_done
+  cbz x11, .Lrow_2_done
 .Lrow_2:
-  ld1rw {z16.s}, p7/z, [x9, #0]                          // zero
-  ld1rw {z17.s}, p7/z, [x11, #0]                         // scale_row
+  ld1rw {z16.s}, p7/z, [x10, #0]                         // zero
+  ld1rw {z17.s}, p7/z, [x13, #0]                         // scale_row
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 18 // mov z18.s, p7/m, za2h.s[w12, 0] // sum_0
   mla z18.s, p7/m, z0.s, z16.s                           // sum
   scvtf z18.s, p7/m, z18.s                               // real
@@ -250,7 +251,7 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   sel z18.s, p6, z4.s, z20.s
   fcmgt p6.s, p7/z, z18.s, z5.s                          // out_0
   sel z18.s, p6, z5.s, z18.s
-  st1w {z18.s}, p0, [x13, #0, mul vl]                    // out_0
+  st1w {z18.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 18 // mov z18.s, p7/m, za3h.s[w12, 0] // sum_1
   mla z18.s, p7/m, z1.s, z16.s                           // sum
   scvtf z16.s, p7/m, z18.s                               // real
@@ -261,25 +262,25 @@ tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm:
   sel z16.s, p6, z4.s, z18.s
   fcmgt p6.s, p7/z, z16.s, z5.s                          // out_1
   sel z16.s, p6, z5.s, z16.s
-  st1w {z16.s}, p1, [x13, #1, mul vl]                    // out_1
+  st1w {z16.s}, p1, [x14, #1, mul vl]                    // out_1
   add x12, x12, #1                                       // row
-  ldr x14, [x0, #8*13]                                   // dst_stride
-  add x13, x13, x14                                      // dst
-  add x9, x9, #4
-  add x11, x11, #4
-  subs x10, x10, #1                                      // next row
+  ldr x15, [x0, #8*13]                                   // dst_stride
+  add x14, x14, x15                                      // dst
+  add x10, x10, #4
+  add x13, x13, #4
+  subs x11, x11, #1                                      // next row
   b.hi .Lrow_2
 .Lrow_2_done:
-  ldr x9, [x0, #8*13]                                    // dst_stride
-  cnth x10, all, mul #1
-  mul x9, x9, x10
-  cnth x10, all, mul #1
-  subs x5, x5, x10
+  ldr x10, [x0, #8*13]                                   // dst_stride
+  cnth x11, all, mul #1
+  mul x10, x10, x11
+  cnth x11, all, mul #1
+  subs x5, x5, x11
   csel x5, x5, xzr, hs
-  add x6, x6, x9
-  ldr x9, [x0, #8*6]                                     // lhs_stride
-  add x7, x7, x9
-  subs x8, x8, #1                                        // next m
+  add x6, x6, x10
+  ldr x10, [x0, #8*6]                                    // lhs_stride
+  add x7, x7, x10
+  subs x9, x9, #1                                        // next m
   b.hi .Lm
 .Lm_done:
   cnth x5, all, mul #1

@@ -6,7 +6,7 @@
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (34c66a4b311320d7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
@@ -176,6 +176,7 @@ void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm(const tw_args *a
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near(const tw_args *args);
@@ -337,6 +338,7 @@ void tw_lhs_pack_f32_qai8dxp4x8_sve2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8svlx4_sme(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8svlx4_sme2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp1x4_sme2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546(const tw_pack_args *args);

@@ -14,6 +14,7 @@ bool multiplies(OpCode code) {
     case OpCode::dot4_u8s8:
     case OpCode::dot4_s8s8:
     case OpCode::dot4_s8s8_lane:
+    case OpCode::tile_dot4_s8s8_lane:
     case OpCode::mmla_s8s8:
     case OpCode::outer_s8s8:
     case OpCode::outer_f32:

@@ -126,6 +126,7 @@ class Machine {
                                    s.to.at);
       case OpCode::tile_zero:
       case OpCode::tile_row:
+      case OpCode::tile_dot4_s8s8_lane:
       case OpCode::outer_s8s8:
       case OpCode::outer_f32:
         return tile(s);
@@ -248,11 +249,28 @@ class Machine {
         std::memcpy(s.to.at, s.arg[0].at + row * vector_bytes, vector_bytes);
         return;
       }
+      case OpCode::tile_dot4_s8s8_lane:
+        return dots_into_rows(s);
       default:
         fits_tile(s.arg[1].bytes);
         if (s.to.at != s.arg[0].at) std::memcpy(s.to.at, s.arg[0].at, s.to.bytes);
         const auto product = s.code == OpCode::outer_f32 ? outer_product_f32 : outer_product;
         product(vl_.svl, s.arg[1].at, s.arg[2].at, s.arg[3].at, s.arg[4].at, s.to.at);
+    }
+  }
+
+  /// One vector of products for each of four rows, as far apart as they can be.
+  void dots_into_rows(const Step& s) {
+    fits_tile(s.arg[1].bytes);
+    if (s.to.at != s.arg[0].at) std::memcpy(s.to.at, s.arg[0].at, s.to.bytes);
+    const size_t row_bytes = s.arg[1].bytes;
+    for (size_t i = 0; i < 4; ++i) {
+      uint8_t* row = s.to.at + i * (s.to.bytes / 4);
+      VectorOperation in{OpCode::dot4_s8s8_lane, 0, s.imm, row_bytes, row_bytes, {}};
+      in.arg[0] = row;
+      in.arg[1] = s.arg[1 + i].at;
+      in.arg[2] = s.arg[5].at;
+      vector_operation(in, row);
     }
   }
 

@@ -53,6 +53,7 @@ Rule rule(OpCode code) {
     case OpCode::tile_row:
       return {.whole = 4};
     case OpCode::dot4_s8s8_lane:
+    case OpCode::tile_dot4_s8s8_lane:
     case OpCode::fma_lane:
     case OpCode::mmla_s8s8:
       return {.whole = 16};
@@ -157,6 +158,7 @@ std::string check_immediate(const OperationUse& use, int frame_slots) {
     case OpCode::store_lane:
       return in_range("the lane", use.imm, 0, last_lane(use.args[1]));
     case OpCode::dot4_s8s8_lane:
+    case OpCode::tile_dot4_s8s8_lane:
     case OpCode::fma_lane:
       return in_range("the lane", use.imm, 0, 3);
     case OpCode::move_segments:

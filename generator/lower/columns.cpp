@@ -35,13 +35,15 @@ std::vector<Place> bias_places(const Tile1& t, const std::vector<Value>& packed)
   return places;
 }
 
+Value column_predicate(const Tile1& t, int64_t vector) {
+  const Value before = t.b.op(OpCode::length, {}, {.offset = t.lanes() * vector});
+  const Value left = vector == 0 ? t.n_left : t.b.op(OpCode::isub_sat, {t.n_left, before});
+  return first_lanes(t, left);
+}
+
 std::vector<Value> column_predicates(const Tile1& t) {
   std::vector<Value> all;
-  for (int64_t j = 0; j < t.vectors(); ++j) {
-    const Value before = t.b.op(OpCode::length, {}, {.offset = t.lanes() * j});
-    const Value left = j == 0 ? t.n_left : t.b.op(OpCode::isub_sat, {t.n_left, before});
-    all.push_back(first_lanes(t, left));
-  }
+  for (int64_t j = 0; j < t.vectors(); ++j) all.push_back(column_predicate(t, j));
   return all;
 }
 

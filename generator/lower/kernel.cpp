@@ -24,6 +24,30 @@ Span span(Length tile, Length panel, const char* what) {
                   to_string(tile), to_string(panel)));
 }
 
+/// Dot products that add to four rows of an accumulator tile.
+bool in_groups(const Variant& v) {
+  return v.technique == Technique::dot && v.rhs.order.pair == NibblePair::next;
+}
+
+bool in_tiles(const Variant& v) {
+  return v.technique == Technique::outer || in_groups(v);
+}
+
+/// A segment of activations is one row's; every group has a tile.
+void check_groups(const Variant& v) {
+  if (v.tile.m != Length{1} || v.lhs.panel != Length{1}) {
+    throw std::invalid_argument(fmt::format(
+        "tile m {} of lhs panels of {} does not fit dot in accumulator tiles on {}: 1 of 1 does",
+        to_string(v.tile.m), to_string(v.lhs.panel), v.isa->name));
+  }
+  const int tiles = v.isa->file_of(Kind::tile)->count();
+  if (ratio(v.tile.n, v.isa->vector_bytes) > tiles) {
+    throw std::invalid_argument(fmt::format(
+        "tile n {} does not fit the {} accumulator tiles of {}: at most {} does",
+        to_string(v.tile.n), tiles, v.isa->name, to_string(v.isa->vector_bytes * tiles)));
+  }
+}
+
 /// Rows and columns of whole operands: pairs of rows for mmla, columns of one raw vector.
 void check_tile(const Variant& v) {
   const bool outer = v.technique == Technique::outer;
@@ -34,6 +58,7 @@ void check_tile(const Variant& v) {
                                             to_string(v.tile.m), name(v.technique),
                                             to_string(rows)));
   }
+  if (in_groups(v)) check_groups(v);
   if (outer && v.rhs.block != 0) {
     throw std::invalid_argument("outer is not possible with blocks: dot and mmla are");
   }
@@ -43,7 +68,8 @@ void check_tile(const Variant& v) {
         to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));
   }
   const bool paired = v.rhs.order.pair == NibblePair::column;
-  const Length columns = paired || v.rhs.order.pair == NibblePair::next
+  const Length columns = in_groups(v) ? v.isa->vector_bytes  // four vectors
+                         : paired || v.rhs.order.pair == NibblePair::next
                              ? (v.isa->vector_bytes * 2).divided(v.rhs.order.kr)
                              : v.isa->vector_bytes.divided(4);
   if (ratio(v.tile.n, columns) < 1) {
@@ -109,10 +135,6 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
   const bool narrow = v.rhs.order.low_unsigned && !v.isa->has(OpCode::dot4_u8s8);
   if (narrow && v.lhs.element == ElementType::i16) return make_pair_dot(v);
   return narrow ? make_narrow_dot(v) : make_depth_dot(v);
-}
-
-bool in_tiles(const Variant& v) {
-  return v.technique == Technique::outer;
 }
 
 class KernelWriter {
@@ -231,7 +253,9 @@ class KernelWriter {
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
     const bool floats = v_.lhs.element == ElementType::f32;
-    if (in_tiles(v_)) {
+    if (in_groups(v_)) {
+      lower_channel_groups(t);
+    } else if (in_tiles(v_)) {
       floats ? lower_float_tiles(t) : lower_channel_tiles(t);
     } else if (floats) {
       lower_float_tile(t, *multiplier_, *make_fma(v_, 1));

@@ -158,8 +158,10 @@ std::unique_ptr<TileMultiplier> make_outer(const Variant& v);
 
 /// The k loop and what follows it, for formats with one scale per channel and per row ...
 void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
-/// The same with sums in accumulator tiles.
+/// The same with sums in accumulator tiles ...
 void lower_channel_tiles(const Tile1& t);
+/// ... of which four rows make one row of outputs.
+void lower_channel_groups(const Tile1& t);
 /// ... and for formats with scales per block of k, of the weights or of both sides.
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
 /// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
@@ -219,6 +221,8 @@ void store_tile_rows(const Tile1& t, const std::vector<Value>& fields, const Til
 /// Where the bias of each vector of columns lies: the caller's if there is one, else the packed
 /// one.
 std::vector<Place> bias_places(const Tile1& t, const std::vector<Value>& packed);
+/// The columns of vector `vector` that exist.
+Value column_predicate(const Tile1& t, int64_t vector);
 /// The columns that exist, a predicate for each vector of them.
 std::vector<Value> column_predicates(const Tile1& t);
 

@@ -59,10 +59,16 @@ std::vector<int> signed_depths(const Isa& isa) {
   return {8, 4};
 }
 
-/// Weights of 4 bits.
-Appetite nibble_appetite(Technique technique, const Isa& isa, int kr) {
+/// Weights of 4 bits. `channel`: one scale a column, so sums may stay in accumulator tiles.
+Appetite nibble_appetite(Technique technique, const Isa& isa, int kr, bool channel) {
   const Length vector = isa.vector_bytes;
   if (technique == Technique::dot) {
+    // The operands of outer products, for a row of the output by itself.
+    if (channel && isa.has(OpCode::tile_dot4_s8s8_lane) && isa.has(OpCode::nibbles)) {
+      const Length columns = (vector * 2).divided(4);
+      const NibblePair next = NibblePair::next;
+      return {OpCode::tile_dot4_s8s8_lane, {4}, 1, columns, next, false, false};
+    }
     // An unsigned operand takes offset nibbles as they are: low k, high k + 4, one register each.
     if (isa.has(OpCode::dot4_u8s8)) {
       return {OpCode::dot4_u8s8, {4}, 1, vector.divided(4), NibblePair::depth, true, true};
@@ -124,8 +130,9 @@ Appetite float_appetite(const Format& rhs, Technique technique, const Isa& isa) 
 
 Appetite appetite(const Format& rhs, Technique technique, const Isa& isa, int kr) {
   if (is_float(rhs)) return float_appetite(rhs, technique, isa);
-  return rhs.element == ElementType::i4 ? nibble_appetite(technique, isa, kr)
-                                        : byte_appetite(technique, isa);
+  return rhs.element == ElementType::i4
+             ? nibble_appetite(technique, isa, kr, rhs.scales != Granularity::block)
+             : byte_appetite(technique, isa);
 }
 
 void check_kr(const Appetite& wants, const Isa& isa, int kr) {

@@ -121,8 +121,10 @@ std::string_view name(Kind kind);
   X(pred_bits, "s", "p", "b")  /* bit j of the scalar is lane j */                                 \
   /* accumulator tiles and modes */                                                                \
   X(tile_zero, "", "t", "")                                                                        \
-  X(tile_row, "ts", "v", "")  /* row number (scalar) of a tile of 32-bit elements */               \
-  X(mode_enter, "", "-", "i") /* see Mode */                                                       \
+  X(tile_row, "ts", "v", "") /* row number (scalar) of a tile of 32-bit elements */                \
+  X(tile_dot4_s8s8_lane, "tvvvvv", "t", "i") /* dot4_s8s8_lane of b, c, d, e with f added to rows  \
+                               0, R/4, R/2 and 3R/4 of a tile of R rows; the others stay */        \
+  X(mode_enter, "", "-", "i")                /* see Mode */                                        \
   X(mode_leave, "", "-", "i")
 
 enum class OpCode {

@@ -99,6 +99,25 @@ TEST(Command, TablesThatLackSomethingAreNamed) {
             "below\n");
 }
 
+// One row of outputs in accumulator tiles, as many columns as these hold.
+TEST(Command, TilesThatDoNotFitAccumulatorTilesAreRefused) {
+  const Folder folder;
+  const auto error = [&](const char* tile) {
+    std::string spec = replaced(kSpec, "avx512_vnni", "sme2");
+    folder.write("sme2.yaml", replaced(spec, "{m: 5, n: 48}", tile));
+    return run(folder, "generate --spec sme2.yaml --out out").output;
+  };
+  EXPECT_EQ(error("{m: 2, n: 64svl}"),
+            "sme2.yaml:8:11: tile m 2 of lhs panels of 1 does not fit dot in accumulator tiles on "
+            "sme2: 1 of 1 does\n");
+  EXPECT_EQ(error("{m: 1, n: 80svl}"),
+            "sme2.yaml:8:11: tile n 80svl does not fit the 4 accumulator tiles of sme2: at most "
+            "64svl does\n");
+  EXPECT_EQ(error("{m: 1, n: 8svl}"),
+            "sme2.yaml:8:11: tile n 8svl does not fit dot on sme2: whole vectors, multiples of "
+            "16svl columns, do\n");
+}
+
 TEST(Command, CheckComparesAndWritesNothing) {
   const Folder folder;
   folder.write("mine.yaml", kSpec);

@@ -127,6 +127,47 @@ TEST(Tiles, OuterProducts) {
   }
 }
 
+/// One tile of dot products in four of its rows, read row by row: vectors 0 to 3 of `from` with
+/// lane 1 of vector 4, then with its lane 3.
+void write_dots(Builder& b, Value from, Value to, int64_t svl) {
+  std::vector<Value> v;
+  for (int64_t i = 0; i < 5; ++i) {
+    v.push_back(b.op(OpCode::load, {from}, {.offset = Length{0, 0, 16} * i}));
+  }
+  b.op(OpCode::mode_enter, {}, {.imm = tiles});
+  Value tile = b.op(OpCode::tile_zero);
+  for (const int64_t lane : {1, 3}) {
+    tile = b.op(OpCode::tile_dot4_s8s8_lane, {tile, v[0], v[1], v[2], v[3], v[4]}, {.imm = lane});
+  }
+  for (int64_t row = 0; row < 4 * svl; ++row) {
+    Value line = b.op(OpCode::tile_row, {tile, b.constant(row)});
+    b.op(OpCode::store, {to, line}, {.offset = 16 * svl * row});
+  }
+  b.op(OpCode::mode_leave, {}, {.imm = tiles});
+}
+
+TEST(Tiles, DotProductsIntoFourRows) {
+  for (int64_t svl : {1, 2, 4}) {
+    const auto n = static_cast<size_t>(4 * svl);  // rows, and columns
+    const Bytes input = random_bytes(5 * 4 * n, 10);
+    const Bytes got = run_written(
+        streaming(), input, 4 * n * n,
+        [&](Builder& b, Value from, Value to) { write_dots(b, from, to, svl); }, {1, svl});
+    const std::vector<int8_t> codes = as<int8_t>(input);
+    std::vector<int32_t> expected(n * n, 0);
+    for (size_t i = 0; i < 4; ++i) {
+      for (size_t column = 0; column < n; ++column) {
+        const size_t segment = 4 * 4 * n + column / 4 * 16;  // of the activations
+        for (size_t j = 0; j < 4; ++j) {
+          const int a = codes[segment + 4 + j] + codes[segment + 12 + j];
+          expected[i * (n / 4) * n + column] += a * codes[(i * n + column) * 4 + j];
+        }
+      }
+    }
+    EXPECT_EQ(as<int32_t>(got), expected) << "svl " << svl;
+  }
+}
+
 TEST(Tiles, NeedTheirModeAndTheirRows) {
   auto run_tile = [](const std::function<void(Builder&)>& write) {
     return fault_of([&] {

@@ -126,6 +126,7 @@ Element element_of(const MeansNode& node, size_t argument) {
     case OpCode::mmla_s8s8:
       return argument == 0 ? Element::i32 : Element::i8;
     case OpCode::outer_s8s8:
+    case OpCode::tile_dot4_s8s8_lane:
       return Element::i8;
     case OpCode::tile_row:
       return argument == 1 ? Element::tile_row : Element::i8;

@@ -60,6 +60,8 @@ class RowWriter {
         return b_.op(code, {a(0), a(1), a(2)}, with);
       case 5:
         return b_.op(code, {a(0), a(1), a(2), a(3), a(4)}, with);
+      case 6:
+        return b_.op(code, {a(0), a(1), a(2), a(3), a(4), a(5)}, with);
       default:
         fail(fmt::format("an operation with {} arguments", args.size()));
     }
@@ -244,16 +246,20 @@ class RowWriter {
     fail(fmt::format("no instruction stores {} bytes", to_string(bytes)));
   }
 
-  /// The first rows, which a tile of any length has, and the last one.
+  /// The first rows, which a tile of any length has, those where its quarters begin, and the last.
   void keep_tile(const Operand& operand, Value v) {
-    for (int64_t i = 0; i < 4; ++i) {
-      const Value row = emit(OpCode::constant, {}, {.imm = i});
+    const auto keep_row = [&](Value row) {
       keep_vector(operand, emit(OpCode::tile_row, {v, row}), floats_[operand.name]);
+    };
+    const Length rows = isa_.vector_bytes.divided(4);
+    for (int64_t i = 0; i < 4; ++i) keep_row(emit(OpCode::constant, {}, {.imm = i}));
+    for (int64_t i = 1; i < 4; ++i) {
+      const Value quarters = emit(OpCode::length, {}, {.offset = rows * i});
+      keep_row(emit(OpCode::ishr, {quarters}, {.imm = 2}));
     }
-    const Value count = emit(OpCode::length, {}, {.offset = isa_.vector_bytes.divided(4)});
+    const Value count = emit(OpCode::length, {}, {.offset = rows});
     const Value one = emit(OpCode::constant, {}, {.imm = 1});
-    const Value last = emit(OpCode::isub, {count, one});
-    keep_vector(operand, emit(OpCode::tile_row, {v, last}), floats_[operand.name]);
+    keep_row(emit(OpCode::isub, {count, one}));
   }
 
   /// Seen by what it lets through.

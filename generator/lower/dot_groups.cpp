@@ -1,0 +1,146 @@
+// Technique `dot` with sums in accumulator tiles, for one row of the output: four rows of a tile
+// take the products of four vectors of columns, each with one lane of the activations. The columns
+// are packed as for outer products (outer.cpp).
+#include <fmt/format.h>
+
+#include <array>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t group_vectors = 4;  ///< vectors of columns that one tile takes
+constexpr int64_t lane_k = 4;         ///< values of k in a lane of activations
+
+class GroupDot : public Accumulation {
+ public:
+  explicit GroupDot(const Variant& v) : groups_(ratio(v.tile.n, v.isa->vector_bytes)) {}
+
+  [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
+
+  void prepare(const Tile1& /*t*/) override {}
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Place>&) override {
+    std::vector<Value> tiles;
+    for (int64_t i = 0; i < groups_; ++i) {
+      tiles.push_back(
+          t.b.op(OpCode::tile_zero, {}, {}, fmt::format("tile_{}", i), Role::accumulator));
+    }
+    return tiles;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& tiles) override {
+    const int64_t k = g * group();
+    const Value a =
+        load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand);
+    for (int64_t i = 0; i < groups_; ++i) {
+      const std::array<Raw, 2> raw = {load(t, rhs, 2 * i, k), load(t, rhs, 2 * i + 1, k)};
+      for (int64_t lane = 0; lane < segment_lanes; ++lane) {
+        multiply(t, raw, a, lane, tiles[static_cast<size_t>(i)]);
+      }
+    }
+  }
+
+ private:
+  /// Codes of two vectors of columns, for one lane of activations after the other.
+  using Raw = std::array<Value, segment_lanes>;
+
+  [[nodiscard]] Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t pair,
+                         int64_t k) const {
+    const int64_t in_panel = 2 * groups_ / static_cast<int64_t>(rhs.size());
+    Raw raw{};
+    for (int64_t lane = 0; lane < segment_lanes; ++lane) {
+      raw[static_cast<size_t>(lane)] = load_codes(t, rhs, pair, k + lane * lane_k, in_panel);
+    }
+    return raw;
+  }
+
+  static void multiply(const Tile1& t, const std::array<Raw, 2>& raw, Value a, int64_t lane,
+                       Value& tile) {
+    std::array<Value, group_vectors> b{};
+    for (size_t j = 0; j < b.size(); ++j) {
+      const Value codes = raw[j / 2][static_cast<size_t>(lane)];
+      b[j] = t.b.op(OpCode::nibbles, {codes}, {.imm = static_cast<int64_t>(j % 2)},
+                    fmt::format("b_{}", j), Role::operand);
+    }
+    tile = t.b.op(OpCode::tile_dot4_s8s8_lane, {tile, b[0], b[1], b[2], b[3], a}, {.imm = lane},
+                  "tile", Role::accumulator);
+  }
+
+  int64_t groups_;
+};
+
+/// The epilogue of epilogue_channel.cpp, a vector of columns after the other: no more fit.
+class GroupOutputs {
+ public:
+  GroupOutputs(const Tile1& t, const std::vector<Value>& tiles)
+      : t_(t),
+        b_(t.b),
+        tiles_(tiles),
+        sums_(field_pointers(t, t.rhs, FieldKind::sums)),
+        scales_(field_pointers(t, t.rhs, FieldKind::scales)),
+        bias_(bias_places(t, field_pointers(t, t.rhs, FieldKind::bias))),
+        zero_(of_row(FieldKind::zero_points, "zero")),
+        row_scale_(of_row(FieldKind::scales, "scale_row")),
+        limits_(load_limits(t)) {
+    for (int64_t i = 0; i < group_vectors; ++i) rows_.push_back(row_of(i));
+  }
+
+  void write() {
+    for (int64_t j = 0; j < t_.vectors(); ++j) write(j);
+  }
+
+ private:
+  /// The tile's row that vector `i` of a group is: as many quarters down.
+  Value row_of(int64_t i) {
+    const Value quarters = b_.op(OpCode::length, {}, {.offset = t_.lanes() * i});
+    return b_.op(OpCode::ishr, {quarters}, {.imm = 2}, "row");
+  }
+
+  Value of_row(FieldKind kind, const std::string& name) {
+    return load_dup32(t_, lhs_row(t_, field_pointers(t_, t_.lhs, kind), 0, kind), name);
+  }
+
+  Value of_columns(const std::vector<Value>& pointers, int64_t vector, const std::string& name) {
+    const Place at = rhs_vector(t_, pointers, vector);
+    return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, name, Role::operand);
+  }
+
+  void write(int64_t vector) {
+    const auto j = static_cast<size_t>(vector);
+    const Value products =
+        b_.op(OpCode::tile_row, {tiles_[j / group_vectors], rows_[j % group_vectors]}, {},
+              fmt::format("sum_{}", j), Role::accumulator);
+    const Value column_sums = of_columns(sums_, vector, "colsum");
+    const Value sum = multiply_add(t_, products, column_sums, zero_);
+    const Value scale = of_columns(scales_, vector, "scale");
+    const Value exist = column_predicate(t_, vector);
+    const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},
+                             {.bits = 32, .offset = bias_[j].offset}, "bias", Role::operand);
+    const Value out =
+        channel_output(t_, sum, scale, row_scale_, bias, limits_, fmt::format("out_{}", j));
+    b_.op(OpCode::store_pred, {exist, t_.dst, out},
+          {.bits = 32, .offset = b_.isa().vector_bytes * vector});
+  }
+
+  const Tile1& t_;
+  Builder& b_;
+  const std::vector<Value>& tiles_;  ///< row `rows_[i]` of each is a vector of columns
+  std::vector<Value> sums_, scales_;
+  std::vector<Place> bias_;
+  Value zero_, row_scale_;
+  Limits limits_;
+  std::vector<Value> rows_;
+};
+
+}  // namespace
+
+void lower_channel_groups(const Tile1& t) {
+  GroupDot how(t.v);
+  const std::vector<Value> tiles = multiply_all(t, how, {});
+  GroupOutputs(t, tiles).write();
+}
+
+}  // namespace tw

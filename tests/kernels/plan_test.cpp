@@ -1,0 +1,46 @@
+// What the runtime makes of streaming kernels for one row of the output on the machine at hand.
+#include <gtest/gtest.h>
+
+#include "kernels/rows.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::test {
+namespace {
+
+std::vector<const tw_kernel*> rows_alone() {
+  std::vector<const tw_kernel*> rows = running_kernels();
+  std::erase_if(rows, [](const tw_kernel* row) {
+    return row->rhs->streaming == 0 || row->tile_m != 1 || row->tile_m_scalable != 0;
+  });
+  return rows;
+}
+
+class StreamingPlan : public testing::TestWithParam<const tw_kernel*> {};
+
+// Dot products for a row, outer products for many, with the same packed weights.
+TEST_P(StreamingPlan, TakesItForOneRowOnly) {
+  tw_device device;
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  tw_matmul matmul{};
+  matmul.family = GetParam()->family;
+  matmul.n = 4096;
+  matmul.k = 2048;
+  matmul.rhs_layout = GetParam()->rhs->id;
+  tw_plan* plan = nullptr;
+  ASSERT_EQ(tw_plan_create(&device, &matmul, &plan), TW_OK) << tw_error_message();
+  for (const size_t m : {size_t{1}, size_t{64}}) {
+    tw_segment segments[TW_MAX_SEGMENTS];
+    size_t count = 0;
+    ASSERT_EQ(tw_plan_segments(plan, m, segments, &count), TW_OK) << tw_error_message();
+    ASSERT_EQ(count, 1U) << m << " rows";
+    EXPECT_EQ(segments[0].kernel == GetParam(), m == 1) << m << ": " << segments[0].kernel->name;
+  }
+  tw_plan_destroy(plan);
+}
+
+INSTANTIATE_TEST_SUITE_P(, StreamingPlan, testing::ValuesIn(rows_alone()),
+                         [](const auto& row) { return std::string(row.param->name); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamingPlan);
+
+}  // namespace
+}  // namespace tw::test
