@@ -125,14 +125,13 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   and x10, x10, x9
   cbz x10, .Lk_rest_done
 .Lk_rest:
-  ldp q1, q0, [x12, #0]                                  // w_0, w_1
-  ldp q3, q2, [x12, #32]                                 // w_2, w_3
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // w_0, w_1, w_2, w_3
   ldp q25, q24, [x12, #64]                               // w_4, w_5
   ld1r {v26.4s}, [x11]                                   // a_0
-  fmla v4.4s, v1.4s, v26.4s                              // acc
-  fmla v5.4s, v0.4s, v26.4s                              // acc
-  fmla v6.4s, v3.4s, v26.4s                              // acc
-  fmla v7.4s, v2.4s, v26.4s                              // acc
+  fmla v4.4s, v0.4s, v26.4s                              // acc
+  fmla v5.4s, v1.4s, v26.4s                              // acc
+  fmla v6.4s, v2.4s, v26.4s                              // acc
+  fmla v7.4s, v3.4s, v26.4s                              // acc
   fmla v16.4s, v25.4s, v26.4s                            // acc
   fmla v17.4s, v24.4s, v26.4s                            // acc
   add x11, x11, #4
@@ -140,16 +139,16 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   subs x10, x10, #1                                      // next k_rest
   b.hi .Lk_rest
 .Lk_rest_done:
-  fadd v0.4s, v4.4s, v18.4s                              // sum
-  fadd v1.4s, v5.4s, v19.4s                              // sum
-  fadd v2.4s, v6.4s, v20.4s                              // sum
-  fadd v3.4s, v7.4s, v21.4s                              // sum
-  fadd v4.4s, v16.4s, v22.4s                             // sum
-  fadd v5.4s, v17.4s, v23.4s                             // sum
+  fadd v4.4s, v4.4s, v18.4s                              // sum
+  fadd v5.4s, v5.4s, v19.4s                              // sum
+  fadd v6.4s, v6.4s, v20.4s                              // sum
+  fadd v7.4s, v7.4s, v21.4s                              // sum
+  fadd v16.4s, v16.4s, v22.4s                            // sum
+  fadd v17.4s, v17.4s, v23.4s                            // sum
   add x10, x0, #8*15                                     // clamp
-  ld1r {v6.4s}, [x10]                                    // min
-  ldr s7, [x10, #4]                                      // max
-  dup v7.4s, v7.s[0]
+  ld1r {v18.4s}, [x10]                                   // min
+  ldr s19, [x10, #4]                                     // max
+  dup v19.4s, v19.s[0]
   mov x10, #24
   mov x11, #96
   mul x9, x9, x11
@@ -160,44 +159,43 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   add x11, x10, x2
   cmp x10, #0                                            // bias
   csel x9, x9, x11, eq
-  ldp q17, q16, [x9, #0]                                 // bias, bias
-  ldp q19, q18, [x9, #32]                                // bias, bias
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x9]             // bias, bias, bias, bias
   ldp q21, q20, [x9, #64]                                // bias, bias
-  fadd v0.4s, v0.4s, v17.4s                              // out
-  fcmgt v17.4s, v6.4s, v0.4s                             // out
-  bsl v17.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v17.4s, v7.4s                             // out_0_0
-  bsl v0.16b, v7.16b, v17.16b
+  fadd v0.4s, v4.4s, v0.4s                               // out
+  fcmgt v4.4s, v18.4s, v0.4s                             // out
+  bsl v4.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v4.4s, v19.4s                             // out_0_0
+  bsl v0.16b, v19.16b, v4.16b
   str q0, [x6, #0]                                       // out_0_0
-  fadd v0.4s, v1.4s, v16.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v7.4s                              // out_0_1
-  bsl v0.16b, v7.16b, v1.16b
+  fadd v0.4s, v5.4s, v1.4s                               // out
+  fcmgt v1.4s, v18.4s, v0.4s                             // out
+  bsl v1.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_1
+  bsl v0.16b, v19.16b, v1.16b
   str q0, [x6, #16]                                      // out_0_1
-  fadd v0.4s, v2.4s, v19.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v7.4s                              // out_0_2
-  bsl v0.16b, v7.16b, v1.16b
+  fadd v0.4s, v6.4s, v2.4s                               // out
+  fcmgt v1.4s, v18.4s, v0.4s                             // out
+  bsl v1.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_2
+  bsl v0.16b, v19.16b, v1.16b
   str q0, [x6, #32]                                      // out_0_2
-  fadd v0.4s, v3.4s, v18.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v7.4s                              // out_0_3
-  bsl v0.16b, v7.16b, v1.16b
+  fadd v0.4s, v7.4s, v3.4s                               // out
+  fcmgt v1.4s, v18.4s, v0.4s                             // out
+  bsl v1.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_3
+  bsl v0.16b, v19.16b, v1.16b
   str q0, [x6, #48]                                      // out_0_3
-  fadd v0.4s, v4.4s, v21.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v7.4s                              // out_0_4
-  bsl v0.16b, v7.16b, v1.16b
+  fadd v0.4s, v16.4s, v21.4s                             // out
+  fcmgt v1.4s, v18.4s, v0.4s                             // out
+  bsl v1.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_4
+  bsl v0.16b, v19.16b, v1.16b
   str q0, [x6, #64]                                      // out_0_4
-  fadd v0.4s, v5.4s, v20.4s                              // out
-  fcmgt v1.4s, v6.4s, v0.4s                              // out
-  bsl v1.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v7.4s                              // out_0_5
-  bsl v0.16b, v7.16b, v1.16b
+  fadd v0.4s, v17.4s, v20.4s                             // out
+  fcmgt v1.4s, v18.4s, v0.4s                             // out
+  bsl v1.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v19.4s                             // out_0_5
+  bsl v0.16b, v19.16b, v1.16b
   str q0, [x6, #80]                                      // out_0_5
   b .Lif_done
 .Lif_else:
@@ -214,22 +212,22 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   csel x11, x11, xzr, hs
   cmp x11, #0
   csel x11, x9, x9, eq
-  ld1r {v16.4s}, [x11]                                   // bias
+  ld1r {v0.4s}, [x11]                                    // bias
   mov x13, #1
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v16.s}[1], [x13]                                  // bias
+  ld1 {v0.s}[1], [x13]                                   // bias
   mov x13, #2
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v16.s}[2], [x13]                                  // bias
+  ld1 {v0.s}[2], [x13]                                   // bias
   mov x13, #3
   cmp x12, x13
   csel x12, x12, x13, lo
   add x11, x11, x12, lsl #2
-  ld1 {v16.s}[3], [x11]                                  // bias
+  ld1 {v0.s}[3], [x11]                                   // bias
   mov x11, #4
   subs x12, x10, x11
   csel x12, x12, xzr, hs
@@ -238,22 +236,22 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   add x13, x9, #16
   cmp x11, #0
   csel x11, x9, x13, eq
-  ld1r {v17.4s}, [x11]                                   // bias
+  ld1r {v1.4s}, [x11]                                    // bias
   mov x13, #1
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v17.s}[1], [x13]                                  // bias
+  ld1 {v1.s}[1], [x13]                                   // bias
   mov x13, #2
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v17.s}[2], [x13]                                  // bias
+  ld1 {v1.s}[2], [x13]                                   // bias
   mov x13, #3
   cmp x12, x13
   csel x12, x12, x13, lo
   add x11, x11, x12, lsl #2
-  ld1 {v17.s}[3], [x11]                                  // bias
+  ld1 {v1.s}[3], [x11]                                   // bias
   mov x11, #8
   subs x12, x10, x11
   csel x12, x12, xzr, hs
@@ -262,22 +260,22 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   add x13, x9, #32
   cmp x11, #0
   csel x11, x9, x13, eq
-  ld1r {v18.4s}, [x11]                                   // bias
+  ld1r {v2.4s}, [x11]                                    // bias
   mov x13, #1
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v18.s}[1], [x13]                                  // bias
+  ld1 {v2.s}[1], [x13]                                   // bias
   mov x13, #2
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v18.s}[2], [x13]                                  // bias
+  ld1 {v2.s}[2], [x13]                                   // bias
   mov x13, #3
   cmp x12, x13
   csel x12, x12, x13, lo
   add x11, x11, x12, lsl #2
-  ld1 {v18.s}[3], [x11]                                  // bias
+  ld1 {v2.s}[3], [x11]                                   // bias
   mov x11, #12
   subs x12, x10, x11
   csel x12, x12, xzr, hs
@@ -286,22 +284,22 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   add x13, x9, #48
   cmp x11, #0
   csel x11, x9, x13, eq
-  ld1r {v19.4s}, [x11]                                   // bias
+  ld1r {v3.4s}, [x11]                                    // bias
   mov x13, #1
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v19.s}[1], [x13]                                  // bias
+  ld1 {v3.s}[1], [x13]                                   // bias
   mov x13, #2
   cmp x12, x13
   csel x13, x12, x13, lo
   add x13, x11, x13, lsl #2
-  ld1 {v19.s}[2], [x13]                                  // bias
+  ld1 {v3.s}[2], [x13]                                   // bias
   mov x13, #3
   cmp x12, x13
   csel x12, x12, x13, lo
   add x11, x11, x12, lsl #2
-  ld1 {v19.s}[3], [x11]                                  // bias
+  ld1 {v3.s}[3], [x11]                                   // bias
   mov x11, #16
   subs x12, x10, x11
   csel x12, x12, xzr, hs
@@ -350,36 +348,36 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   csel x10, x10, x11, lo
   add x9, x9, x10, lsl #2
   ld1 {v21.s}[3], [x9]                                   // bias
-  fadd v0.4s, v0.4s, v16.4s                              // out
-  fcmgt v16.4s, v6.4s, v0.4s                             // out
-  bsl v16.16b, v6.16b, v0.16b
-  fcmgt v0.4s, v16.4s, v7.4s                             // out_0_0
-  bsl v0.16b, v7.16b, v16.16b
-  fadd v1.4s, v1.4s, v17.4s                              // out
-  fcmgt v16.4s, v6.4s, v1.4s                             // out
-  bsl v16.16b, v6.16b, v1.16b
-  fcmgt v1.4s, v16.4s, v7.4s                             // out_0_1
-  bsl v1.16b, v7.16b, v16.16b
-  fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v16.4s, v6.4s, v2.4s                             // out
-  bsl v16.16b, v6.16b, v2.16b
-  fcmgt v2.4s, v16.4s, v7.4s                             // out_0_2
-  bsl v2.16b, v7.16b, v16.16b
-  fadd v3.4s, v3.4s, v19.4s                              // out
-  fcmgt v16.4s, v6.4s, v3.4s                             // out
-  bsl v16.16b, v6.16b, v3.16b
-  fcmgt v3.4s, v16.4s, v7.4s                             // out_0_3
-  bsl v3.16b, v7.16b, v16.16b
-  fadd v4.4s, v4.4s, v20.4s                              // out
-  fcmgt v16.4s, v6.4s, v4.4s                             // out
-  bsl v16.16b, v6.16b, v4.16b
-  fcmgt v4.4s, v16.4s, v7.4s                             // out_0_4
-  bsl v4.16b, v7.16b, v16.16b
-  fadd v5.4s, v5.4s, v21.4s                              // out
-  fcmgt v16.4s, v6.4s, v5.4s                             // out
-  bsl v16.16b, v6.16b, v5.16b
-  fcmgt v5.4s, v16.4s, v7.4s                             // out_0_5
-  bsl v5.16b, v7.16b, v16.16b
+  fadd v0.4s, v4.4s, v0.4s                               // out
+  fcmgt v4.4s, v18.4s, v0.4s                             // out
+  bsl v4.16b, v18.16b, v0.16b
+  fcmgt v0.4s, v4.4s, v19.4s                             // out_0_0
+  bsl v0.16b, v19.16b, v4.16b
+  fadd v1.4s, v5.4s, v1.4s                               // out
+  fcmgt v4.4s, v18.4s, v1.4s                             // out
+  bsl v4.16b, v18.16b, v1.16b
+  fcmgt v1.4s, v4.4s, v19.4s                             // out_0_1
+  bsl v1.16b, v19.16b, v4.16b
+  fadd v2.4s, v6.4s, v2.4s                               // out
+  fcmgt v4.4s, v18.4s, v2.4s                             // out
+  bsl v4.16b, v18.16b, v2.16b
+  fcmgt v2.4s, v4.4s, v19.4s                             // out_0_2
+  bsl v2.16b, v19.16b, v4.16b
+  fadd v3.4s, v7.4s, v3.4s                               // out
+  fcmgt v4.4s, v18.4s, v3.4s                             // out
+  bsl v4.16b, v18.16b, v3.16b
+  fcmgt v3.4s, v4.4s, v19.4s                             // out_0_3
+  bsl v3.16b, v19.16b, v4.16b
+  fadd v4.4s, v16.4s, v20.4s                             // out
+  fcmgt v5.4s, v18.4s, v4.4s                             // out
+  bsl v5.16b, v18.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v19.4s                             // out_0_4
+  bsl v4.16b, v19.16b, v5.16b
+  fadd v5.4s, v17.4s, v21.4s                             // out
+  fcmgt v6.4s, v18.4s, v5.4s                             // out
+  bsl v6.16b, v18.16b, v5.16b
+  fcmgt v5.4s, v6.4s, v19.4s                             // out_0_5
+  bsl v5.16b, v19.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done

@@ -14,12 +14,12 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k  x10 lhs_3  x11 lhs_1  x12 lhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  v0 w_0 ...  v1 w_1 ...  v2 w_2 ...  v3 w_3 ...  v4 acc_0_0 ...  v5 acc_0_1 ...
-//  v6 acc_0_2 ...  v7 acc_0_3 ...  v8 acc_3_2 ...  v9 acc_3_3 ...  v10 acc_3_4 ...  v11 acc_3_5 ...
-//  v12 a_0  v13 a_1  v14 a_2  v15 a_3  v16 acc_0_4 ...  v17 acc_0_5 ...  v18 acc_1_0 ...
-//  v19 acc_1_1 ...  v20 acc_1_2 ...  v21 acc_1_3 ...  v22 acc_1_4 ...  v23 acc_1_5 ...
-//  v24 acc_2_0 ...  v25 acc_2_1 ...  v26 acc_2_2 ...  v27 acc_2_3 ...  v28 acc_2_4 ...
-//  v29 acc_2_5 ...  v30 acc_3_0 ...  v31 acc_3_1 ...
+//  x15 rhs_panel  v0 acc_0_0 ...  v1 acc_0_1 ...  v2 acc_0_2 ...  v3 acc_0_3 ...  v4 acc_0_4 ...
+//  v5 acc_0_5 ...  v6 acc_1_0 ...  v7 acc_1_1 ...  v8 a_0  v9 a_1  v10 a_2  v11 a_3  v12 w_0 ...
+//  v16 acc_1_2 ...  v17 acc_1_3 ...  v18 acc_1_4 ...  v19 acc_1_5 ...  v20 acc_2_0 ...
+//  v21 acc_2_1 ...  v22 acc_2_2 ...  v23 acc_2_3 ...  v24 acc_2_4 ...  v25 acc_2_5 ...
+//  v26 acc_3_0 ...  v27 acc_3_1 ...  v28 acc_3_2 ...  v29 acc_3_3 ...  v30 acc_3_4 ...
+//  v31 acc_3_5 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .text
   .balign 64
@@ -79,460 +79,537 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x10, x12, x10
   cmp x13, #0                                            // lhs_3
   csel x10, x12, x10, eq
-  movi v4.2d, #0                                         // acc_0_0
-  movi v5.2d, #0                                         // acc_0_1
-  movi v6.2d, #0                                         // acc_0_2
-  movi v7.2d, #0                                         // acc_0_3
-  movi v16.2d, #0                                        // acc_0_4
-  movi v17.2d, #0                                        // acc_0_5
-  movi v18.2d, #0                                        // acc_1_0
-  movi v19.2d, #0                                        // acc_1_1
-  movi v20.2d, #0                                        // acc_1_2
-  movi v21.2d, #0                                        // acc_1_3
-  movi v22.2d, #0                                        // acc_1_4
-  movi v23.2d, #0                                        // acc_1_5
-  movi v24.2d, #0                                        // acc_2_0
-  movi v25.2d, #0                                        // acc_2_1
-  movi v26.2d, #0                                        // acc_2_2
-  movi v27.2d, #0                                        // acc_2_3
-  movi v28.2d, #0                                        // acc_2_4
-  movi v29.2d, #0                                        // acc_2_5
-  movi v30.2d, #0                                        // acc_3_0
-  movi v31.2d, #0                                        // acc_3_1
-  movi v8.2d, #0                                         // acc_3_2
-  movi v9.2d, #0                                         // acc_3_3
-  movi v10.2d, #0                                        // acc_3_4
-  movi v11.2d, #0                                        // acc_3_5
+  movi v0.2d, #0                                         // acc_0_0
+  movi v1.2d, #0                                         // acc_0_1
+  movi v2.2d, #0                                         // acc_0_2
+  movi v3.2d, #0                                         // acc_0_3
+  movi v4.2d, #0                                         // acc_0_4
+  movi v5.2d, #0                                         // acc_0_5
+  movi v6.2d, #0                                         // acc_1_0
+  movi v7.2d, #0                                         // acc_1_1
+  movi v16.2d, #0                                        // acc_1_2
+  movi v17.2d, #0                                        // acc_1_3
+  movi v18.2d, #0                                        // acc_1_4
+  movi v19.2d, #0                                        // acc_1_5
+  movi v20.2d, #0                                        // acc_2_0
+  movi v21.2d, #0                                        // acc_2_1
+  movi v22.2d, #0                                        // acc_2_2
+  movi v23.2d, #0                                        // acc_2_3
+  movi v24.2d, #0                                        // acc_2_4
+  movi v25.2d, #0                                        // acc_2_5
+  movi v26.2d, #0                                        // acc_3_0
+  movi v27.2d, #0                                        // acc_3_1
+  movi v28.2d, #0                                        // acc_3_2
+  movi v29.2d, #0                                        // acc_3_3
+  movi v30.2d, #0                                        // acc_3_4
+  movi v31.2d, #0                                        // acc_3_5
   lsr x13, x9, #4                                        // k_steps
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
   cbz x13, .Lk_done
   .balign 64
 .Lk:
-  ldr q12, [x14], #16                                    // a_0, lhs_panel
-  ldr q13, [x11], #16                                    // a_1, lhs_1
-  ldr q14, [x12], #16                                    // a_2, lhs_2
-  ldr q15, [x10], #16                                    // a_3, lhs_3
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[0]                            // acc
-  fmla v18.4s, v0.4s, v13.s[0]                           // acc
-  fmla v24.4s, v0.4s, v14.s[0]                           // acc
-  fmla v30.4s, v0.4s, v15.s[0]                           // acc
-  fmla v5.4s, v1.4s, v12.s[0]                            // acc
-  fmla v19.4s, v1.4s, v13.s[0]                           // acc
-  fmla v25.4s, v1.4s, v14.s[0]                           // acc
-  fmla v31.4s, v1.4s, v15.s[0]                           // acc
-  fmla v6.4s, v2.4s, v12.s[0]                            // acc
-  fmla v20.4s, v2.4s, v13.s[0]                           // acc
-  fmla v26.4s, v2.4s, v14.s[0]                           // acc
-  fmla v8.4s, v2.4s, v15.s[0]                            // acc
-  fmla v7.4s, v3.4s, v12.s[0]                            // acc
-  fmla v21.4s, v3.4s, v13.s[0]                           // acc
-  fmla v27.4s, v3.4s, v14.s[0]                           // acc
-  fmla v9.4s, v3.4s, v15.s[0]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[0]                           // acc
-  fmla v22.4s, v0.4s, v13.s[0]                           // acc
-  fmla v28.4s, v0.4s, v14.s[0]                           // acc
-  fmla v10.4s, v0.4s, v15.s[0]                           // acc
-  fmla v17.4s, v1.4s, v12.s[0]                           // acc
-  fmla v23.4s, v1.4s, v13.s[0]                           // acc
-  fmla v29.4s, v1.4s, v14.s[0]                           // acc
-  fmla v11.4s, v1.4s, v15.s[0]                           // acc
-  fmla v4.4s, v2.4s, v12.s[1]                            // acc
-  fmla v18.4s, v2.4s, v13.s[1]                           // acc
-  fmla v24.4s, v2.4s, v14.s[1]                           // acc
-  fmla v30.4s, v2.4s, v15.s[1]                           // acc
-  fmla v5.4s, v3.4s, v12.s[1]                            // acc
-  fmla v19.4s, v3.4s, v13.s[1]                           // acc
-  fmla v25.4s, v3.4s, v14.s[1]                           // acc
-  fmla v31.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[1]                            // acc
-  fmla v20.4s, v0.4s, v13.s[1]                           // acc
-  fmla v26.4s, v0.4s, v14.s[1]                           // acc
-  fmla v8.4s, v0.4s, v15.s[1]                            // acc
-  fmla v7.4s, v1.4s, v12.s[1]                            // acc
-  fmla v21.4s, v1.4s, v13.s[1]                           // acc
-  fmla v27.4s, v1.4s, v14.s[1]                           // acc
-  fmla v9.4s, v1.4s, v15.s[1]                            // acc
-  fmla v16.4s, v2.4s, v12.s[1]                           // acc
-  fmla v22.4s, v2.4s, v13.s[1]                           // acc
-  fmla v28.4s, v2.4s, v14.s[1]                           // acc
-  fmla v10.4s, v2.4s, v15.s[1]                           // acc
-  fmla v17.4s, v3.4s, v12.s[1]                           // acc
-  fmla v23.4s, v3.4s, v13.s[1]                           // acc
-  fmla v29.4s, v3.4s, v14.s[1]                           // acc
-  fmla v11.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[2]                            // acc
-  fmla v18.4s, v0.4s, v13.s[2]                           // acc
-  fmla v24.4s, v0.4s, v14.s[2]                           // acc
-  fmla v30.4s, v0.4s, v15.s[2]                           // acc
-  fmla v5.4s, v1.4s, v12.s[2]                            // acc
-  fmla v19.4s, v1.4s, v13.s[2]                           // acc
-  fmla v25.4s, v1.4s, v14.s[2]                           // acc
-  fmla v31.4s, v1.4s, v15.s[2]                           // acc
-  fmla v6.4s, v2.4s, v12.s[2]                            // acc
-  fmla v20.4s, v2.4s, v13.s[2]                           // acc
-  fmla v26.4s, v2.4s, v14.s[2]                           // acc
-  fmla v8.4s, v2.4s, v15.s[2]                            // acc
-  fmla v7.4s, v3.4s, v12.s[2]                            // acc
-  fmla v21.4s, v3.4s, v13.s[2]                           // acc
-  fmla v27.4s, v3.4s, v14.s[2]                           // acc
-  fmla v9.4s, v3.4s, v15.s[2]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[2]                           // acc
-  fmla v22.4s, v0.4s, v13.s[2]                           // acc
-  fmla v28.4s, v0.4s, v14.s[2]                           // acc
-  fmla v10.4s, v0.4s, v15.s[2]                           // acc
-  fmla v17.4s, v1.4s, v12.s[2]                           // acc
-  fmla v23.4s, v1.4s, v13.s[2]                           // acc
-  fmla v29.4s, v1.4s, v14.s[2]                           // acc
-  fmla v11.4s, v1.4s, v15.s[2]                           // acc
-  fmla v4.4s, v2.4s, v12.s[3]                            // acc
-  fmla v18.4s, v2.4s, v13.s[3]                           // acc
-  fmla v24.4s, v2.4s, v14.s[3]                           // acc
-  fmla v30.4s, v2.4s, v15.s[3]                           // acc
-  fmla v5.4s, v3.4s, v12.s[3]                            // acc
-  fmla v19.4s, v3.4s, v13.s[3]                           // acc
-  fmla v25.4s, v3.4s, v14.s[3]                           // acc
-  fmla v31.4s, v3.4s, v15.s[3]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[3]                            // acc
-  fmla v20.4s, v0.4s, v13.s[3]                           // acc
-  fmla v26.4s, v0.4s, v14.s[3]                           // acc
-  fmla v8.4s, v0.4s, v15.s[3]                            // acc
-  fmla v7.4s, v1.4s, v12.s[3]                            // acc
-  fmla v21.4s, v1.4s, v13.s[3]                           // acc
-  fmla v27.4s, v1.4s, v14.s[3]                           // acc
-  fmla v9.4s, v1.4s, v15.s[3]                            // acc
-  fmla v16.4s, v2.4s, v12.s[3]                           // acc
-  fmla v22.4s, v2.4s, v13.s[3]                           // acc
-  fmla v28.4s, v2.4s, v14.s[3]                           // acc
-  fmla v10.4s, v2.4s, v15.s[3]                           // acc
-  fmla v17.4s, v3.4s, v12.s[3]                           // acc
-  fmla v23.4s, v3.4s, v13.s[3]                           // acc
-  fmla v29.4s, v3.4s, v14.s[3]                           // acc
-  fmla v11.4s, v3.4s, v15.s[3]                           // acc
-  ldr q12, [x14], #16                                    // a_0, lhs_panel
-  ldr q13, [x11], #16                                    // a_1, lhs_1
-  ldr q14, [x12], #16                                    // a_2, lhs_2
-  ldr q15, [x10], #16                                    // a_3, lhs_3
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[0]                            // acc
-  fmla v18.4s, v0.4s, v13.s[0]                           // acc
-  fmla v24.4s, v0.4s, v14.s[0]                           // acc
-  fmla v30.4s, v0.4s, v15.s[0]                           // acc
-  fmla v5.4s, v1.4s, v12.s[0]                            // acc
-  fmla v19.4s, v1.4s, v13.s[0]                           // acc
-  fmla v25.4s, v1.4s, v14.s[0]                           // acc
-  fmla v31.4s, v1.4s, v15.s[0]                           // acc
-  fmla v6.4s, v2.4s, v12.s[0]                            // acc
-  fmla v20.4s, v2.4s, v13.s[0]                           // acc
-  fmla v26.4s, v2.4s, v14.s[0]                           // acc
-  fmla v8.4s, v2.4s, v15.s[0]                            // acc
-  fmla v7.4s, v3.4s, v12.s[0]                            // acc
-  fmla v21.4s, v3.4s, v13.s[0]                           // acc
-  fmla v27.4s, v3.4s, v14.s[0]                           // acc
-  fmla v9.4s, v3.4s, v15.s[0]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[0]                           // acc
-  fmla v22.4s, v0.4s, v13.s[0]                           // acc
-  fmla v28.4s, v0.4s, v14.s[0]                           // acc
-  fmla v10.4s, v0.4s, v15.s[0]                           // acc
-  fmla v17.4s, v1.4s, v12.s[0]                           // acc
-  fmla v23.4s, v1.4s, v13.s[0]                           // acc
-  fmla v29.4s, v1.4s, v14.s[0]                           // acc
-  fmla v11.4s, v1.4s, v15.s[0]                           // acc
-  fmla v4.4s, v2.4s, v12.s[1]                            // acc
-  fmla v18.4s, v2.4s, v13.s[1]                           // acc
-  fmla v24.4s, v2.4s, v14.s[1]                           // acc
-  fmla v30.4s, v2.4s, v15.s[1]                           // acc
-  fmla v5.4s, v3.4s, v12.s[1]                            // acc
-  fmla v19.4s, v3.4s, v13.s[1]                           // acc
-  fmla v25.4s, v3.4s, v14.s[1]                           // acc
-  fmla v31.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[1]                            // acc
-  fmla v20.4s, v0.4s, v13.s[1]                           // acc
-  fmla v26.4s, v0.4s, v14.s[1]                           // acc
-  fmla v8.4s, v0.4s, v15.s[1]                            // acc
-  fmla v7.4s, v1.4s, v12.s[1]                            // acc
-  fmla v21.4s, v1.4s, v13.s[1]                           // acc
-  fmla v27.4s, v1.4s, v14.s[1]                           // acc
-  fmla v9.4s, v1.4s, v15.s[1]                            // acc
-  fmla v16.4s, v2.4s, v12.s[1]                           // acc
-  fmla v22.4s, v2.4s, v13.s[1]                           // acc
-  fmla v28.4s, v2.4s, v14.s[1]                           // acc
-  fmla v10.4s, v2.4s, v15.s[1]                           // acc
-  fmla v17.4s, v3.4s, v12.s[1]                           // acc
-  fmla v23.4s, v3.4s, v13.s[1]                           // acc
-  fmla v29.4s, v3.4s, v14.s[1]                           // acc
-  fmla v11.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[2]                            // acc
-  fmla v18.4s, v0.4s, v13.s[2]                           // acc
-  fmla v24.4s, v0.4s, v14.s[2]                           // acc
-  fmla v30.4s, v0.4s, v15.s[2]                           // acc
-  fmla v5.4s, v1.4s, v12.s[2]                            // acc
-  fmla v19.4s, v1.4s, v13.s[2]                           // acc
-  fmla v25.4s, v1.4s, v14.s[2]                           // acc
-  fmla v31.4s, v1.4s, v15.s[2]                           // acc
-  fmla v6.4s, v2.4s, v12.s[2]                            // acc
-  fmla v20.4s, v2.4s, v13.s[2]                           // acc
-  fmla v26.4s, v2.4s, v14.s[2]                           // acc
-  fmla v8.4s, v2.4s, v15.s[2]                            // acc
-  fmla v7.4s, v3.4s, v12.s[2]                            // acc
-  fmla v21.4s, v3.4s, v13.s[2]                           // acc
-  fmla v27.4s, v3.4s, v14.s[2]                           // acc
-  fmla v9.4s, v3.4s, v15.s[2]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[2]                           // acc
-  fmla v22.4s, v0.4s, v13.s[2]                           // acc
-  fmla v28.4s, v0.4s, v14.s[2]                           // acc
-  fmla v10.4s, v0.4s, v15.s[2]                           // acc
-  fmla v17.4s, v1.4s, v12.s[2]                           // acc
-  fmla v23.4s, v1.4s, v13.s[2]                           // acc
-  fmla v29.4s, v1.4s, v14.s[2]                           // acc
-  fmla v11.4s, v1.4s, v15.s[2]                           // acc
-  fmla v4.4s, v2.4s, v12.s[3]                            // acc
-  fmla v18.4s, v2.4s, v13.s[3]                           // acc
-  fmla v24.4s, v2.4s, v14.s[3]                           // acc
-  fmla v30.4s, v2.4s, v15.s[3]                           // acc
-  fmla v5.4s, v3.4s, v12.s[3]                            // acc
-  fmla v19.4s, v3.4s, v13.s[3]                           // acc
-  fmla v25.4s, v3.4s, v14.s[3]                           // acc
-  fmla v31.4s, v3.4s, v15.s[3]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[3]                            // acc
-  fmla v20.4s, v0.4s, v13.s[3]                           // acc
-  fmla v26.4s, v0.4s, v14.s[3]                           // acc
-  fmla v8.4s, v0.4s, v15.s[3]                            // acc
-  fmla v7.4s, v1.4s, v12.s[3]                            // acc
-  fmla v21.4s, v1.4s, v13.s[3]                           // acc
-  fmla v27.4s, v1.4s, v14.s[3]                           // acc
-  fmla v9.4s, v1.4s, v15.s[3]                            // acc
-  fmla v16.4s, v2.4s, v12.s[3]                           // acc
-  fmla v22.4s, v2.4s, v13.s[3]                           // acc
-  fmla v28.4s, v2.4s, v14.s[3]                           // acc
-  fmla v10.4s, v2.4s, v15.s[3]                           // acc
-  fmla v17.4s, v3.4s, v12.s[3]                           // acc
-  fmla v23.4s, v3.4s, v13.s[3]                           // acc
-  fmla v29.4s, v3.4s, v14.s[3]                           // acc
-  fmla v11.4s, v3.4s, v15.s[3]                           // acc
-  ldr q12, [x14], #16                                    // a_0, lhs_panel
-  ldr q13, [x11], #16                                    // a_1, lhs_1
-  ldr q14, [x12], #16                                    // a_2, lhs_2
-  ldr q15, [x10], #16                                    // a_3, lhs_3
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[0]                            // acc
-  fmla v18.4s, v0.4s, v13.s[0]                           // acc
-  fmla v24.4s, v0.4s, v14.s[0]                           // acc
-  fmla v30.4s, v0.4s, v15.s[0]                           // acc
-  fmla v5.4s, v1.4s, v12.s[0]                            // acc
-  fmla v19.4s, v1.4s, v13.s[0]                           // acc
-  fmla v25.4s, v1.4s, v14.s[0]                           // acc
-  fmla v31.4s, v1.4s, v15.s[0]                           // acc
-  fmla v6.4s, v2.4s, v12.s[0]                            // acc
-  fmla v20.4s, v2.4s, v13.s[0]                           // acc
-  fmla v26.4s, v2.4s, v14.s[0]                           // acc
-  fmla v8.4s, v2.4s, v15.s[0]                            // acc
-  fmla v7.4s, v3.4s, v12.s[0]                            // acc
-  fmla v21.4s, v3.4s, v13.s[0]                           // acc
-  fmla v27.4s, v3.4s, v14.s[0]                           // acc
-  fmla v9.4s, v3.4s, v15.s[0]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[0]                           // acc
-  fmla v22.4s, v0.4s, v13.s[0]                           // acc
-  fmla v28.4s, v0.4s, v14.s[0]                           // acc
-  fmla v10.4s, v0.4s, v15.s[0]                           // acc
-  fmla v17.4s, v1.4s, v12.s[0]                           // acc
-  fmla v23.4s, v1.4s, v13.s[0]                           // acc
-  fmla v29.4s, v1.4s, v14.s[0]                           // acc
-  fmla v11.4s, v1.4s, v15.s[0]                           // acc
-  fmla v4.4s, v2.4s, v12.s[1]                            // acc
-  fmla v18.4s, v2.4s, v13.s[1]                           // acc
-  fmla v24.4s, v2.4s, v14.s[1]                           // acc
-  fmla v30.4s, v2.4s, v15.s[1]                           // acc
-  fmla v5.4s, v3.4s, v12.s[1]                            // acc
-  fmla v19.4s, v3.4s, v13.s[1]                           // acc
-  fmla v25.4s, v3.4s, v14.s[1]                           // acc
-  fmla v31.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[1]                            // acc
-  fmla v20.4s, v0.4s, v13.s[1]                           // acc
-  fmla v26.4s, v0.4s, v14.s[1]                           // acc
-  fmla v8.4s, v0.4s, v15.s[1]                            // acc
-  fmla v7.4s, v1.4s, v12.s[1]                            // acc
-  fmla v21.4s, v1.4s, v13.s[1]                           // acc
-  fmla v27.4s, v1.4s, v14.s[1]                           // acc
-  fmla v9.4s, v1.4s, v15.s[1]                            // acc
-  fmla v16.4s, v2.4s, v12.s[1]                           // acc
-  fmla v22.4s, v2.4s, v13.s[1]                           // acc
-  fmla v28.4s, v2.4s, v14.s[1]                           // acc
-  fmla v10.4s, v2.4s, v15.s[1]                           // acc
-  fmla v17.4s, v3.4s, v12.s[1]                           // acc
-  fmla v23.4s, v3.4s, v13.s[1]                           // acc
-  fmla v29.4s, v3.4s, v14.s[1]                           // acc
-  fmla v11.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[2]                            // acc
-  fmla v18.4s, v0.4s, v13.s[2]                           // acc
-  fmla v24.4s, v0.4s, v14.s[2]                           // acc
-  fmla v30.4s, v0.4s, v15.s[2]                           // acc
-  fmla v5.4s, v1.4s, v12.s[2]                            // acc
-  fmla v19.4s, v1.4s, v13.s[2]                           // acc
-  fmla v25.4s, v1.4s, v14.s[2]                           // acc
-  fmla v31.4s, v1.4s, v15.s[2]                           // acc
-  fmla v6.4s, v2.4s, v12.s[2]                            // acc
-  fmla v20.4s, v2.4s, v13.s[2]                           // acc
-  fmla v26.4s, v2.4s, v14.s[2]                           // acc
-  fmla v8.4s, v2.4s, v15.s[2]                            // acc
-  fmla v7.4s, v3.4s, v12.s[2]                            // acc
-  fmla v21.4s, v3.4s, v13.s[2]                           // acc
-  fmla v27.4s, v3.4s, v14.s[2]                           // acc
-  fmla v9.4s, v3.4s, v15.s[2]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[2]                           // acc
-  fmla v22.4s, v0.4s, v13.s[2]                           // acc
-  fmla v28.4s, v0.4s, v14.s[2]                           // acc
-  fmla v10.4s, v0.4s, v15.s[2]                           // acc
-  fmla v17.4s, v1.4s, v12.s[2]                           // acc
-  fmla v23.4s, v1.4s, v13.s[2]                           // acc
-  fmla v29.4s, v1.4s, v14.s[2]                           // acc
-  fmla v11.4s, v1.4s, v15.s[2]                           // acc
-  fmla v4.4s, v2.4s, v12.s[3]                            // acc
-  fmla v18.4s, v2.4s, v13.s[3]                           // acc
-  fmla v24.4s, v2.4s, v14.s[3]                           // acc
-  fmla v30.4s, v2.4s, v15.s[3]                           // acc
-  fmla v5.4s, v3.4s, v12.s[3]                            // acc
-  fmla v19.4s, v3.4s, v13.s[3]                           // acc
-  fmla v25.4s, v3.4s, v14.s[3]                           // acc
-  fmla v31.4s, v3.4s, v15.s[3]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[3]                            // acc
-  fmla v20.4s, v0.4s, v13.s[3]                           // acc
-  fmla v26.4s, v0.4s, v14.s[3]                           // acc
-  fmla v8.4s, v0.4s, v15.s[3]                            // acc
-  fmla v7.4s, v1.4s, v12.s[3]                            // acc
-  fmla v21.4s, v1.4s, v13.s[3]                           // acc
-  fmla v27.4s, v1.4s, v14.s[3]                           // acc
-  fmla v9.4s, v1.4s, v15.s[3]                            // acc
-  fmla v16.4s, v2.4s, v12.s[3]                           // acc
-  fmla v22.4s, v2.4s, v13.s[3]                           // acc
-  fmla v28.4s, v2.4s, v14.s[3]                           // acc
-  fmla v10.4s, v2.4s, v15.s[3]                           // acc
-  fmla v17.4s, v3.4s, v12.s[3]                           // acc
-  fmla v23.4s, v3.4s, v13.s[3]                           // acc
-  fmla v29.4s, v3.4s, v14.s[3]                           // acc
-  fmla v11.4s, v3.4s, v15.s[3]                           // acc
-  ldr q12, [x14], #16                                    // a_0
-  ldr q13, [x11], #16                                    // a_1
-  ldr q14, [x12], #16                                    // a_2
-  ldr q15, [x10], #16                                    // a_3
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[0]                            // acc
-  fmla v18.4s, v0.4s, v13.s[0]                           // acc
-  fmla v24.4s, v0.4s, v14.s[0]                           // acc
-  fmla v30.4s, v0.4s, v15.s[0]                           // acc
-  fmla v5.4s, v1.4s, v12.s[0]                            // acc
-  fmla v19.4s, v1.4s, v13.s[0]                           // acc
-  fmla v25.4s, v1.4s, v14.s[0]                           // acc
-  fmla v31.4s, v1.4s, v15.s[0]                           // acc
-  fmla v6.4s, v2.4s, v12.s[0]                            // acc
-  fmla v20.4s, v2.4s, v13.s[0]                           // acc
-  fmla v26.4s, v2.4s, v14.s[0]                           // acc
-  fmla v8.4s, v2.4s, v15.s[0]                            // acc
-  fmla v7.4s, v3.4s, v12.s[0]                            // acc
-  fmla v21.4s, v3.4s, v13.s[0]                           // acc
-  fmla v27.4s, v3.4s, v14.s[0]                           // acc
-  fmla v9.4s, v3.4s, v15.s[0]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[0]                           // acc
-  fmla v22.4s, v0.4s, v13.s[0]                           // acc
-  fmla v28.4s, v0.4s, v14.s[0]                           // acc
-  fmla v10.4s, v0.4s, v15.s[0]                           // acc
-  fmla v17.4s, v1.4s, v12.s[0]                           // acc
-  fmla v23.4s, v1.4s, v13.s[0]                           // acc
-  fmla v29.4s, v1.4s, v14.s[0]                           // acc
-  fmla v11.4s, v1.4s, v15.s[0]                           // acc
-  fmla v4.4s, v2.4s, v12.s[1]                            // acc
-  fmla v18.4s, v2.4s, v13.s[1]                           // acc
-  fmla v24.4s, v2.4s, v14.s[1]                           // acc
-  fmla v30.4s, v2.4s, v15.s[1]                           // acc
-  fmla v5.4s, v3.4s, v12.s[1]                            // acc
-  fmla v19.4s, v3.4s, v13.s[1]                           // acc
-  fmla v25.4s, v3.4s, v14.s[1]                           // acc
-  fmla v31.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5, rhs_panel
-  fmla v6.4s, v0.4s, v12.s[1]                            // acc
-  fmla v20.4s, v0.4s, v13.s[1]                           // acc
-  fmla v26.4s, v0.4s, v14.s[1]                           // acc
-  fmla v8.4s, v0.4s, v15.s[1]                            // acc
-  fmla v7.4s, v1.4s, v12.s[1]                            // acc
-  fmla v21.4s, v1.4s, v13.s[1]                           // acc
-  fmla v27.4s, v1.4s, v14.s[1]                           // acc
-  fmla v9.4s, v1.4s, v15.s[1]                            // acc
-  fmla v16.4s, v2.4s, v12.s[1]                           // acc
-  fmla v22.4s, v2.4s, v13.s[1]                           // acc
-  fmla v28.4s, v2.4s, v14.s[1]                           // acc
-  fmla v10.4s, v2.4s, v15.s[1]                           // acc
-  fmla v17.4s, v3.4s, v12.s[1]                           // acc
-  fmla v23.4s, v3.4s, v13.s[1]                           // acc
-  fmla v29.4s, v3.4s, v14.s[1]                           // acc
-  fmla v11.4s, v3.4s, v15.s[1]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_0, w_1, w_2, w_3, rhs_panel
-  fmla v4.4s, v0.4s, v12.s[2]                            // acc
-  fmla v18.4s, v0.4s, v13.s[2]                           // acc
-  fmla v24.4s, v0.4s, v14.s[2]                           // acc
-  fmla v30.4s, v0.4s, v15.s[2]                           // acc
-  fmla v5.4s, v1.4s, v12.s[2]                            // acc
-  fmla v19.4s, v1.4s, v13.s[2]                           // acc
-  fmla v25.4s, v1.4s, v14.s[2]                           // acc
-  fmla v31.4s, v1.4s, v15.s[2]                           // acc
-  fmla v6.4s, v2.4s, v12.s[2]                            // acc
-  fmla v20.4s, v2.4s, v13.s[2]                           // acc
-  fmla v26.4s, v2.4s, v14.s[2]                           // acc
-  fmla v8.4s, v2.4s, v15.s[2]                            // acc
-  fmla v7.4s, v3.4s, v12.s[2]                            // acc
-  fmla v21.4s, v3.4s, v13.s[2]                           // acc
-  fmla v27.4s, v3.4s, v14.s[2]                           // acc
-  fmla v9.4s, v3.4s, v15.s[2]                            // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_4, w_5, w_0, w_1, rhs_panel
-  fmla v16.4s, v0.4s, v12.s[2]                           // acc
-  fmla v22.4s, v0.4s, v13.s[2]                           // acc
-  fmla v28.4s, v0.4s, v14.s[2]                           // acc
-  fmla v10.4s, v0.4s, v15.s[2]                           // acc
-  fmla v17.4s, v1.4s, v12.s[2]                           // acc
-  fmla v23.4s, v1.4s, v13.s[2]                           // acc
-  fmla v29.4s, v1.4s, v14.s[2]                           // acc
-  fmla v11.4s, v1.4s, v15.s[2]                           // acc
-  fmla v4.4s, v2.4s, v12.s[3]                            // acc
-  fmla v18.4s, v2.4s, v13.s[3]                           // acc
-  fmla v24.4s, v2.4s, v14.s[3]                           // acc
-  fmla v30.4s, v2.4s, v15.s[3]                           // acc
-  fmla v5.4s, v3.4s, v12.s[3]                            // acc
-  fmla v19.4s, v3.4s, v13.s[3]                           // acc
-  fmla v25.4s, v3.4s, v14.s[3]                           // acc
-  fmla v31.4s, v3.4s, v15.s[3]                           // acc
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // w_2, w_3, w_4, w_5
-  fmla v6.4s, v0.4s, v12.s[3]                            // acc
-  fmla v20.4s, v0.4s, v13.s[3]                           // acc
-  fmla v26.4s, v0.4s, v14.s[3]                           // acc
-  fmla v8.4s, v0.4s, v15.s[3]                            // acc
-  fmla v7.4s, v1.4s, v12.s[3]                            // acc
-  fmla v21.4s, v1.4s, v13.s[3]                           // acc
-  fmla v27.4s, v1.4s, v14.s[3]                           // acc
-  fmla v9.4s, v1.4s, v15.s[3]                            // acc
-  fmla v16.4s, v2.4s, v12.s[3]                           // acc
-  fmla v22.4s, v2.4s, v13.s[3]                           // acc
-  fmla v28.4s, v2.4s, v14.s[3]                           // acc
-  fmla v10.4s, v2.4s, v15.s[3]                           // acc
-  fmla v17.4s, v3.4s, v12.s[3]                           // acc
-  fmla v23.4s, v3.4s, v13.s[3]                           // acc
-  fmla v29.4s, v3.4s, v14.s[3]                           // acc
-  fmla v11.4s, v3.4s, v15.s[3]                           // acc
+  ldr q8, [x14, #0]                                      // a_0
+  ldr q9, [x11, #0]                                      // a_1
+  ldr q10, [x12, #0]                                     // a_2
+  ldr q11, [x10, #0]                                     // a_3
+  ldr q12, [x15, #0]                                     // w_0
+  fmla v0.4s, v12.4s, v8.s[0]                            // acc
+  fmla v6.4s, v12.4s, v9.s[0]                            // acc
+  fmla v20.4s, v12.4s, v10.s[0]                          // acc
+  fmla v26.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #16]                                    // w_1
+  fmla v1.4s, v12.4s, v8.s[0]                            // acc
+  fmla v7.4s, v12.4s, v9.s[0]                            // acc
+  fmla v21.4s, v12.4s, v10.s[0]                          // acc
+  fmla v27.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #32]                                    // w_2
+  fmla v2.4s, v12.4s, v8.s[0]                            // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  fmla v22.4s, v12.4s, v10.s[0]                          // acc
+  fmla v28.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #48]                                    // w_3
+  fmla v3.4s, v12.4s, v8.s[0]                            // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  fmla v23.4s, v12.4s, v10.s[0]                          // acc
+  fmla v29.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #64]                                    // w_4
+  fmla v4.4s, v12.4s, v8.s[0]                            // acc
+  fmla v18.4s, v12.4s, v9.s[0]                           // acc
+  fmla v24.4s, v12.4s, v10.s[0]                          // acc
+  fmla v30.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #80]                                    // w_5
+  fmla v5.4s, v12.4s, v8.s[0]                            // acc
+  fmla v19.4s, v12.4s, v9.s[0]                           // acc
+  fmla v25.4s, v12.4s, v10.s[0]                          // acc
+  fmla v31.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #96]                                    // w_0
+  fmla v0.4s, v12.4s, v8.s[1]                            // acc
+  fmla v6.4s, v12.4s, v9.s[1]                            // acc
+  fmla v20.4s, v12.4s, v10.s[1]                          // acc
+  fmla v26.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #112]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[1]                            // acc
+  fmla v7.4s, v12.4s, v9.s[1]                            // acc
+  fmla v21.4s, v12.4s, v10.s[1]                          // acc
+  fmla v27.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #128]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[1]                            // acc
+  fmla v16.4s, v12.4s, v9.s[1]                           // acc
+  fmla v22.4s, v12.4s, v10.s[1]                          // acc
+  fmla v28.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #144]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[1]                            // acc
+  fmla v17.4s, v12.4s, v9.s[1]                           // acc
+  fmla v23.4s, v12.4s, v10.s[1]                          // acc
+  fmla v29.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #160]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[1]                            // acc
+  fmla v18.4s, v12.4s, v9.s[1]                           // acc
+  fmla v24.4s, v12.4s, v10.s[1]                          // acc
+  fmla v30.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #176]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[1]                            // acc
+  fmla v19.4s, v12.4s, v9.s[1]                           // acc
+  fmla v25.4s, v12.4s, v10.s[1]                          // acc
+  fmla v31.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #192]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[2]                            // acc
+  fmla v6.4s, v12.4s, v9.s[2]                            // acc
+  fmla v20.4s, v12.4s, v10.s[2]                          // acc
+  fmla v26.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #208]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[2]                            // acc
+  fmla v7.4s, v12.4s, v9.s[2]                            // acc
+  fmla v21.4s, v12.4s, v10.s[2]                          // acc
+  fmla v27.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #224]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[2]                            // acc
+  fmla v16.4s, v12.4s, v9.s[2]                           // acc
+  fmla v22.4s, v12.4s, v10.s[2]                          // acc
+  fmla v28.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #240]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[2]                            // acc
+  fmla v17.4s, v12.4s, v9.s[2]                           // acc
+  fmla v23.4s, v12.4s, v10.s[2]                          // acc
+  fmla v29.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #256]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[2]                            // acc
+  fmla v18.4s, v12.4s, v9.s[2]                           // acc
+  fmla v24.4s, v12.4s, v10.s[2]                          // acc
+  fmla v30.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #272]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[2]                            // acc
+  fmla v19.4s, v12.4s, v9.s[2]                           // acc
+  fmla v25.4s, v12.4s, v10.s[2]                          // acc
+  fmla v31.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #288]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[3]                            // acc
+  fmla v6.4s, v12.4s, v9.s[3]                            // acc
+  fmla v20.4s, v12.4s, v10.s[3]                          // acc
+  fmla v26.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #304]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[3]                            // acc
+  fmla v7.4s, v12.4s, v9.s[3]                            // acc
+  fmla v21.4s, v12.4s, v10.s[3]                          // acc
+  fmla v27.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #320]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[3]                            // acc
+  fmla v16.4s, v12.4s, v9.s[3]                           // acc
+  fmla v22.4s, v12.4s, v10.s[3]                          // acc
+  fmla v28.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #336]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[3]                            // acc
+  fmla v17.4s, v12.4s, v9.s[3]                           // acc
+  fmla v23.4s, v12.4s, v10.s[3]                          // acc
+  fmla v29.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #352]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[3]                            // acc
+  fmla v18.4s, v12.4s, v9.s[3]                           // acc
+  fmla v24.4s, v12.4s, v10.s[3]                          // acc
+  fmla v30.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #368]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[3]                            // acc
+  fmla v19.4s, v12.4s, v9.s[3]                           // acc
+  fmla v25.4s, v12.4s, v10.s[3]                          // acc
+  fmla v31.4s, v12.4s, v11.s[3]                          // acc
+  ldr q8, [x14, #16]                                     // a_0
+  ldr q9, [x11, #16]                                     // a_1
+  ldr q10, [x12, #16]                                    // a_2
+  ldr q11, [x10, #16]                                    // a_3
+  ldr q12, [x15, #384]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[0]                            // acc
+  fmla v6.4s, v12.4s, v9.s[0]                            // acc
+  fmla v20.4s, v12.4s, v10.s[0]                          // acc
+  fmla v26.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #400]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[0]                            // acc
+  fmla v7.4s, v12.4s, v9.s[0]                            // acc
+  fmla v21.4s, v12.4s, v10.s[0]                          // acc
+  fmla v27.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #416]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[0]                            // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  fmla v22.4s, v12.4s, v10.s[0]                          // acc
+  fmla v28.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #432]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[0]                            // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  fmla v23.4s, v12.4s, v10.s[0]                          // acc
+  fmla v29.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #448]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[0]                            // acc
+  fmla v18.4s, v12.4s, v9.s[0]                           // acc
+  fmla v24.4s, v12.4s, v10.s[0]                          // acc
+  fmla v30.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #464]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[0]                            // acc
+  fmla v19.4s, v12.4s, v9.s[0]                           // acc
+  fmla v25.4s, v12.4s, v10.s[0]                          // acc
+  fmla v31.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #480]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[1]                            // acc
+  fmla v6.4s, v12.4s, v9.s[1]                            // acc
+  fmla v20.4s, v12.4s, v10.s[1]                          // acc
+  fmla v26.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #496]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[1]                            // acc
+  fmla v7.4s, v12.4s, v9.s[1]                            // acc
+  fmla v21.4s, v12.4s, v10.s[1]                          // acc
+  fmla v27.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #512]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[1]                            // acc
+  fmla v16.4s, v12.4s, v9.s[1]                           // acc
+  fmla v22.4s, v12.4s, v10.s[1]                          // acc
+  fmla v28.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #528]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[1]                            // acc
+  fmla v17.4s, v12.4s, v9.s[1]                           // acc
+  fmla v23.4s, v12.4s, v10.s[1]                          // acc
+  fmla v29.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #544]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[1]                            // acc
+  fmla v18.4s, v12.4s, v9.s[1]                           // acc
+  fmla v24.4s, v12.4s, v10.s[1]                          // acc
+  fmla v30.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #560]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[1]                            // acc
+  fmla v19.4s, v12.4s, v9.s[1]                           // acc
+  fmla v25.4s, v12.4s, v10.s[1]                          // acc
+  fmla v31.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #576]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[2]                            // acc
+  fmla v6.4s, v12.4s, v9.s[2]                            // acc
+  fmla v20.4s, v12.4s, v10.s[2]                          // acc
+  fmla v26.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #592]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[2]                            // acc
+  fmla v7.4s, v12.4s, v9.s[2]                            // acc
+  fmla v21.4s, v12.4s, v10.s[2]                          // acc
+  fmla v27.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #608]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[2]                            // acc
+  fmla v16.4s, v12.4s, v9.s[2]                           // acc
+  fmla v22.4s, v12.4s, v10.s[2]                          // acc
+  fmla v28.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #624]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[2]                            // acc
+  fmla v17.4s, v12.4s, v9.s[2]                           // acc
+  fmla v23.4s, v12.4s, v10.s[2]                          // acc
+  fmla v29.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #640]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[2]                            // acc
+  fmla v18.4s, v12.4s, v9.s[2]                           // acc
+  fmla v24.4s, v12.4s, v10.s[2]                          // acc
+  fmla v30.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #656]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[2]                            // acc
+  fmla v19.4s, v12.4s, v9.s[2]                           // acc
+  fmla v25.4s, v12.4s, v10.s[2]                          // acc
+  fmla v31.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #672]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[3]                            // acc
+  fmla v6.4s, v12.4s, v9.s[3]                            // acc
+  fmla v20.4s, v12.4s, v10.s[3]                          // acc
+  fmla v26.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #688]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[3]                            // acc
+  fmla v7.4s, v12.4s, v9.s[3]                            // acc
+  fmla v21.4s, v12.4s, v10.s[3]                          // acc
+  fmla v27.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #704]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[3]                            // acc
+  fmla v16.4s, v12.4s, v9.s[3]                           // acc
+  fmla v22.4s, v12.4s, v10.s[3]                          // acc
+  fmla v28.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #720]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[3]                            // acc
+  fmla v17.4s, v12.4s, v9.s[3]                           // acc
+  fmla v23.4s, v12.4s, v10.s[3]                          // acc
+  fmla v29.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #736]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[3]                            // acc
+  fmla v18.4s, v12.4s, v9.s[3]                           // acc
+  fmla v24.4s, v12.4s, v10.s[3]                          // acc
+  fmla v30.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #752]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[3]                            // acc
+  fmla v19.4s, v12.4s, v9.s[3]                           // acc
+  fmla v25.4s, v12.4s, v10.s[3]                          // acc
+  fmla v31.4s, v12.4s, v11.s[3]                          // acc
+  ldr q8, [x14, #32]                                     // a_0
+  ldr q9, [x11, #32]                                     // a_1
+  ldr q10, [x12, #32]                                    // a_2
+  ldr q11, [x10, #32]                                    // a_3
+  ldr q12, [x15, #768]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[0]                            // acc
+  fmla v6.4s, v12.4s, v9.s[0]                            // acc
+  fmla v20.4s, v12.4s, v10.s[0]                          // acc
+  fmla v26.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #784]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[0]                            // acc
+  fmla v7.4s, v12.4s, v9.s[0]                            // acc
+  fmla v21.4s, v12.4s, v10.s[0]                          // acc
+  fmla v27.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #800]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[0]                            // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  fmla v22.4s, v12.4s, v10.s[0]                          // acc
+  fmla v28.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #816]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[0]                            // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  fmla v23.4s, v12.4s, v10.s[0]                          // acc
+  fmla v29.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #832]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[0]                            // acc
+  fmla v18.4s, v12.4s, v9.s[0]                           // acc
+  fmla v24.4s, v12.4s, v10.s[0]                          // acc
+  fmla v30.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #848]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[0]                            // acc
+  fmla v19.4s, v12.4s, v9.s[0]                           // acc
+  fmla v25.4s, v12.4s, v10.s[0]                          // acc
+  fmla v31.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #864]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[1]                            // acc
+  fmla v6.4s, v12.4s, v9.s[1]                            // acc
+  fmla v20.4s, v12.4s, v10.s[1]                          // acc
+  fmla v26.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #880]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[1]                            // acc
+  fmla v7.4s, v12.4s, v9.s[1]                            // acc
+  fmla v21.4s, v12.4s, v10.s[1]                          // acc
+  fmla v27.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #896]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[1]                            // acc
+  fmla v16.4s, v12.4s, v9.s[1]                           // acc
+  fmla v22.4s, v12.4s, v10.s[1]                          // acc
+  fmla v28.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #912]                                   // w_3
+  fmla v3.4s, v12.4s, v8.s[1]                            // acc
+  fmla v17.4s, v12.4s, v9.s[1]                           // acc
+  fmla v23.4s, v12.4s, v10.s[1]                          // acc
+  fmla v29.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #928]                                   // w_4
+  fmla v4.4s, v12.4s, v8.s[1]                            // acc
+  fmla v18.4s, v12.4s, v9.s[1]                           // acc
+  fmla v24.4s, v12.4s, v10.s[1]                          // acc
+  fmla v30.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #944]                                   // w_5
+  fmla v5.4s, v12.4s, v8.s[1]                            // acc
+  fmla v19.4s, v12.4s, v9.s[1]                           // acc
+  fmla v25.4s, v12.4s, v10.s[1]                          // acc
+  fmla v31.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #960]                                   // w_0
+  fmla v0.4s, v12.4s, v8.s[2]                            // acc
+  fmla v6.4s, v12.4s, v9.s[2]                            // acc
+  fmla v20.4s, v12.4s, v10.s[2]                          // acc
+  fmla v26.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #976]                                   // w_1
+  fmla v1.4s, v12.4s, v8.s[2]                            // acc
+  fmla v7.4s, v12.4s, v9.s[2]                            // acc
+  fmla v21.4s, v12.4s, v10.s[2]                          // acc
+  fmla v27.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #992]                                   // w_2
+  fmla v2.4s, v12.4s, v8.s[2]                            // acc
+  fmla v16.4s, v12.4s, v9.s[2]                           // acc
+  fmla v22.4s, v12.4s, v10.s[2]                          // acc
+  fmla v28.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1008]                                  // w_3
+  fmla v3.4s, v12.4s, v8.s[2]                            // acc
+  fmla v17.4s, v12.4s, v9.s[2]                           // acc
+  fmla v23.4s, v12.4s, v10.s[2]                          // acc
+  fmla v29.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1024]                                  // w_4
+  fmla v4.4s, v12.4s, v8.s[2]                            // acc
+  fmla v18.4s, v12.4s, v9.s[2]                           // acc
+  fmla v24.4s, v12.4s, v10.s[2]                          // acc
+  fmla v30.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1040]                                  // w_5
+  fmla v5.4s, v12.4s, v8.s[2]                            // acc
+  fmla v19.4s, v12.4s, v9.s[2]                           // acc
+  fmla v25.4s, v12.4s, v10.s[2]                          // acc
+  fmla v31.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1056]                                  // w_0
+  fmla v0.4s, v12.4s, v8.s[3]                            // acc
+  fmla v6.4s, v12.4s, v9.s[3]                            // acc
+  fmla v20.4s, v12.4s, v10.s[3]                          // acc
+  fmla v26.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1072]                                  // w_1
+  fmla v1.4s, v12.4s, v8.s[3]                            // acc
+  fmla v7.4s, v12.4s, v9.s[3]                            // acc
+  fmla v21.4s, v12.4s, v10.s[3]                          // acc
+  fmla v27.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1088]                                  // w_2
+  fmla v2.4s, v12.4s, v8.s[3]                            // acc
+  fmla v16.4s, v12.4s, v9.s[3]                           // acc
+  fmla v22.4s, v12.4s, v10.s[3]                          // acc
+  fmla v28.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1104]                                  // w_3
+  fmla v3.4s, v12.4s, v8.s[3]                            // acc
+  fmla v17.4s, v12.4s, v9.s[3]                           // acc
+  fmla v23.4s, v12.4s, v10.s[3]                          // acc
+  fmla v29.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1120]                                  // w_4
+  fmla v4.4s, v12.4s, v8.s[3]                            // acc
+  fmla v18.4s, v12.4s, v9.s[3]                           // acc
+  fmla v24.4s, v12.4s, v10.s[3]                          // acc
+  fmla v30.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1136]                                  // w_5
+  fmla v5.4s, v12.4s, v8.s[3]                            // acc
+  fmla v19.4s, v12.4s, v9.s[3]                           // acc
+  fmla v25.4s, v12.4s, v10.s[3]                          // acc
+  fmla v31.4s, v12.4s, v11.s[3]                          // acc
+  ldr q8, [x14, #48]                                     // a_0
+  ldr q9, [x11, #48]                                     // a_1
+  ldr q10, [x12, #48]                                    // a_2
+  ldr q11, [x10, #48]                                    // a_3
+  ldr q12, [x15, #1152]                                  // w_0
+  fmla v0.4s, v12.4s, v8.s[0]                            // acc
+  fmla v6.4s, v12.4s, v9.s[0]                            // acc
+  fmla v20.4s, v12.4s, v10.s[0]                          // acc
+  fmla v26.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #1168]                                  // w_1
+  fmla v1.4s, v12.4s, v8.s[0]                            // acc
+  fmla v7.4s, v12.4s, v9.s[0]                            // acc
+  fmla v21.4s, v12.4s, v10.s[0]                          // acc
+  fmla v27.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #1184]                                  // w_2
+  fmla v2.4s, v12.4s, v8.s[0]                            // acc
+  fmla v16.4s, v12.4s, v9.s[0]                           // acc
+  fmla v22.4s, v12.4s, v10.s[0]                          // acc
+  fmla v28.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #1200]                                  // w_3
+  fmla v3.4s, v12.4s, v8.s[0]                            // acc
+  fmla v17.4s, v12.4s, v9.s[0]                           // acc
+  fmla v23.4s, v12.4s, v10.s[0]                          // acc
+  fmla v29.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #1216]                                  // w_4
+  fmla v4.4s, v12.4s, v8.s[0]                            // acc
+  fmla v18.4s, v12.4s, v9.s[0]                           // acc
+  fmla v24.4s, v12.4s, v10.s[0]                          // acc
+  fmla v30.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #1232]                                  // w_5
+  fmla v5.4s, v12.4s, v8.s[0]                            // acc
+  fmla v19.4s, v12.4s, v9.s[0]                           // acc
+  fmla v25.4s, v12.4s, v10.s[0]                          // acc
+  fmla v31.4s, v12.4s, v11.s[0]                          // acc
+  ldr q12, [x15, #1248]                                  // w_0
+  fmla v0.4s, v12.4s, v8.s[1]                            // acc
+  fmla v6.4s, v12.4s, v9.s[1]                            // acc
+  fmla v20.4s, v12.4s, v10.s[1]                          // acc
+  fmla v26.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #1264]                                  // w_1
+  fmla v1.4s, v12.4s, v8.s[1]                            // acc
+  fmla v7.4s, v12.4s, v9.s[1]                            // acc
+  fmla v21.4s, v12.4s, v10.s[1]                          // acc
+  fmla v27.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #1280]                                  // w_2
+  fmla v2.4s, v12.4s, v8.s[1]                            // acc
+  fmla v16.4s, v12.4s, v9.s[1]                           // acc
+  fmla v22.4s, v12.4s, v10.s[1]                          // acc
+  fmla v28.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #1296]                                  // w_3
+  fmla v3.4s, v12.4s, v8.s[1]                            // acc
+  fmla v17.4s, v12.4s, v9.s[1]                           // acc
+  fmla v23.4s, v12.4s, v10.s[1]                          // acc
+  fmla v29.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #1312]                                  // w_4
+  fmla v4.4s, v12.4s, v8.s[1]                            // acc
+  fmla v18.4s, v12.4s, v9.s[1]                           // acc
+  fmla v24.4s, v12.4s, v10.s[1]                          // acc
+  fmla v30.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #1328]                                  // w_5
+  fmla v5.4s, v12.4s, v8.s[1]                            // acc
+  fmla v19.4s, v12.4s, v9.s[1]                           // acc
+  fmla v25.4s, v12.4s, v10.s[1]                          // acc
+  fmla v31.4s, v12.4s, v11.s[1]                          // acc
+  ldr q12, [x15, #1344]                                  // w_0
+  fmla v0.4s, v12.4s, v8.s[2]                            // acc
+  fmla v6.4s, v12.4s, v9.s[2]                            // acc
+  fmla v20.4s, v12.4s, v10.s[2]                          // acc
+  fmla v26.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1360]                                  // w_1
+  fmla v1.4s, v12.4s, v8.s[2]                            // acc
+  fmla v7.4s, v12.4s, v9.s[2]                            // acc
+  fmla v21.4s, v12.4s, v10.s[2]                          // acc
+  fmla v27.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1376]                                  // w_2
+  fmla v2.4s, v12.4s, v8.s[2]                            // acc
+  fmla v16.4s, v12.4s, v9.s[2]                           // acc
+  fmla v22.4s, v12.4s, v10.s[2]                          // acc
+  fmla v28.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1392]                                  // w_3
+  fmla v3.4s, v12.4s, v8.s[2]                            // acc
+  fmla v17.4s, v12.4s, v9.s[2]                           // acc
+  fmla v23.4s, v12.4s, v10.s[2]                          // acc
+  fmla v29.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1408]                                  // w_4
+  fmla v4.4s, v12.4s, v8.s[2]                            // acc
+  fmla v18.4s, v12.4s, v9.s[2]                           // acc
+  fmla v24.4s, v12.4s, v10.s[2]                          // acc
+  fmla v30.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1424]                                  // w_5
+  fmla v5.4s, v12.4s, v8.s[2]                            // acc
+  fmla v19.4s, v12.4s, v9.s[2]                           // acc
+  fmla v25.4s, v12.4s, v10.s[2]                          // acc
+  fmla v31.4s, v12.4s, v11.s[2]                          // acc
+  ldr q12, [x15, #1440]                                  // w_0
+  fmla v0.4s, v12.4s, v8.s[3]                            // acc
+  fmla v6.4s, v12.4s, v9.s[3]                            // acc
+  fmla v20.4s, v12.4s, v10.s[3]                          // acc
+  fmla v26.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1456]                                  // w_1
+  fmla v1.4s, v12.4s, v8.s[3]                            // acc
+  fmla v7.4s, v12.4s, v9.s[3]                            // acc
+  fmla v21.4s, v12.4s, v10.s[3]                          // acc
+  fmla v27.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1472]                                  // w_2
+  fmla v2.4s, v12.4s, v8.s[3]                            // acc
+  fmla v16.4s, v12.4s, v9.s[3]                           // acc
+  fmla v22.4s, v12.4s, v10.s[3]                          // acc
+  fmla v28.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1488]                                  // w_3
+  fmla v3.4s, v12.4s, v8.s[3]                            // acc
+  fmla v17.4s, v12.4s, v9.s[3]                           // acc
+  fmla v23.4s, v12.4s, v10.s[3]                          // acc
+  fmla v29.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1504]                                  // w_4
+  fmla v4.4s, v12.4s, v8.s[3]                            // acc
+  fmla v18.4s, v12.4s, v9.s[3]                           // acc
+  fmla v24.4s, v12.4s, v10.s[3]                          // acc
+  fmla v30.4s, v12.4s, v11.s[3]                          // acc
+  ldr q12, [x15, #1520]                                  // w_5
+  fmla v5.4s, v12.4s, v8.s[3]                            // acc
+  fmla v19.4s, v12.4s, v9.s[3]                           // acc
+  fmla v25.4s, v12.4s, v10.s[3]                          // acc
+  fmla v31.4s, v12.4s, v11.s[3]                          // acc
+  add x14, x14, #64
+  add x11, x11, #64
+  add x12, x12, #64
+  add x10, x10, #64
+  add x15, x15, #1536
   subs x13, x13, #1                                      // next k
   b.hi .Lk
 .Lk_done:
@@ -540,37 +617,40 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   and x13, x13, x9
   cbz x13, .Lk_rest_done
 .Lk_rest:
-  ldp q1, q0, [x15, #0]                                  // w_0, w_1
-  ldp q3, q2, [x15, #32]                                 // w_2, w_3
-  ldp q13, q12, [x15, #64]                               // w_4, w_5
+  ldr q8, [x15, #0]                                      // w_0
+  ldr q9, [x15, #16]                                     // w_1
+  ldr q10, [x15, #32]                                    // w_2
+  ldr q11, [x15, #48]                                    // w_3
+  ldr q12, [x15, #64]                                    // w_4
+  ldr q13, [x15, #80]                                    // w_5
   ld1r {v14.4s}, [x14]                                   // a_0
-  fmla v4.4s, v1.4s, v14.4s                              // acc
-  fmla v5.4s, v0.4s, v14.4s                              // acc
-  fmla v6.4s, v3.4s, v14.4s                              // acc
-  fmla v7.4s, v2.4s, v14.4s                              // acc
-  fmla v16.4s, v13.4s, v14.4s                            // acc
-  fmla v17.4s, v12.4s, v14.4s                            // acc
+  fmla v0.4s, v8.4s, v14.4s                              // acc
+  fmla v1.4s, v9.4s, v14.4s                              // acc
+  fmla v2.4s, v10.4s, v14.4s                             // acc
+  fmla v3.4s, v11.4s, v14.4s                             // acc
+  fmla v4.4s, v12.4s, v14.4s                             // acc
+  fmla v5.4s, v13.4s, v14.4s                             // acc
   ld1r {v14.4s}, [x11]                                   // a_1
-  fmla v18.4s, v1.4s, v14.4s                             // acc
-  fmla v19.4s, v0.4s, v14.4s                             // acc
-  fmla v20.4s, v3.4s, v14.4s                             // acc
-  fmla v21.4s, v2.4s, v14.4s                             // acc
-  fmla v22.4s, v13.4s, v14.4s                            // acc
-  fmla v23.4s, v12.4s, v14.4s                            // acc
+  fmla v6.4s, v8.4s, v14.4s                              // acc
+  fmla v7.4s, v9.4s, v14.4s                              // acc
+  fmla v16.4s, v10.4s, v14.4s                            // acc
+  fmla v17.4s, v11.4s, v14.4s                            // acc
+  fmla v18.4s, v12.4s, v14.4s                            // acc
+  fmla v19.4s, v13.4s, v14.4s                            // acc
   ld1r {v14.4s}, [x12]                                   // a_2
-  fmla v24.4s, v1.4s, v14.4s                             // acc
-  fmla v25.4s, v0.4s, v14.4s                             // acc
-  fmla v26.4s, v3.4s, v14.4s                             // acc
-  fmla v27.4s, v2.4s, v14.4s                             // acc
-  fmla v28.4s, v13.4s, v14.4s                            // acc
-  fmla v29.4s, v12.4s, v14.4s                            // acc
+  fmla v20.4s, v8.4s, v14.4s                             // acc
+  fmla v21.4s, v9.4s, v14.4s                             // acc
+  fmla v22.4s, v10.4s, v14.4s                            // acc
+  fmla v23.4s, v11.4s, v14.4s                            // acc
+  fmla v24.4s, v12.4s, v14.4s                            // acc
+  fmla v25.4s, v13.4s, v14.4s                            // acc
   ld1r {v14.4s}, [x10]                                   // a_3
-  fmla v30.4s, v1.4s, v14.4s                             // acc
-  fmla v31.4s, v0.4s, v14.4s                             // acc
-  fmla v8.4s, v3.4s, v14.4s                              // acc
-  fmla v9.4s, v2.4s, v14.4s                              // acc
-  fmla v10.4s, v13.4s, v14.4s                            // acc
-  fmla v11.4s, v12.4s, v14.4s                            // acc
+  fmla v26.4s, v8.4s, v14.4s                             // acc
+  fmla v27.4s, v9.4s, v14.4s                             // acc
+  fmla v28.4s, v10.4s, v14.4s                            // acc
+  fmla v29.4s, v11.4s, v14.4s                            // acc
+  fmla v30.4s, v12.4s, v14.4s                            // acc
+  fmla v31.4s, v13.4s, v14.4s                            // acc
   add x14, x14, #4
   add x11, x11, #4
   add x12, x12, #4
@@ -580,9 +660,9 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   b.hi .Lk_rest
 .Lk_rest_done:
   add x10, x0, #8*15                                     // clamp
-  ld1r {v0.4s}, [x10]                                    // min
-  ldr s1, [x10, #4]                                      // max
-  dup v1.4s, v1.s[0]
+  ld1r {v8.4s}, [x10]                                    // min
+  ldr s9, [x10, #4]                                      // max
+  dup v9.4s, v9.s[0]
   mov x10, #24
   ldr x11, [x0, #8*13]                                   // dst_stride
   mov x12, #1
@@ -612,152 +692,155 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x14, x10, x2
   cmp x10, #0                                            // bias
   csel x9, x9, x14, eq
-  ldp q3, q2, [x9, #0]                                   // bias, bias
-  fadd v30.4s, v30.4s, v3.4s                             // out
-  fcmgt v12.4s, v0.4s, v30.4s                            // out
-  bsl v12.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v12.4s, v1.4s                            // out_3_0
-  bsl v30.16b, v1.16b, v12.16b
-  ldp q13, q12, [x9, #32]                                // bias, bias
-  ldp q15, q14, [x9, #64]                                // bias, bias
-  str q30, [x11, #0]                                     // out_3_0
-  fadd v30.4s, v31.4s, v2.4s                             // out
-  fcmgt v31.4s, v0.4s, v30.4s                            // out
-  bsl v31.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v31.4s, v1.4s                            // out_3_1
-  bsl v30.16b, v1.16b, v31.16b
-  str q30, [x11, #16]                                    // out_3_1
-  fadd v30.4s, v8.4s, v13.4s                             // out
-  fcmgt v31.4s, v0.4s, v30.4s                            // out
-  bsl v31.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v31.4s, v1.4s                            // out_3_2
-  bsl v30.16b, v1.16b, v31.16b
-  str q30, [x11, #32]                                    // out_3_2
-  fadd v30.4s, v9.4s, v12.4s                             // out
-  fcmgt v31.4s, v0.4s, v30.4s                            // out
-  bsl v31.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v31.4s, v1.4s                            // out_3_3
-  bsl v30.16b, v1.16b, v31.16b
-  str q30, [x11, #48]                                    // out_3_3
-  fadd v30.4s, v10.4s, v15.4s                            // out
-  fcmgt v31.4s, v0.4s, v30.4s                            // out
-  bsl v31.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v31.4s, v1.4s                            // out_3_4
-  bsl v30.16b, v1.16b, v31.16b
-  str q30, [x11, #64]                                    // out_3_4
-  fadd v30.4s, v11.4s, v14.4s                            // out
-  fcmgt v31.4s, v0.4s, v30.4s                            // out
-  bsl v31.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v31.4s, v1.4s                            // out_3_5
-  bsl v30.16b, v1.16b, v31.16b
-  str q30, [x11, #80]                                    // out_3_5
-  fadd v24.4s, v24.4s, v3.4s                             // out
-  fcmgt v30.4s, v0.4s, v24.4s                            // out
-  bsl v30.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v30.4s, v1.4s                            // out_2_0
-  bsl v24.16b, v1.16b, v30.16b
-  str q24, [x13, #0]                                     // out_2_0
-  fadd v24.4s, v25.4s, v2.4s                             // out
-  fcmgt v25.4s, v0.4s, v24.4s                            // out
-  bsl v25.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v1.4s                            // out_2_1
-  bsl v24.16b, v1.16b, v25.16b
-  str q24, [x13, #16]                                    // out_2_1
-  fadd v24.4s, v26.4s, v13.4s                            // out
-  fcmgt v25.4s, v0.4s, v24.4s                            // out
-  bsl v25.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v1.4s                            // out_2_2
-  bsl v24.16b, v1.16b, v25.16b
-  str q24, [x13, #32]                                    // out_2_2
-  fadd v24.4s, v27.4s, v12.4s                            // out
-  fcmgt v25.4s, v0.4s, v24.4s                            // out
-  bsl v25.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v1.4s                            // out_2_3
-  bsl v24.16b, v1.16b, v25.16b
-  str q24, [x13, #48]                                    // out_2_3
-  fadd v24.4s, v28.4s, v15.4s                            // out
-  fcmgt v25.4s, v0.4s, v24.4s                            // out
-  bsl v25.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v1.4s                            // out_2_4
-  bsl v24.16b, v1.16b, v25.16b
-  str q24, [x13, #64]                                    // out_2_4
-  fadd v24.4s, v29.4s, v14.4s                            // out
-  fcmgt v25.4s, v0.4s, v24.4s                            // out
-  bsl v25.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v25.4s, v1.4s                            // out_2_5
-  bsl v24.16b, v1.16b, v25.16b
-  str q24, [x13, #80]                                    // out_2_5
-  fadd v18.4s, v18.4s, v3.4s                             // out
-  fcmgt v24.4s, v0.4s, v18.4s                            // out
-  bsl v24.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v24.4s, v1.4s                            // out_1_0
-  bsl v18.16b, v1.16b, v24.16b
-  str q18, [x12, #0]                                     // out_1_0
-  fadd v18.4s, v19.4s, v2.4s                             // out
-  fcmgt v19.4s, v0.4s, v18.4s                            // out
-  bsl v19.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v1.4s                            // out_1_1
-  bsl v18.16b, v1.16b, v19.16b
-  str q18, [x12, #16]                                    // out_1_1
-  fadd v18.4s, v20.4s, v13.4s                            // out
-  fcmgt v19.4s, v0.4s, v18.4s                            // out
-  bsl v19.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v1.4s                            // out_1_2
-  bsl v18.16b, v1.16b, v19.16b
-  str q18, [x12, #32]                                    // out_1_2
-  fadd v18.4s, v21.4s, v12.4s                            // out
-  fcmgt v19.4s, v0.4s, v18.4s                            // out
-  bsl v19.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v1.4s                            // out_1_3
-  bsl v18.16b, v1.16b, v19.16b
-  str q18, [x12, #48]                                    // out_1_3
-  fadd v18.4s, v22.4s, v15.4s                            // out
-  fcmgt v19.4s, v0.4s, v18.4s                            // out
-  bsl v19.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v1.4s                            // out_1_4
-  bsl v18.16b, v1.16b, v19.16b
-  str q18, [x12, #64]                                    // out_1_4
-  fadd v18.4s, v23.4s, v14.4s                            // out
-  fcmgt v19.4s, v0.4s, v18.4s                            // out
-  bsl v19.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v19.4s, v1.4s                            // out_1_5
-  bsl v18.16b, v1.16b, v19.16b
-  str q18, [x12, #80]                                    // out_1_5
-  fadd v3.4s, v4.4s, v3.4s                               // out
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v3.16b, v1.16b, v4.16b
-  str q3, [x6, #0]                                       // out_0_0
-  fadd v2.4s, v5.4s, v2.4s                               // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
-  bsl v2.16b, v1.16b, v3.16b
-  str q2, [x6, #16]                                      // out_0_1
-  fadd v2.4s, v6.4s, v13.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_2
-  bsl v2.16b, v1.16b, v3.16b
-  str q2, [x6, #32]                                      // out_0_2
-  fadd v2.4s, v7.4s, v12.4s                              // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_3
-  bsl v2.16b, v1.16b, v3.16b
-  str q2, [x6, #48]                                      // out_0_3
-  fadd v2.4s, v16.4s, v15.4s                             // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_4
-  bsl v2.16b, v1.16b, v3.16b
-  str q2, [x6, #64]                                      // out_0_4
-  fadd v2.4s, v17.4s, v14.4s                             // out
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_5
-  bsl v0.16b, v1.16b, v3.16b
+  ldr q10, [x9, #0]                                      // bias
+  fadd v26.4s, v26.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v26.4s                            // out
+  bsl v11.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v11.4s, v9.4s                            // out_3_0
+  bsl v26.16b, v9.16b, v11.16b
+  ldr q11, [x9, #16]                                     // bias
+  ldr q12, [x9, #32]                                     // bias
+  ldr q13, [x9, #48]                                     // bias
+  ldr q14, [x9, #64]                                     // bias
+  ldr q15, [x9, #80]                                     // bias
+  str q26, [x11, #0]                                     // out_3_0
+  fadd v26.4s, v27.4s, v11.4s                            // out
+  fcmgt v27.4s, v8.4s, v26.4s                            // out
+  bsl v27.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v27.4s, v9.4s                            // out_3_1
+  bsl v26.16b, v9.16b, v27.16b
+  str q26, [x11, #16]                                    // out_3_1
+  fadd v26.4s, v28.4s, v12.4s                            // out
+  fcmgt v27.4s, v8.4s, v26.4s                            // out
+  bsl v27.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v27.4s, v9.4s                            // out_3_2
+  bsl v26.16b, v9.16b, v27.16b
+  str q26, [x11, #32]                                    // out_3_2
+  fadd v26.4s, v29.4s, v13.4s                            // out
+  fcmgt v27.4s, v8.4s, v26.4s                            // out
+  bsl v27.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v27.4s, v9.4s                            // out_3_3
+  bsl v26.16b, v9.16b, v27.16b
+  str q26, [x11, #48]                                    // out_3_3
+  fadd v26.4s, v30.4s, v14.4s                            // out
+  fcmgt v27.4s, v8.4s, v26.4s                            // out
+  bsl v27.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v27.4s, v9.4s                            // out_3_4
+  bsl v26.16b, v9.16b, v27.16b
+  str q26, [x11, #64]                                    // out_3_4
+  fadd v26.4s, v31.4s, v15.4s                            // out
+  fcmgt v27.4s, v8.4s, v26.4s                            // out
+  bsl v27.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v27.4s, v9.4s                            // out_3_5
+  bsl v26.16b, v9.16b, v27.16b
+  str q26, [x11, #80]                                    // out_3_5
+  fadd v20.4s, v20.4s, v10.4s                            // out
+  fcmgt v26.4s, v8.4s, v20.4s                            // out
+  bsl v26.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v26.4s, v9.4s                            // out_2_0
+  bsl v20.16b, v9.16b, v26.16b
+  str q20, [x13, #0]                                     // out_2_0
+  fadd v20.4s, v21.4s, v11.4s                            // out
+  fcmgt v21.4s, v8.4s, v20.4s                            // out
+  bsl v21.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v9.4s                            // out_2_1
+  bsl v20.16b, v9.16b, v21.16b
+  str q20, [x13, #16]                                    // out_2_1
+  fadd v20.4s, v22.4s, v12.4s                            // out
+  fcmgt v21.4s, v8.4s, v20.4s                            // out
+  bsl v21.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v9.4s                            // out_2_2
+  bsl v20.16b, v9.16b, v21.16b
+  str q20, [x13, #32]                                    // out_2_2
+  fadd v20.4s, v23.4s, v13.4s                            // out
+  fcmgt v21.4s, v8.4s, v20.4s                            // out
+  bsl v21.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v9.4s                            // out_2_3
+  bsl v20.16b, v9.16b, v21.16b
+  str q20, [x13, #48]                                    // out_2_3
+  fadd v20.4s, v24.4s, v14.4s                            // out
+  fcmgt v21.4s, v8.4s, v20.4s                            // out
+  bsl v21.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v9.4s                            // out_2_4
+  bsl v20.16b, v9.16b, v21.16b
+  str q20, [x13, #64]                                    // out_2_4
+  fadd v20.4s, v25.4s, v15.4s                            // out
+  fcmgt v21.4s, v8.4s, v20.4s                            // out
+  bsl v21.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v9.4s                            // out_2_5
+  bsl v20.16b, v9.16b, v21.16b
+  str q20, [x13, #80]                                    // out_2_5
+  fadd v6.4s, v6.4s, v10.4s                              // out
+  fcmgt v20.4s, v8.4s, v6.4s                             // out
+  bsl v20.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v20.4s, v9.4s                             // out_1_0
+  bsl v6.16b, v9.16b, v20.16b
+  str q6, [x12, #0]                                      // out_1_0
+  fadd v6.4s, v7.4s, v11.4s                              // out
+  fcmgt v7.4s, v8.4s, v6.4s                              // out
+  bsl v7.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v9.4s                              // out_1_1
+  bsl v6.16b, v9.16b, v7.16b
+  str q6, [x12, #16]                                     // out_1_1
+  fadd v6.4s, v16.4s, v12.4s                             // out
+  fcmgt v7.4s, v8.4s, v6.4s                              // out
+  bsl v7.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v9.4s                              // out_1_2
+  bsl v6.16b, v9.16b, v7.16b
+  str q6, [x12, #32]                                     // out_1_2
+  fadd v6.4s, v17.4s, v13.4s                             // out
+  fcmgt v7.4s, v8.4s, v6.4s                              // out
+  bsl v7.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v9.4s                              // out_1_3
+  bsl v6.16b, v9.16b, v7.16b
+  str q6, [x12, #48]                                     // out_1_3
+  fadd v6.4s, v18.4s, v14.4s                             // out
+  fcmgt v7.4s, v8.4s, v6.4s                              // out
+  bsl v7.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v9.4s                              // out_1_4
+  bsl v6.16b, v9.16b, v7.16b
+  str q6, [x12, #64]                                     // out_1_4
+  fadd v6.4s, v19.4s, v15.4s                             // out
+  fcmgt v7.4s, v8.4s, v6.4s                              // out
+  bsl v7.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v9.4s                              // out_1_5
+  bsl v6.16b, v9.16b, v7.16b
+  str q6, [x12, #80]                                     // out_1_5
+  fadd v0.4s, v0.4s, v10.4s                              // out
+  fcmgt v6.4s, v8.4s, v0.4s                              // out
+  bsl v6.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v6.4s, v9.4s                              // out_0_0
+  bsl v0.16b, v9.16b, v6.16b
+  str q0, [x6, #0]                                       // out_0_0
+  fadd v0.4s, v1.4s, v11.4s                              // out
+  fcmgt v1.4s, v8.4s, v0.4s                              // out
+  bsl v1.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v9.4s                              // out_0_1
+  bsl v0.16b, v9.16b, v1.16b
+  str q0, [x6, #16]                                      // out_0_1
+  fadd v0.4s, v2.4s, v12.4s                              // out
+  fcmgt v1.4s, v8.4s, v0.4s                              // out
+  bsl v1.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v9.4s                              // out_0_2
+  bsl v0.16b, v9.16b, v1.16b
+  str q0, [x6, #32]                                      // out_0_2
+  fadd v0.4s, v3.4s, v13.4s                              // out
+  fcmgt v1.4s, v8.4s, v0.4s                              // out
+  bsl v1.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v9.4s                              // out_0_3
+  bsl v0.16b, v9.16b, v1.16b
+  str q0, [x6, #48]                                      // out_0_3
+  fadd v0.4s, v4.4s, v14.4s                              // out
+  fcmgt v1.4s, v8.4s, v0.4s                              // out
+  bsl v1.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v9.4s                              // out_0_4
+  bsl v0.16b, v9.16b, v1.16b
+  str q0, [x6, #64]                                      // out_0_4
+  fadd v0.4s, v5.4s, v15.4s                              // out
+  fcmgt v1.4s, v8.4s, v0.4s                              // out
+  bsl v1.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v1.4s, v9.4s                              // out_0_5
+  bsl v0.16b, v9.16b, v1.16b
   str q0, [x6, #80]                                      // out_0_5
   b .Lif_done
 .Lif_else:
@@ -774,42 +857,42 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   csel x14, x14, xzr, hs
   cmp x14, #0
   csel x14, x9, x9, eq
-  ld1r {v2.4s}, [x14]                                    // bias
+  ld1r {v10.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v2.s}[1], [x16]                                   // bias
+  ld1 {v10.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v2.s}[2], [x16]                                   // bias
+  ld1 {v10.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v2.s}[3], [x14]                                   // bias
-  fadd v3.4s, v30.4s, v2.4s                              // out
-  fcmgt v30.4s, v0.4s, v3.4s                             // out
-  bsl v30.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v30.4s, v1.4s                             // out_3_0
-  bsl v3.16b, v1.16b, v30.16b
-  fadd v24.4s, v24.4s, v2.4s                             // out
-  fcmgt v30.4s, v0.4s, v24.4s                            // out
-  bsl v30.16b, v0.16b, v24.16b
-  fcmgt v24.4s, v30.4s, v1.4s                            // out_2_0
-  bsl v24.16b, v1.16b, v30.16b
-  fadd v18.4s, v18.4s, v2.4s                             // out
-  fcmgt v30.4s, v0.4s, v18.4s                            // out
-  bsl v30.16b, v0.16b, v18.16b
-  fcmgt v18.4s, v30.4s, v1.4s                            // out_1_0
-  bsl v18.16b, v1.16b, v30.16b
-  fadd v2.4s, v4.4s, v2.4s                               // out
-  fcmgt v4.4s, v0.4s, v2.4s                              // out
-  bsl v4.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
-  bsl v2.16b, v1.16b, v4.16b
+  ld1 {v10.s}[3], [x14]                                  // bias
+  fadd v26.4s, v26.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v26.4s                            // out
+  bsl v11.16b, v8.16b, v26.16b
+  fcmgt v26.4s, v11.4s, v9.4s                            // out_3_0
+  bsl v26.16b, v9.16b, v11.16b
+  fadd v20.4s, v20.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v20.4s                            // out
+  bsl v11.16b, v8.16b, v20.16b
+  fcmgt v20.4s, v11.4s, v9.4s                            // out_2_0
+  bsl v20.16b, v9.16b, v11.16b
+  fadd v6.4s, v6.4s, v10.4s                              // out
+  fcmgt v11.4s, v8.4s, v6.4s                             // out
+  bsl v11.16b, v8.16b, v6.16b
+  fcmgt v6.4s, v11.4s, v9.4s                             // out_1_0
+  bsl v6.16b, v9.16b, v11.16b
+  fadd v0.4s, v0.4s, v10.4s                              // out
+  fcmgt v10.4s, v8.4s, v0.4s                             // out
+  bsl v10.16b, v8.16b, v0.16b
+  fcmgt v0.4s, v10.4s, v9.4s                             // out_0_0
+  bsl v0.16b, v9.16b, v10.16b
   mov x14, #4
   subs x15, x10, x14
   csel x15, x15, xzr, hs
@@ -818,42 +901,42 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x16, x9, #16
   cmp x14, #0
   csel x14, x9, x16, eq
-  ld1r {v4.4s}, [x14]                                    // bias
+  ld1r {v10.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v4.s}[1], [x16]                                   // bias
+  ld1 {v10.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v4.s}[2], [x16]                                   // bias
+  ld1 {v10.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v4.s}[3], [x14]                                   // bias
-  fadd v30.4s, v31.4s, v4.4s                             // out
-  fcmgt v31.4s, v0.4s, v30.4s                            // out
-  bsl v31.16b, v0.16b, v30.16b
-  fcmgt v30.4s, v31.4s, v1.4s                            // out_3_1
-  bsl v30.16b, v1.16b, v31.16b
-  fadd v25.4s, v25.4s, v4.4s                             // out
-  fcmgt v31.4s, v0.4s, v25.4s                            // out
-  bsl v31.16b, v0.16b, v25.16b
-  fcmgt v25.4s, v31.4s, v1.4s                            // out_2_1
-  bsl v25.16b, v1.16b, v31.16b
-  fadd v19.4s, v19.4s, v4.4s                             // out
-  fcmgt v31.4s, v0.4s, v19.4s                            // out
-  bsl v31.16b, v0.16b, v19.16b
-  fcmgt v19.4s, v31.4s, v1.4s                            // out_1_1
-  bsl v19.16b, v1.16b, v31.16b
-  fadd v4.4s, v5.4s, v4.4s                               // out
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v1.4s                              // out_0_1
-  bsl v4.16b, v1.16b, v5.16b
+  ld1 {v10.s}[3], [x14]                                  // bias
+  fadd v27.4s, v27.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v27.4s                            // out
+  bsl v11.16b, v8.16b, v27.16b
+  fcmgt v27.4s, v11.4s, v9.4s                            // out_3_1
+  bsl v27.16b, v9.16b, v11.16b
+  fadd v21.4s, v21.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v21.4s                            // out
+  bsl v11.16b, v8.16b, v21.16b
+  fcmgt v21.4s, v11.4s, v9.4s                            // out_2_1
+  bsl v21.16b, v9.16b, v11.16b
+  fadd v7.4s, v7.4s, v10.4s                              // out
+  fcmgt v11.4s, v8.4s, v7.4s                             // out
+  bsl v11.16b, v8.16b, v7.16b
+  fcmgt v7.4s, v11.4s, v9.4s                             // out_1_1
+  bsl v7.16b, v9.16b, v11.16b
+  fadd v1.4s, v1.4s, v10.4s                              // out
+  fcmgt v10.4s, v8.4s, v1.4s                             // out
+  bsl v10.16b, v8.16b, v1.16b
+  fcmgt v1.4s, v10.4s, v9.4s                             // out_0_1
+  bsl v1.16b, v9.16b, v10.16b
   mov x14, #8
   subs x15, x10, x14
   csel x15, x15, xzr, hs
@@ -862,42 +945,42 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x16, x9, #32
   cmp x14, #0
   csel x14, x9, x16, eq
-  ld1r {v5.4s}, [x14]                                    // bias
+  ld1r {v10.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v5.s}[1], [x16]                                   // bias
+  ld1 {v10.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v5.s}[2], [x16]                                   // bias
+  ld1 {v10.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v5.s}[3], [x14]                                   // bias
-  fadd v31.4s, v8.4s, v5.4s                              // out
-  fcmgt v8.4s, v0.4s, v31.4s                             // out
-  bsl v8.16b, v0.16b, v31.16b
-  fcmgt v31.4s, v8.4s, v1.4s                             // out_3_2
-  bsl v31.16b, v1.16b, v8.16b
-  fadd v26.4s, v26.4s, v5.4s                             // out
-  fcmgt v8.4s, v0.4s, v26.4s                             // out
-  bsl v8.16b, v0.16b, v26.16b
-  fcmgt v26.4s, v8.4s, v1.4s                             // out_2_2
-  bsl v26.16b, v1.16b, v8.16b
-  fadd v20.4s, v20.4s, v5.4s                             // out
-  fcmgt v8.4s, v0.4s, v20.4s                             // out
-  bsl v8.16b, v0.16b, v20.16b
-  fcmgt v20.4s, v8.4s, v1.4s                             // out_1_2
-  bsl v20.16b, v1.16b, v8.16b
-  fadd v5.4s, v6.4s, v5.4s                               // out
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v1.4s                              // out_0_2
-  bsl v5.16b, v1.16b, v6.16b
+  ld1 {v10.s}[3], [x14]                                  // bias
+  fadd v28.4s, v28.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v28.4s                            // out
+  bsl v11.16b, v8.16b, v28.16b
+  fcmgt v28.4s, v11.4s, v9.4s                            // out_3_2
+  bsl v28.16b, v9.16b, v11.16b
+  fadd v22.4s, v22.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v22.4s                            // out
+  bsl v11.16b, v8.16b, v22.16b
+  fcmgt v22.4s, v11.4s, v9.4s                            // out_2_2
+  bsl v22.16b, v9.16b, v11.16b
+  fadd v16.4s, v16.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v16.4s                            // out
+  bsl v11.16b, v8.16b, v16.16b
+  fcmgt v16.4s, v11.4s, v9.4s                            // out_1_2
+  bsl v16.16b, v9.16b, v11.16b
+  fadd v2.4s, v2.4s, v10.4s                              // out
+  fcmgt v10.4s, v8.4s, v2.4s                             // out
+  bsl v10.16b, v8.16b, v2.16b
+  fcmgt v2.4s, v10.4s, v9.4s                             // out_0_2
+  bsl v2.16b, v9.16b, v10.16b
   mov x14, #12
   subs x15, x10, x14
   csel x15, x15, xzr, hs
@@ -906,42 +989,42 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x16, x9, #48
   cmp x14, #0
   csel x14, x9, x16, eq
-  ld1r {v6.4s}, [x14]                                    // bias
+  ld1r {v10.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v6.s}[1], [x16]                                   // bias
+  ld1 {v10.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v6.s}[2], [x16]                                   // bias
+  ld1 {v10.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v6.s}[3], [x14]                                   // bias
-  fadd v8.4s, v9.4s, v6.4s                               // out
-  fcmgt v9.4s, v0.4s, v8.4s                              // out
-  bsl v9.16b, v0.16b, v8.16b
-  fcmgt v8.4s, v9.4s, v1.4s                              // out_3_3
-  bsl v8.16b, v1.16b, v9.16b
-  fadd v27.4s, v27.4s, v6.4s                             // out
-  fcmgt v9.4s, v0.4s, v27.4s                             // out
-  bsl v9.16b, v0.16b, v27.16b
-  fcmgt v27.4s, v9.4s, v1.4s                             // out_2_3
-  bsl v27.16b, v1.16b, v9.16b
-  fadd v21.4s, v21.4s, v6.4s                             // out
-  fcmgt v9.4s, v0.4s, v21.4s                             // out
-  bsl v9.16b, v0.16b, v21.16b
-  fcmgt v21.4s, v9.4s, v1.4s                             // out_1_3
-  bsl v21.16b, v1.16b, v9.16b
-  fadd v6.4s, v7.4s, v6.4s                               // out
-  fcmgt v7.4s, v0.4s, v6.4s                              // out
-  bsl v7.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v1.4s                              // out_0_3
-  bsl v6.16b, v1.16b, v7.16b
+  ld1 {v10.s}[3], [x14]                                  // bias
+  fadd v29.4s, v29.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v29.4s                            // out
+  bsl v11.16b, v8.16b, v29.16b
+  fcmgt v29.4s, v11.4s, v9.4s                            // out_3_3
+  bsl v29.16b, v9.16b, v11.16b
+  fadd v23.4s, v23.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v23.4s                            // out
+  bsl v11.16b, v8.16b, v23.16b
+  fcmgt v23.4s, v11.4s, v9.4s                            // out_2_3
+  bsl v23.16b, v9.16b, v11.16b
+  fadd v17.4s, v17.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v17.4s                            // out
+  bsl v11.16b, v8.16b, v17.16b
+  fcmgt v17.4s, v11.4s, v9.4s                            // out_1_3
+  bsl v17.16b, v9.16b, v11.16b
+  fadd v3.4s, v3.4s, v10.4s                              // out
+  fcmgt v10.4s, v8.4s, v3.4s                             // out
+  bsl v10.16b, v8.16b, v3.16b
+  fcmgt v3.4s, v10.4s, v9.4s                             // out_0_3
+  bsl v3.16b, v9.16b, v10.16b
   mov x14, #16
   subs x15, x10, x14
   csel x15, x15, xzr, hs
@@ -950,42 +1033,42 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x16, x9, #64
   cmp x14, #0
   csel x14, x9, x16, eq
-  ld1r {v7.4s}, [x14]                                    // bias
+  ld1r {v10.4s}, [x14]                                   // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v7.s}[1], [x16]                                   // bias
+  ld1 {v10.s}[1], [x16]                                  // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v7.s}[2], [x16]                                   // bias
+  ld1 {v10.s}[2], [x16]                                  // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v7.s}[3], [x14]                                   // bias
-  fadd v9.4s, v10.4s, v7.4s                              // out
-  fcmgt v10.4s, v0.4s, v9.4s                             // out
-  bsl v10.16b, v0.16b, v9.16b
-  fcmgt v9.4s, v10.4s, v1.4s                             // out_3_4
-  bsl v9.16b, v1.16b, v10.16b
-  fadd v28.4s, v28.4s, v7.4s                             // out
-  fcmgt v10.4s, v0.4s, v28.4s                            // out
-  bsl v10.16b, v0.16b, v28.16b
-  fcmgt v28.4s, v10.4s, v1.4s                            // out_2_4
-  bsl v28.16b, v1.16b, v10.16b
-  fadd v22.4s, v22.4s, v7.4s                             // out
-  fcmgt v10.4s, v0.4s, v22.4s                            // out
-  bsl v10.16b, v0.16b, v22.16b
-  fcmgt v22.4s, v10.4s, v1.4s                            // out_1_4
-  bsl v22.16b, v1.16b, v10.16b
-  fadd v7.4s, v16.4s, v7.4s                              // out
-  fcmgt v16.4s, v0.4s, v7.4s                             // out
-  bsl v16.16b, v0.16b, v7.16b
-  fcmgt v7.4s, v16.4s, v1.4s                             // out_0_4
-  bsl v7.16b, v1.16b, v16.16b
+  ld1 {v10.s}[3], [x14]                                  // bias
+  fadd v30.4s, v30.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v30.4s                            // out
+  bsl v11.16b, v8.16b, v30.16b
+  fcmgt v30.4s, v11.4s, v9.4s                            // out_3_4
+  bsl v30.16b, v9.16b, v11.16b
+  fadd v24.4s, v24.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v24.4s                            // out
+  bsl v11.16b, v8.16b, v24.16b
+  fcmgt v24.4s, v11.4s, v9.4s                            // out_2_4
+  bsl v24.16b, v9.16b, v11.16b
+  fadd v18.4s, v18.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v18.4s                            // out
+  bsl v11.16b, v8.16b, v18.16b
+  fcmgt v18.4s, v11.4s, v9.4s                            // out_1_4
+  bsl v18.16b, v9.16b, v11.16b
+  fadd v4.4s, v4.4s, v10.4s                              // out
+  fcmgt v10.4s, v8.4s, v4.4s                             // out
+  bsl v10.16b, v8.16b, v4.16b
+  fcmgt v4.4s, v10.4s, v9.4s                             // out_0_4
+  bsl v4.16b, v9.16b, v10.16b
   mov x14, #20
   subs x10, x10, x14
   csel x10, x10, xzr, hs
@@ -994,313 +1077,313 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x15, x9, #80
   cmp x14, #0
   csel x9, x9, x15, eq
-  ld1r {v16.4s}, [x9]                                    // bias
+  ld1r {v10.4s}, [x9]                                    // bias
   mov x14, #1
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v16.s}[1], [x14]                                  // bias
+  ld1 {v10.s}[1], [x14]                                  // bias
   mov x14, #2
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v16.s}[2], [x14]                                  // bias
+  ld1 {v10.s}[2], [x14]                                  // bias
   mov x14, #3
   cmp x10, x14
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
-  ld1 {v16.s}[3], [x9]                                   // bias
-  fadd v10.4s, v11.4s, v16.4s                            // out
-  fcmgt v11.4s, v0.4s, v10.4s                            // out
-  bsl v11.16b, v0.16b, v10.16b
-  fcmgt v10.4s, v11.4s, v1.4s                            // out_3_5
-  bsl v10.16b, v1.16b, v11.16b
-  fadd v29.4s, v29.4s, v16.4s                            // out
-  fcmgt v11.4s, v0.4s, v29.4s                            // out
-  bsl v11.16b, v0.16b, v29.16b
-  fcmgt v29.4s, v11.4s, v1.4s                            // out_2_5
-  bsl v29.16b, v1.16b, v11.16b
-  fadd v23.4s, v23.4s, v16.4s                            // out
-  fcmgt v11.4s, v0.4s, v23.4s                            // out
-  bsl v11.16b, v0.16b, v23.16b
-  fcmgt v23.4s, v11.4s, v1.4s                            // out_1_5
-  bsl v23.16b, v1.16b, v11.16b
-  fadd v16.4s, v17.4s, v16.4s                            // out
-  fcmgt v17.4s, v0.4s, v16.4s                            // out
-  bsl v17.16b, v0.16b, v16.16b
-  fcmgt v0.4s, v17.4s, v1.4s                             // out_0_5
-  bsl v0.16b, v1.16b, v17.16b
+  ld1 {v10.s}[3], [x9]                                   // bias
+  fadd v31.4s, v31.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v31.4s                            // out
+  bsl v11.16b, v8.16b, v31.16b
+  fcmgt v31.4s, v11.4s, v9.4s                            // out_3_5
+  bsl v31.16b, v9.16b, v11.16b
+  fadd v25.4s, v25.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v25.4s                            // out
+  bsl v11.16b, v8.16b, v25.16b
+  fcmgt v25.4s, v11.4s, v9.4s                            // out_2_5
+  bsl v25.16b, v9.16b, v11.16b
+  fadd v19.4s, v19.4s, v10.4s                            // out
+  fcmgt v11.4s, v8.4s, v19.4s                            // out
+  bsl v11.16b, v8.16b, v19.16b
+  fcmgt v19.4s, v11.4s, v9.4s                            // out_1_5
+  bsl v19.16b, v9.16b, v11.16b
+  fadd v5.4s, v5.4s, v10.4s                              // out
+  fcmgt v10.4s, v8.4s, v5.4s                             // out
+  bsl v10.16b, v8.16b, v5.16b
+  fcmgt v5.4s, v10.4s, v9.4s                             // out_0_5
+  bsl v5.16b, v9.16b, v10.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v3.s}[0], [x11]                                   // out_3_0
-  st1 {v24.s}[0], [x13]                                  // out_2_0
-  st1 {v18.s}[0], [x12]                                  // out_1_0
-  st1 {v2.s}[0], [x6]                                    // out_0_0
+  st1 {v26.s}[0], [x11]                                  // out_3_0
+  st1 {v20.s}[0], [x13]                                  // out_2_0
+  st1 {v6.s}[0], [x12]                                   // out_1_0
+  st1 {v0.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x11, #4
-  st1 {v3.s}[1], [x9]                                    // out_3_0
+  st1 {v26.s}[1], [x9]                                   // out_3_0
   add x9, x13, #4
-  st1 {v24.s}[1], [x9]                                   // out_2_0
+  st1 {v20.s}[1], [x9]                                   // out_2_0
   add x9, x12, #4
-  st1 {v18.s}[1], [x9]                                   // out_1_0
+  st1 {v6.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v2.s}[1], [x9]                                    // out_0_0
+  st1 {v0.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x11, #8
-  st1 {v3.s}[2], [x9]                                    // out_3_0
+  st1 {v26.s}[2], [x9]                                   // out_3_0
   add x9, x13, #8
-  st1 {v24.s}[2], [x9]                                   // out_2_0
+  st1 {v20.s}[2], [x9]                                   // out_2_0
   add x9, x12, #8
-  st1 {v18.s}[2], [x9]                                   // out_1_0
+  st1 {v6.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v2.s}[2], [x9]                                    // out_0_0
+  st1 {v0.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x11, #12
-  st1 {v3.s}[3], [x9]                                    // out_3_0
+  st1 {v26.s}[3], [x9]                                   // out_3_0
   add x9, x13, #12
-  st1 {v24.s}[3], [x9]                                   // out_2_0
+  st1 {v20.s}[3], [x9]                                   // out_2_0
   add x9, x12, #12
-  st1 {v18.s}[3], [x9]                                   // out_1_0
+  st1 {v6.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v2.s}[3], [x9]                                    // out_0_0
+  st1 {v0.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x11, #16
-  st1 {v30.s}[0], [x9]                                   // out_3_1
+  st1 {v27.s}[0], [x9]                                   // out_3_1
   add x9, x13, #16
-  st1 {v25.s}[0], [x9]                                   // out_2_1
+  st1 {v21.s}[0], [x9]                                   // out_2_1
   add x9, x12, #16
-  st1 {v19.s}[0], [x9]                                   // out_1_1
+  st1 {v7.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v4.s}[0], [x9]                                    // out_0_1
+  st1 {v1.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x11, #20
-  st1 {v30.s}[1], [x9]                                   // out_3_1
+  st1 {v27.s}[1], [x9]                                   // out_3_1
   add x9, x13, #20
-  st1 {v25.s}[1], [x9]                                   // out_2_1
+  st1 {v21.s}[1], [x9]                                   // out_2_1
   add x9, x12, #20
-  st1 {v19.s}[1], [x9]                                   // out_1_1
+  st1 {v7.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v4.s}[1], [x9]                                    // out_0_1
+  st1 {v1.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x11, #24
-  st1 {v30.s}[2], [x9]                                   // out_3_1
+  st1 {v27.s}[2], [x9]                                   // out_3_1
   add x9, x13, #24
-  st1 {v25.s}[2], [x9]                                   // out_2_1
+  st1 {v21.s}[2], [x9]                                   // out_2_1
   add x9, x12, #24
-  st1 {v19.s}[2], [x9]                                   // out_1_1
+  st1 {v7.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v4.s}[2], [x9]                                    // out_0_1
+  st1 {v1.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_9_done
   add x9, x11, #28
-  st1 {v30.s}[3], [x9]                                   // out_3_1
+  st1 {v27.s}[3], [x9]                                   // out_3_1
   add x9, x13, #28
-  st1 {v25.s}[3], [x9]                                   // out_2_1
+  st1 {v21.s}[3], [x9]                                   // out_2_1
   add x9, x12, #28
-  st1 {v19.s}[3], [x9]                                   // out_1_1
+  st1 {v7.s}[3], [x9]                                    // out_1_1
   add x9, x6, #28
-  st1 {v4.s}[3], [x9]                                    // out_0_1
+  st1 {v1.s}[3], [x9]                                    // out_0_1
 .Lif_9_done:
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_10_done
   add x9, x11, #32
-  st1 {v31.s}[0], [x9]                                   // out_3_2
+  st1 {v28.s}[0], [x9]                                   // out_3_2
   add x9, x13, #32
-  st1 {v26.s}[0], [x9]                                   // out_2_2
+  st1 {v22.s}[0], [x9]                                   // out_2_2
   add x9, x12, #32
-  st1 {v20.s}[0], [x9]                                   // out_1_2
+  st1 {v16.s}[0], [x9]                                   // out_1_2
   add x9, x6, #32
-  st1 {v5.s}[0], [x9]                                    // out_0_2
+  st1 {v2.s}[0], [x9]                                    // out_0_2
 .Lif_10_done:
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_11_done
   add x9, x11, #36
-  st1 {v31.s}[1], [x9]                                   // out_3_2
+  st1 {v28.s}[1], [x9]                                   // out_3_2
   add x9, x13, #36
-  st1 {v26.s}[1], [x9]                                   // out_2_2
+  st1 {v22.s}[1], [x9]                                   // out_2_2
   add x9, x12, #36
-  st1 {v20.s}[1], [x9]                                   // out_1_2
+  st1 {v16.s}[1], [x9]                                   // out_1_2
   add x9, x6, #36
-  st1 {v5.s}[1], [x9]                                    // out_0_2
+  st1 {v2.s}[1], [x9]                                    // out_0_2
 .Lif_11_done:
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_12_done
   add x9, x11, #40
-  st1 {v31.s}[2], [x9]                                   // out_3_2
+  st1 {v28.s}[2], [x9]                                   // out_3_2
   add x9, x13, #40
-  st1 {v26.s}[2], [x9]                                   // out_2_2
+  st1 {v22.s}[2], [x9]                                   // out_2_2
   add x9, x12, #40
-  st1 {v20.s}[2], [x9]                                   // out_1_2
+  st1 {v16.s}[2], [x9]                                   // out_1_2
   add x9, x6, #40
-  st1 {v5.s}[2], [x9]                                    // out_0_2
+  st1 {v2.s}[2], [x9]                                    // out_0_2
 .Lif_12_done:
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_13_done
   add x9, x11, #44
-  st1 {v31.s}[3], [x9]                                   // out_3_2
+  st1 {v28.s}[3], [x9]                                   // out_3_2
   add x9, x13, #44
-  st1 {v26.s}[3], [x9]                                   // out_2_2
+  st1 {v22.s}[3], [x9]                                   // out_2_2
   add x9, x12, #44
-  st1 {v20.s}[3], [x9]                                   // out_1_2
+  st1 {v16.s}[3], [x9]                                   // out_1_2
   add x9, x6, #44
-  st1 {v5.s}[3], [x9]                                    // out_0_2
+  st1 {v2.s}[3], [x9]                                    // out_0_2
 .Lif_13_done:
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_14_done
   add x9, x11, #48
-  st1 {v8.s}[0], [x9]                                    // out_3_3
+  st1 {v29.s}[0], [x9]                                   // out_3_3
   add x9, x13, #48
-  st1 {v27.s}[0], [x9]                                   // out_2_3
+  st1 {v23.s}[0], [x9]                                   // out_2_3
   add x9, x12, #48
-  st1 {v21.s}[0], [x9]                                   // out_1_3
+  st1 {v17.s}[0], [x9]                                   // out_1_3
   add x9, x6, #48
-  st1 {v6.s}[0], [x9]                                    // out_0_3
+  st1 {v3.s}[0], [x9]                                    // out_0_3
 .Lif_14_done:
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_15_done
   add x9, x11, #52
-  st1 {v8.s}[1], [x9]                                    // out_3_3
+  st1 {v29.s}[1], [x9]                                   // out_3_3
   add x9, x13, #52
-  st1 {v27.s}[1], [x9]                                   // out_2_3
+  st1 {v23.s}[1], [x9]                                   // out_2_3
   add x9, x12, #52
-  st1 {v21.s}[1], [x9]                                   // out_1_3
+  st1 {v17.s}[1], [x9]                                   // out_1_3
   add x9, x6, #52
-  st1 {v6.s}[1], [x9]                                    // out_0_3
+  st1 {v3.s}[1], [x9]                                    // out_0_3
 .Lif_15_done:
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_16_done
   add x9, x11, #56
-  st1 {v8.s}[2], [x9]                                    // out_3_3
+  st1 {v29.s}[2], [x9]                                   // out_3_3
   add x9, x13, #56
-  st1 {v27.s}[2], [x9]                                   // out_2_3
+  st1 {v23.s}[2], [x9]                                   // out_2_3
   add x9, x12, #56
-  st1 {v21.s}[2], [x9]                                   // out_1_3
+  st1 {v17.s}[2], [x9]                                   // out_1_3
   add x9, x6, #56
-  st1 {v6.s}[2], [x9]                                    // out_0_3
+  st1 {v3.s}[2], [x9]                                    // out_0_3
 .Lif_16_done:
   mov x9, #16
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_17_done
   add x9, x11, #60
-  st1 {v8.s}[3], [x9]                                    // out_3_3
+  st1 {v29.s}[3], [x9]                                   // out_3_3
   add x9, x13, #60
-  st1 {v27.s}[3], [x9]                                   // out_2_3
+  st1 {v23.s}[3], [x9]                                   // out_2_3
   add x9, x12, #60
-  st1 {v21.s}[3], [x9]                                   // out_1_3
+  st1 {v17.s}[3], [x9]                                   // out_1_3
   add x9, x6, #60
-  st1 {v6.s}[3], [x9]                                    // out_0_3
+  st1 {v3.s}[3], [x9]                                    // out_0_3
 .Lif_17_done:
   mov x9, #17
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_18_done
   add x9, x11, #64
-  st1 {v9.s}[0], [x9]                                    // out_3_4
+  st1 {v30.s}[0], [x9]                                   // out_3_4
   add x9, x13, #64
-  st1 {v28.s}[0], [x9]                                   // out_2_4
+  st1 {v24.s}[0], [x9]                                   // out_2_4
   add x9, x12, #64
-  st1 {v22.s}[0], [x9]                                   // out_1_4
+  st1 {v18.s}[0], [x9]                                   // out_1_4
   add x9, x6, #64
-  st1 {v7.s}[0], [x9]                                    // out_0_4
+  st1 {v4.s}[0], [x9]                                    // out_0_4
 .Lif_18_done:
   mov x9, #18
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_19_done
   add x9, x11, #68
-  st1 {v9.s}[1], [x9]                                    // out_3_4
+  st1 {v30.s}[1], [x9]                                   // out_3_4
   add x9, x13, #68
-  st1 {v28.s}[1], [x9]                                   // out_2_4
+  st1 {v24.s}[1], [x9]                                   // out_2_4
   add x9, x12, #68
-  st1 {v22.s}[1], [x9]                                   // out_1_4
+  st1 {v18.s}[1], [x9]                                   // out_1_4
   add x9, x6, #68
-  st1 {v7.s}[1], [x9]                                    // out_0_4
+  st1 {v4.s}[1], [x9]                                    // out_0_4
 .Lif_19_done:
   mov x9, #19
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_20_done
   add x9, x11, #72
-  st1 {v9.s}[2], [x9]                                    // out_3_4
+  st1 {v30.s}[2], [x9]                                   // out_3_4
   add x9, x13, #72
-  st1 {v28.s}[2], [x9]                                   // out_2_4
+  st1 {v24.s}[2], [x9]                                   // out_2_4
   add x9, x12, #72
-  st1 {v22.s}[2], [x9]                                   // out_1_4
+  st1 {v18.s}[2], [x9]                                   // out_1_4
   add x9, x6, #72
-  st1 {v7.s}[2], [x9]                                    // out_0_4
+  st1 {v4.s}[2], [x9]                                    // out_0_4
 .Lif_20_done:
   mov x9, #20
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_21_done
   add x9, x11, #76
-  st1 {v9.s}[3], [x9]                                    // out_3_4
+  st1 {v30.s}[3], [x9]                                   // out_3_4
   add x9, x13, #76
-  st1 {v28.s}[3], [x9]                                   // out_2_4
+  st1 {v24.s}[3], [x9]                                   // out_2_4
   add x9, x12, #76
-  st1 {v22.s}[3], [x9]                                   // out_1_4
+  st1 {v18.s}[3], [x9]                                   // out_1_4
   add x9, x6, #76
-  st1 {v7.s}[3], [x9]                                    // out_0_4
+  st1 {v4.s}[3], [x9]                                    // out_0_4
 .Lif_21_done:
   mov x9, #21
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_22_done
   add x9, x11, #80
-  st1 {v10.s}[0], [x9]                                   // out_3_5
+  st1 {v31.s}[0], [x9]                                   // out_3_5
   add x9, x13, #80
-  st1 {v29.s}[0], [x9]                                   // out_2_5
+  st1 {v25.s}[0], [x9]                                   // out_2_5
   add x9, x12, #80
-  st1 {v23.s}[0], [x9]                                   // out_1_5
+  st1 {v19.s}[0], [x9]                                   // out_1_5
   add x9, x6, #80
-  st1 {v0.s}[0], [x9]                                    // out_0_5
+  st1 {v5.s}[0], [x9]                                    // out_0_5
 .Lif_22_done:
   mov x9, #22
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_23_done
   add x9, x11, #84
-  st1 {v10.s}[1], [x9]                                   // out_3_5
+  st1 {v31.s}[1], [x9]                                   // out_3_5
   add x9, x13, #84
-  st1 {v29.s}[1], [x9]                                   // out_2_5
+  st1 {v25.s}[1], [x9]                                   // out_2_5
   add x9, x12, #84
-  st1 {v23.s}[1], [x9]                                   // out_1_5
+  st1 {v19.s}[1], [x9]                                   // out_1_5
   add x9, x6, #84
-  st1 {v0.s}[1], [x9]                                    // out_0_5
+  st1 {v5.s}[1], [x9]                                    // out_0_5
 .Lif_23_done:
   mov x9, #23
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_24_done
   add x9, x11, #88
-  st1 {v10.s}[2], [x9]                                   // out_3_5
+  st1 {v31.s}[2], [x9]                                   // out_3_5
   add x9, x13, #88
-  st1 {v29.s}[2], [x9]                                   // out_2_5
+  st1 {v25.s}[2], [x9]                                   // out_2_5
   add x9, x12, #88
-  st1 {v23.s}[2], [x9]                                   // out_1_5
+  st1 {v19.s}[2], [x9]                                   // out_1_5
   add x9, x6, #88
-  st1 {v0.s}[2], [x9]                                    // out_0_5
+  st1 {v5.s}[2], [x9]                                    // out_0_5
 .Lif_24_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

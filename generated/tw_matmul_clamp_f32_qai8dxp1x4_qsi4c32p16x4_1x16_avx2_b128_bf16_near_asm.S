@@ -8,13 +8,13 @@
 //     | 64 x k bits of codes | 16 bf16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 k_padded  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel
-//  r14 ahead  ymm0 mask  ymm1 ones  ymm2 f_0_0  ymm3 f_0_1  ymm4 raw_0 ...  ymm5 lo_0 ...
+//  r14 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 raw_0 ...  ymm5 lo_0 ...
 //  ymm6 raw_1 ...  ymm7 lo_1 ...  ymm8 a_0 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 lo_1  ymm12 a_0
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
@@ -65,8 +65,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm:
   mov rbx, 65537
   vmovd xmm1, ebx                                        // ones
   vpbroadcastd ymm1, xmm1
-  vpxor xmm2, xmm2, xmm2                                 // f_0_0
-  vpxor xmm3, xmm3, xmm3                                 // f_0_1
+  vpxor xmm2, xmm2, xmm2                                 // f_0
+  vpxor xmm3, xmm3, xmm3                                 // f_1
   mov rbx, r11                                           // k_padded
   shr rbx, 7                                             // blocks
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -399,9 +399,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm:
   vpmovzxwd ymm7, xmm7                                   // scale_1
   vpslld ymm7, ymm7, 16
   vcvtdq2ps ymm4, ymm4                                   // real
-  vfmadd231ps ymm2, ymm4, ymm6                           // f_0_0
-  vcvtdq2ps ymm4, ymm5                                   // real
-  vfmadd231ps ymm3, ymm4, ymm7                           // f_0_1
+  vcvtdq2ps ymm5, ymm5                                   // real
+  vfmadd231ps ymm2, ymm4, ymm6                           // f_0
+  vfmadd231ps ymm3, ymm5, ymm7                           // f_1
   lea r12, [r12 + 132]
   lea r13, [r13 + 1056]
   sub rbx, 1                                             // next k

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (4 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -46,8 +46,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
       __builtin_prefetch((const void *)dst_tile, 1, 3);
       const __m256i mask = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
       const __m256i ones = _mm256_set1_epi32((int32_t)0x00010001);
-      __m256 f_0_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 f_0_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
       const size_t blocks = k_padded >> 5;
       const size_t rhs_prefetch = args->rhs_prefetch;
       const uint8_t* lhs_panel_at = lhs_panel;
@@ -160,12 +160,12 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
-        __m256 real = _mm256_cvtepi32_ps(sum);
-        f_0_0 = _mm256_fmadd_ps(real, scale_0, f_0_0);
-        __asm__("" : "+x"(f_0_0));
-        real = _mm256_cvtepi32_ps(sum_2);
-        f_0_1 = _mm256_fmadd_ps(real, scale_1, f_0_1);
-        __asm__("" : "+x"(f_0_1));
+        const __m256 real = _mm256_cvtepi32_ps(sum);
+        const __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
+        f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
+        __asm__("" : "+x"(f_0));
+        f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);
+        __asm__("" : "+x"(f_1));
         lhs_panel_at += 36;
         rhs_panel_at += 288;
       }
@@ -176,8 +176,8 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
       field = lhs_panel + (k_padded >> 5) * 36;
       const __m256i zero_0 = _mm256_set1_epi32(tw_load_i32(field));
       const __m256 zero = _mm256_cvtepi32_ps(zero_0);
-      f_0_0 = _mm256_fmadd_ps(colsum_0, zero, f_0_0);
-      f_0_1 = _mm256_fmadd_ps(colsum_1, zero, f_0_1);
+      f_0 = _mm256_fmadd_ps(colsum_0, zero, f_0);
+      f_1 = _mm256_fmadd_ps(colsum_1, zero, f_1);
       field = lhs_panel + ((k_padded >> 5) * 36 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
@@ -189,12 +189,12 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         const __m256 bias_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)bias));
         const __m256 bias_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(bias + 32)));
         __m256 scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        __m256 out = _mm256_fmadd_ps(f_0_0, scale_row_0, bias_2);
+        __m256 out = _mm256_fmadd_ps(f_0, scale_row_0, bias_2);
         out = _mm256_max_ps(min, out);
         const __m256 out_0_0 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)dst_tile, _mm256_castps_si256(out_0_0));
         scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        out = _mm256_fmadd_ps(f_0_1, scale_row_0, bias_3);
+        out = _mm256_fmadd_ps(f_1, scale_row_0, bias_3);
         out = _mm256_max_ps(min, out);
         const __m256 out_0_1 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)(dst_tile + 32), _mm256_castps_si256(out_0_1));
@@ -251,11 +251,11 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near(const tw_args* a
         one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_19 << 2)));
         bias_3 = _mm256_blend_epi32(bias_3, one, 128);
         __m256 scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        __m256 out = _mm256_fmadd_ps(f_0_0, scale_row_0, _mm256_castsi256_ps(bias_2));
+        __m256 out = _mm256_fmadd_ps(f_0, scale_row_0, _mm256_castsi256_ps(bias_2));
         out = _mm256_max_ps(min, out);
         const __m256i out_0_0 = _mm256_castps_si256(_mm256_min_ps(max, out));
         scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        out = _mm256_fmadd_ps(f_0_1, scale_row_0, _mm256_castsi256_ps(bias_3));
+        out = _mm256_fmadd_ps(f_1, scale_row_0, _mm256_castsi256_ps(bias_3));
         out = _mm256_max_ps(min, out);
         const __m256i out_0_1 = _mm256_castps_si256(_mm256_min_ps(max, out));
         if (n_left >= 1) {

@@ -8,15 +8,15 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0_0  zmm2 f_0_1  zmm3 acc0_0_0 ...
-//  zmm4 acc0_0_1 ...  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 raw_0 ...  zmm8 lo_0 ...
-//  zmm9 raw_1 ...  zmm10 lo_1  zmm11 a_0
+//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 acc0_0_0 ...  zmm4 acc0_0_1 ...
+//  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 raw_0 ...  zmm8 lo_0 ...  zmm9 raw_1 ...  zmm10 lo_1
+//  zmm11 a_0
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -62,8 +62,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm:
   prefetchw byte ptr [r9 + 64]                           // dst_tile
   mov rbp, 252645135
   vpbroadcastd zmm0, ebp                                 // mask
-  vpxord zmm1, zmm1, zmm1                                // f_0_0
-  vpxord zmm2, zmm2, zmm2                                // f_0_1
+  vpxord zmm1, zmm1, zmm1                                // f_0
+  vpxord zmm2, zmm2, zmm2                                // f_1
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -143,16 +143,16 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm:
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_0
   vpdpbusd zmm6, zmm9, zmm8                              // acc_0_1
+  vmovdqu32 ymm7, ymmword ptr [r14 + 512]                // scale
+  vcvtph2ps zmm7, ymm7                                   // scale_0
+  vmovdqu32 ymm8, ymmword ptr [r14 + 544]                // scale
+  vcvtph2ps zmm8, ymm8                                   // scale_1
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
-  vmovdqu32 ymm5, ymmword ptr [r14 + 512]                // scale
-  vcvtph2ps zmm5, ymm5                                   // scale_0
-  vmovdqu32 ymm6, ymmword ptr [r14 + 544]                // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_1
   vcvtdq2ps zmm3, zmm3                                   // real
-  vfmadd231ps zmm1, zmm3, zmm5                           // f_0_0
-  vcvtdq2ps zmm3, zmm4                                   // real
-  vfmadd231ps zmm2, zmm3, zmm6                           // f_0_1
+  vcvtdq2ps zmm4, zmm4                                   // real
+  vfmadd231ps zmm1, zmm3, zmm7                           // f_0
+  vfmadd231ps zmm2, zmm4, zmm8                           // f_1
   lea r13, [r13 + 36]
   lea r14, [r14 + 576]
   sub rbp, 1                                             // next k

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -40,10 +40,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16(const tw_arg
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       const int32_t mask = (int32_t)0x0f0f0f0f;
-      float f_0_0 = tw_f32_of_bits(0);
-      float f_0_1 = tw_f32_of_bits(0);
-      float f_0_2 = tw_f32_of_bits(0);
-      float f_0_3 = tw_f32_of_bits(0);
+      float f_0 = tw_f32_of_bits(0);
+      float f_1 = tw_f32_of_bits(0);
+      float f_2 = tw_f32_of_bits(0);
+      float f_3 = tw_f32_of_bits(0);
       const size_t blocks = k_padded >> 6;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
@@ -269,14 +269,14 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16(const tw_arg
         const float scale_2 = tw_f32_of_bf16(scale);
         scale = tw_load_u16(rhs_panel_at + 134);
         const float scale_3 = tw_f32_of_bf16(scale);
-        float real = (float)acc_0_0;
-        f_0_0 = tw_fma_f32(real, scale_0, f_0_0);
-        real = (float)acc_0_1;
-        f_0_1 = tw_fma_f32(real, scale_1, f_0_1);
-        real = (float)acc_0_2;
-        f_0_2 = tw_fma_f32(real, scale_2, f_0_2);
-        real = (float)acc_0_3;
-        f_0_3 = tw_fma_f32(real, scale_3, f_0_3);
+        const float real = (float)acc_0_0;
+        const float real_2 = (float)acc_0_1;
+        const float real_3 = (float)acc_0_2;
+        const float real_4 = (float)acc_0_3;
+        f_0 = tw_fma_f32(real, scale_0, f_0);
+        f_1 = tw_fma_f32(real_2, scale_1, f_1);
+        f_2 = tw_fma_f32(real_3, scale_2, f_2);
+        f_3 = tw_fma_f32(real_4, scale_3, f_3);
         lhs_panel_at += 68;
         rhs_panel_at += 136;
       }
@@ -288,10 +288,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16(const tw_arg
       field = lhs_panel + (k_padded >> 6) * 68;
       const int32_t zero_0 = tw_load_i32(field);
       const float zero = (float)zero_0;
-      f_0_0 = tw_fma_f32(colsum_0, zero, f_0_0);
-      f_0_1 = tw_fma_f32(colsum_1, zero, f_0_1);
-      f_0_2 = tw_fma_f32(colsum_2, zero, f_0_2);
-      f_0_3 = tw_fma_f32(colsum_3, zero, f_0_3);
+      f_0 = tw_fma_f32(colsum_0, zero, f_0);
+      f_1 = tw_fma_f32(colsum_1, zero, f_1);
+      f_2 = tw_fma_f32(colsum_2, zero, f_2);
+      f_3 = tw_fma_f32(colsum_3, zero, f_3);
       field = lhs_panel + ((k_padded >> 6) * 68 + 4);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const float min = tw_f32_of_bits(tw_load_i32(clamp));
@@ -305,22 +305,22 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16(const tw_arg
         const float bias_4 = tw_f32_of_bits(tw_load_i32(bias + 8));
         const float bias_5 = tw_f32_of_bits(tw_load_i32(bias + 12));
         float scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        float out = tw_fma_f32(f_0_0, scale_row_0, bias_2);
+        float out = tw_fma_f32(f_0, scale_row_0, bias_2);
         out = tw_max_f32(min, out);
         const float out_0_0 = tw_min_f32(max, out);
         tw_store_i32(dst_tile, tw_bits_of_f32(out_0_0));
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        out = tw_fma_f32(f_0_1, scale_row_0, bias_3);
+        out = tw_fma_f32(f_1, scale_row_0, bias_3);
         out = tw_max_f32(min, out);
         const float out_0_1 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 4, tw_bits_of_f32(out_0_1));
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        out = tw_fma_f32(f_0_2, scale_row_0, bias_4);
+        out = tw_fma_f32(f_2, scale_row_0, bias_4);
         out = tw_max_f32(min, out);
         const float out_0_2 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 8, tw_bits_of_f32(out_0_2));
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        out = tw_fma_f32(f_0_3, scale_row_0, bias_5);
+        out = tw_fma_f32(f_3, scale_row_0, bias_5);
         out = tw_max_f32(min, out);
         const float out_0_3 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 12, tw_bits_of_f32(out_0_3));
@@ -334,15 +334,15 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16(const tw_arg
         const uint8_t* const s_3 = n_left > 2 ? bias + 8 : bias;
         const float bias_4 = tw_f32_of_bits(tw_load_i32(s_3));
         float scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        float out = tw_fma_f32(f_0_0, scale_row_0, bias_2);
+        float out = tw_fma_f32(f_0, scale_row_0, bias_2);
         out = tw_max_f32(min, out);
         const float out_0_0 = tw_min_f32(max, out);
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        out = tw_fma_f32(f_0_1, scale_row_0, bias_3);
+        out = tw_fma_f32(f_1, scale_row_0, bias_3);
         out = tw_max_f32(min, out);
         const float out_0_1 = tw_min_f32(max, out);
         scale_row_0 = tw_f32_of_bits(tw_load_i32(field));
-        out = tw_fma_f32(f_0_2, scale_row_0, bias_4);
+        out = tw_fma_f32(f_2, scale_row_0, bias_4);
         out = tw_max_f32(min, out);
         const float out_0_2 = tw_min_f32(max, out);
         if (n_left >= 1) {

@@ -15,7 +15,7 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 raw_0 ...  v1 raw_0  v2 raw_0  v3 raw_0  v4 lo_0 ...  v5 raw_1  v6 raw_1  v7 raw_1
-//  v16 mask  v17 acc_0_0h ...  v18 acc_0_0l ...  v19 acc_0_1h ...  v20 acc_0_1l ...  v21 a_0
+//  v16 mask  v17 acc_0_0h ...  v18 acc_0_1h ...  v19 acc_0_0l ...  v20 acc_0_1l ...  v21 a_0
 //  v22 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
@@ -55,8 +55,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   add x11, x7, x11                                       // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0h
-  ld1r {v18.4s}, [x11]                                   // acc_0_0l
-  ld1r {v19.4s}, [x11]                                   // acc_0_1h
+  ld1r {v18.4s}, [x11]                                   // acc_0_1h
+  ld1r {v19.4s}, [x11]                                   // acc_0_0l
   ld1r {v20.4s}, [x11]                                   // acc_0_1l
   lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
@@ -69,61 +69,61 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
   and v4.16b, v0.16b, v16.16b                            // lo_0
   sdot v17.4s, v0.16b, v22.4b[0]                         // acc
-  sdot v18.4s, v4.16b, v22.4b[0]                         // acc
+  sdot v19.4s, v4.16b, v22.4b[0]                         // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_1, raw_1, raw_1, raw_1, rhs_1
   and v0.16b, v4.16b, v16.16b                            // lo_1
-  sdot v19.4s, v4.16b, v22.4b[0]                         // acc
+  sdot v18.4s, v4.16b, v22.4b[0]                         // acc
   sdot v20.4s, v0.16b, v22.4b[0]                         // acc
   and v0.16b, v1.16b, v16.16b                            // lo_0
   sdot v17.4s, v1.16b, v22.4b[1]                         // acc
-  sdot v18.4s, v0.16b, v22.4b[1]                         // acc
+  sdot v19.4s, v0.16b, v22.4b[1]                         // acc
   and v0.16b, v5.16b, v16.16b                            // lo_1
-  sdot v19.4s, v5.16b, v22.4b[1]                         // acc
+  sdot v18.4s, v5.16b, v22.4b[1]                         // acc
   sdot v20.4s, v0.16b, v22.4b[1]                         // acc
   and v0.16b, v2.16b, v16.16b                            // lo_0
   sdot v17.4s, v2.16b, v22.4b[2]                         // acc
-  sdot v18.4s, v0.16b, v22.4b[2]                         // acc
+  sdot v19.4s, v0.16b, v22.4b[2]                         // acc
   and v0.16b, v6.16b, v16.16b                            // lo_1
-  sdot v19.4s, v6.16b, v22.4b[2]                         // acc
+  sdot v18.4s, v6.16b, v22.4b[2]                         // acc
   sdot v20.4s, v0.16b, v22.4b[2]                         // acc
   and v0.16b, v3.16b, v16.16b                            // lo_0
   sdot v17.4s, v3.16b, v22.4b[3]                         // acc
-  sdot v18.4s, v0.16b, v22.4b[3]                         // acc
+  sdot v19.4s, v0.16b, v22.4b[3]                         // acc
   and v0.16b, v7.16b, v16.16b                            // lo_1
-  sdot v19.4s, v7.16b, v22.4b[3]                         // acc
+  sdot v18.4s, v7.16b, v22.4b[3]                         // acc
   sdot v20.4s, v0.16b, v22.4b[3]                         // acc
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_0, raw_0, raw_0
   and v4.16b, v0.16b, v16.16b                            // lo_0
   sdot v17.4s, v0.16b, v21.4b[0]                         // acc
-  sdot v18.4s, v4.16b, v21.4b[0]                         // acc
+  sdot v19.4s, v4.16b, v21.4b[0]                         // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_1, raw_1, raw_1, raw_1
   and v0.16b, v4.16b, v16.16b                            // lo_1
-  sdot v19.4s, v4.16b, v21.4b[0]                         // acc
+  sdot v18.4s, v4.16b, v21.4b[0]                         // acc
   sdot v20.4s, v0.16b, v21.4b[0]                         // acc
   and v0.16b, v1.16b, v16.16b                            // lo_0
   sdot v17.4s, v1.16b, v21.4b[1]                         // acc
-  sdot v18.4s, v0.16b, v21.4b[1]                         // acc
+  sdot v19.4s, v0.16b, v21.4b[1]                         // acc
   and v0.16b, v5.16b, v16.16b                            // lo_1
-  sdot v19.4s, v5.16b, v21.4b[1]                         // acc
+  sdot v18.4s, v5.16b, v21.4b[1]                         // acc
   sdot v20.4s, v0.16b, v21.4b[1]                         // acc
   and v0.16b, v2.16b, v16.16b                            // lo_0
   sdot v17.4s, v2.16b, v21.4b[2]                         // acc
-  sdot v18.4s, v0.16b, v21.4b[2]                         // acc
+  sdot v19.4s, v0.16b, v21.4b[2]                         // acc
   and v0.16b, v6.16b, v16.16b                            // lo_1
-  sdot v19.4s, v6.16b, v21.4b[2]                         // acc
+  sdot v18.4s, v6.16b, v21.4b[2]                         // acc
   sdot v20.4s, v0.16b, v21.4b[2]                         // acc
   and v0.16b, v3.16b, v16.16b                            // lo_0
   sdot v17.4s, v3.16b, v21.4b[3]                         // acc
-  sdot v18.4s, v0.16b, v21.4b[3]                         // acc
+  sdot v19.4s, v0.16b, v21.4b[3]                         // acc
   and v0.16b, v7.16b, v16.16b                            // lo_1
-  sdot v19.4s, v7.16b, v21.4b[3]                         // acc
+  sdot v18.4s, v7.16b, v21.4b[3]                         // acc
   sdot v20.4s, v0.16b, v21.4b[3]                         // acc
   subs x11, x11, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  sub v0.4s, v17.4s, v18.4s                              // high
+  sub v0.4s, v17.4s, v19.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
-  sub v1.4s, v19.4s, v20.4s                              // high
+  sub v1.4s, v18.4s, v20.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
   mov x11, #4
   mul x11, x10, x11
@@ -137,7 +137,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   add x11, x7, x11                                       // field
   ld1r {v6.4s}, [x11]                                    // zero_0
   mla v0.4s, v3.4s, v6.4s                                // sum
-  mla v18.4s, v2.4s, v6.4s                               // sum
+  mla v19.4s, v2.4s, v6.4s                               // sum
   mla v1.4s, v5.4s, v6.4s                                // sum
   mla v20.4s, v4.4s, v6.4s                               // sum
   mov x11, #4
@@ -173,7 +173,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   cmp x12, #0                                            // bias
   csel x9, x9, x13, eq
   ldp q17, q16, [x10, #0]                                // bias, bias
-  ldp q21, q19, [x9, #0]                                 // bias, bias
+  ldp q21, q18, [x9, #0]                                 // bias, bias
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
   fmul v3.4s, v3.4s, v22.4s                              // scale
@@ -184,7 +184,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   bsl v3.16b, v7.16b, v0.16b
   str q3, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
-  scvtf v3.4s, v18.4s                                    // real
+  scvtf v3.4s, v19.4s                                    // real
   fmul v0.4s, v2.4s, v0.4s                               // scale
   fmla v16.4s, v3.4s, v0.4s                              // out
   fcmgt v0.4s, v6.4s, v16.4s                             // out
@@ -204,9 +204,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v20.4s                                    // real
   fmul v0.4s, v4.4s, v0.4s                               // scale
-  fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v6.4s, v19.4s                             // out
-  bsl v0.16b, v6.16b, v19.16b
+  fmla v18.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v6.4s, v18.4s                             // out
+  bsl v0.16b, v6.16b, v18.16b
   fcmgt v1.4s, v0.4s, v7.4s                              // out_0_3
   bsl v1.16b, v7.16b, v0.16b
   str q1, [x6, #48]                                      // out_0_3
@@ -277,22 +277,22 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   csel x13, x13, xzr, hs
   cmp x13, #0
   csel x13, x10, x9, eq
-  ld1r {v19.4s}, [x13]                                   // bias
+  ld1r {v18.4s}, [x13]                                   // bias
   mov x15, #1
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v19.s}[1], [x15]                                  // bias
+  ld1 {v18.s}[1], [x15]                                  // bias
   mov x15, #2
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v19.s}[2], [x15]                                  // bias
+  ld1 {v18.s}[2], [x15]                                  // bias
   mov x15, #3
   cmp x14, x15
   csel x14, x14, x15, lo
   add x13, x13, x14, lsl #2
-  ld1 {v19.s}[3], [x13]                                  // bias
+  ld1 {v18.s}[3], [x13]                                  // bias
   mov x13, #12
   subs x12, x12, x13
   csel x12, x12, xzr, hs
@@ -326,7 +326,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   fcmgt v3.4s, v0.4s, v7.4s                              // out_0_0
   bsl v3.16b, v7.16b, v0.16b
   ld1r {v0.4s}, [x11]                                    // scale_row_0
-  scvtf v16.4s, v18.4s                                   // real
+  scvtf v16.4s, v19.4s                                   // real
   fmul v0.4s, v2.4s, v0.4s                               // scale
   fmla v17.4s, v16.4s, v0.4s                             // out
   fcmgt v0.4s, v6.4s, v17.4s                             // out
@@ -336,9 +336,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm:
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v5.4s, v0.4s                               // scale
-  fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v6.4s, v19.4s                             // out
-  bsl v0.16b, v6.16b, v19.16b
+  fmla v18.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v6.4s, v18.4s                             // out
+  bsl v0.16b, v6.16b, v18.16b
   fcmgt v1.4s, v0.4s, v7.4s                              // out_0_2
   bsl v1.16b, v7.16b, v0.16b
   ld1r {v0.4s}, [x11]                                    // scale_row_0

@@ -14,7 +14,7 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_once  x12 k_left  x13 rhs_panel
-//  x14 rhs_1  x15 lhs_panel  v0 mask  v1 acc_0_0h ...  v2 acc_0_0l ...  v3 acc_0_1h ...
+//  x14 rhs_1  x15 lhs_panel  v0 mask  v1 acc_0_0h ...  v2 acc_0_1h ...  v3 acc_0_0l ...
 //  v4 acc_0_1l ...  v5 raw_0  v6 a_0  v7 lo_0 ...  v8 lo_0  v9 raw_1  v10 lo_1  v16 raw_1
 //  v17 lo_1 ...  v18 raw_0  v19 lo_0 ...  v20 raw_1  v21 lo_1 ...  v22 raw_0  v23 lo_0 ...
 //  v24 raw_1  v25 lo_1 ...  v26 raw_0  v27 lo_0  v28 raw_1  v29 lo_1  v30 raw_0  v31 a_0
@@ -68,8 +68,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   add x11, x7, x11                                       // field
   movi v0.16b, #15                                       // mask
   ld1r {v1.4s}, [x11]                                    // acc_0_0h
-  ld1r {v2.4s}, [x11]                                    // acc_0_0l
-  ld1r {v3.4s}, [x11]                                    // acc_0_1h
+  ld1r {v2.4s}, [x11]                                    // acc_0_1h
+  ld1r {v3.4s}, [x11]                                    // acc_0_0l
   ld1r {v4.4s}, [x11]                                    // acc_0_1l
   lsr x11, x10, #5                                       // k_steps
   mov x12, #1                                            // one
@@ -133,38 +133,38 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   .balign 64
 .Lk:
   sdot v1.4s, v5.16b, v6.4b[0]                           // acc
-  sdot v2.4s, v7.16b, v6.4b[0]                           // acc
-  sdot v3.4s, v16.16b, v6.4b[0]                          // acc
+  sdot v3.4s, v7.16b, v6.4b[0]                           // acc
+  sdot v2.4s, v16.16b, v6.4b[0]                          // acc
   sdot v4.4s, v17.16b, v6.4b[0]                          // acc
   sdot v1.4s, v18.16b, v6.4b[1]                          // acc
-  sdot v2.4s, v19.16b, v6.4b[1]                          // acc
-  sdot v3.4s, v20.16b, v6.4b[1]                          // acc
+  sdot v3.4s, v19.16b, v6.4b[1]                          // acc
+  sdot v2.4s, v20.16b, v6.4b[1]                          // acc
   sdot v4.4s, v21.16b, v6.4b[1]                          // acc
   sdot v1.4s, v22.16b, v6.4b[2]                          // acc
-  sdot v2.4s, v23.16b, v6.4b[2]                          // acc
-  sdot v3.4s, v24.16b, v6.4b[2]                          // acc
+  sdot v3.4s, v23.16b, v6.4b[2]                          // acc
+  sdot v2.4s, v24.16b, v6.4b[2]                          // acc
   sdot v4.4s, v25.16b, v6.4b[2]                          // acc
   sdot v1.4s, v26.16b, v6.4b[3]                          // acc
-  sdot v2.4s, v27.16b, v6.4b[3]                          // acc
-  sdot v3.4s, v28.16b, v6.4b[3]                          // acc
+  sdot v3.4s, v27.16b, v6.4b[3]                          // acc
+  sdot v2.4s, v28.16b, v6.4b[3]                          // acc
   sdot v4.4s, v29.16b, v6.4b[3]                          // acc
   sdot v1.4s, v30.16b, v31.4b[0]                         // acc
-  sdot v2.4s, v8.16b, v31.4b[0]                          // acc
-  sdot v3.4s, v9.16b, v31.4b[0]                          // acc
+  sdot v3.4s, v8.16b, v31.4b[0]                          // acc
+  sdot v2.4s, v9.16b, v31.4b[0]                          // acc
   sdot v4.4s, v10.16b, v31.4b[0]                         // acc
   ldr q7, [x13, #80]                                     // raw_0
   add x15, x15, #32
   ldr q17, [x14, #80]                                    // raw_1
   ldr q19, [x13, #96]                                    // raw_0
   sdot v1.4s, v7.16b, v31.4b[1]                          // acc
-  sdot v3.4s, v17.16b, v31.4b[1]                         // acc
+  sdot v2.4s, v17.16b, v31.4b[1]                         // acc
   ldr q21, [x14, #96]                                    // raw_1
   ldr q23, [x13, #112]                                   // raw_0
   add x13, x13, #128
   ldr q25, [x14, #112]                                   // raw_1
   add x14, x14, #128
   sdot v1.4s, v19.16b, v31.4b[2]                         // acc
-  sdot v3.4s, v21.16b, v31.4b[2]                         // acc
+  sdot v2.4s, v21.16b, v31.4b[2]                         // acc
   ldr q5, [x13, #0]                                      // raw_0
   ldr q16, [x14, #0]                                     // raw_1
   ldr q18, [x13, #16]                                    // raw_0
@@ -176,19 +176,19 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   ldr q30, [x13, #64]                                    // raw_0
   ldr q9, [x14, #64]                                     // raw_1
   sdot v1.4s, v23.16b, v31.4b[3]                         // acc
-  sdot v3.4s, v25.16b, v31.4b[3]                         // acc
+  sdot v2.4s, v25.16b, v31.4b[3]                         // acc
   ldr q6, [x15, #0]                                      // a_0
   and v7.16b, v7.16b, v0.16b                             // lo_0
   and v17.16b, v17.16b, v0.16b                           // lo_1
-  sdot v2.4s, v7.16b, v31.4b[1]                          // acc
+  sdot v3.4s, v7.16b, v31.4b[1]                          // acc
   sdot v4.4s, v17.16b, v31.4b[1]                         // acc
   and v7.16b, v19.16b, v0.16b                            // lo_0
   and v17.16b, v21.16b, v0.16b                           // lo_1
-  sdot v2.4s, v7.16b, v31.4b[2]                          // acc
+  sdot v3.4s, v7.16b, v31.4b[2]                          // acc
   sdot v4.4s, v17.16b, v31.4b[2]                         // acc
   and v7.16b, v23.16b, v0.16b                            // lo_0
   and v17.16b, v25.16b, v0.16b                           // lo_1
-  sdot v2.4s, v7.16b, v31.4b[3]                          // acc
+  sdot v3.4s, v7.16b, v31.4b[3]                          // acc
   sdot v4.4s, v17.16b, v31.4b[3]                         // acc
   ldr q31, [x15, #16]                                    // a_0
   and v7.16b, v5.16b, v0.16b                             // lo_0
@@ -207,48 +207,48 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   cbz x11, .Lk_last_done
 .Lk_last:
   sdot v1.4s, v5.16b, v6.4b[0]                           // acc
-  sdot v2.4s, v7.16b, v6.4b[0]                           // acc
-  sdot v3.4s, v16.16b, v6.4b[0]                          // acc
+  sdot v3.4s, v7.16b, v6.4b[0]                           // acc
+  sdot v2.4s, v16.16b, v6.4b[0]                          // acc
   sdot v4.4s, v17.16b, v6.4b[0]                          // acc
   sdot v1.4s, v18.16b, v6.4b[1]                          // acc
-  sdot v2.4s, v19.16b, v6.4b[1]                          // acc
-  sdot v3.4s, v20.16b, v6.4b[1]                          // acc
+  sdot v3.4s, v19.16b, v6.4b[1]                          // acc
+  sdot v2.4s, v20.16b, v6.4b[1]                          // acc
   sdot v4.4s, v21.16b, v6.4b[1]                          // acc
   sdot v1.4s, v22.16b, v6.4b[2]                          // acc
-  sdot v2.4s, v23.16b, v6.4b[2]                          // acc
-  sdot v3.4s, v24.16b, v6.4b[2]                          // acc
+  sdot v3.4s, v23.16b, v6.4b[2]                          // acc
+  sdot v2.4s, v24.16b, v6.4b[2]                          // acc
   sdot v4.4s, v25.16b, v6.4b[2]                          // acc
   sdot v1.4s, v26.16b, v6.4b[3]                          // acc
-  sdot v2.4s, v27.16b, v6.4b[3]                          // acc
-  sdot v3.4s, v28.16b, v6.4b[3]                          // acc
+  sdot v3.4s, v27.16b, v6.4b[3]                          // acc
+  sdot v2.4s, v28.16b, v6.4b[3]                          // acc
   sdot v4.4s, v29.16b, v6.4b[3]                          // acc
   sdot v1.4s, v30.16b, v31.4b[0]                         // acc
-  sdot v2.4s, v8.16b, v31.4b[0]                          // acc
-  sdot v3.4s, v9.16b, v31.4b[0]                          // acc
+  sdot v3.4s, v8.16b, v31.4b[0]                          // acc
+  sdot v2.4s, v9.16b, v31.4b[0]                          // acc
   sdot v4.4s, v10.16b, v31.4b[0]                         // acc
   ldr q11, [x13, #80]                                    // raw_0
   and v12.16b, v11.16b, v0.16b                           // lo_0
   sdot v1.4s, v11.16b, v31.4b[1]                         // acc
-  sdot v2.4s, v12.16b, v31.4b[1]                         // acc
+  sdot v3.4s, v12.16b, v31.4b[1]                         // acc
   ldr q11, [x14, #80]                                    // raw_1
   and v12.16b, v11.16b, v0.16b                           // lo_1
-  sdot v3.4s, v11.16b, v31.4b[1]                         // acc
+  sdot v2.4s, v11.16b, v31.4b[1]                         // acc
   sdot v4.4s, v12.16b, v31.4b[1]                         // acc
   ldr q11, [x13, #96]                                    // raw_0
   and v12.16b, v11.16b, v0.16b                           // lo_0
   sdot v1.4s, v11.16b, v31.4b[2]                         // acc
-  sdot v2.4s, v12.16b, v31.4b[2]                         // acc
+  sdot v3.4s, v12.16b, v31.4b[2]                         // acc
   ldr q11, [x14, #96]                                    // raw_1
   and v12.16b, v11.16b, v0.16b                           // lo_1
-  sdot v3.4s, v11.16b, v31.4b[2]                         // acc
+  sdot v2.4s, v11.16b, v31.4b[2]                         // acc
   sdot v4.4s, v12.16b, v31.4b[2]                         // acc
   ldr q11, [x13, #112]                                   // raw_0
   and v12.16b, v11.16b, v0.16b                           // lo_0
   sdot v1.4s, v11.16b, v31.4b[3]                         // acc
-  sdot v2.4s, v12.16b, v31.4b[3]                         // acc
+  sdot v3.4s, v12.16b, v31.4b[3]                         // acc
   ldr q11, [x14, #112]                                   // raw_1
   and v12.16b, v11.16b, v0.16b                           // lo_1
-  sdot v3.4s, v11.16b, v31.4b[3]                         // acc
+  sdot v2.4s, v11.16b, v31.4b[3]                         // acc
   sdot v4.4s, v12.16b, v31.4b[3]                         // acc
   add x15, x15, #32
   add x13, x13, #128
@@ -256,15 +256,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   subs x11, x11, #1                                      // next k_last
   b.hi .Lk_last
 .Lk_last_done:
-  sub v0.4s, v1.4s, v2.4s                                // high
+  sub v0.4s, v1.4s, v3.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
-  sub v1.4s, v3.4s, v4.4s                                // high
+  sub v1.4s, v2.4s, v4.4s                                // high
   sshr v1.4s, v1.4s, #4                                  // high
   mov x11, #4
   mul x11, x10, x11
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
-  ldr q3, [x12, #0]                                      // colsum_0
+  ldr q2, [x12, #0]                                      // colsum_0
   ldr q5, [x12, #16]                                     // colsum_1
   ldr q6, [x11, #0]                                      // colsum_2
   ldr q7, [x11, #16]                                     // colsum_3
@@ -273,8 +273,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   add x11, x11, #4
   add x11, x7, x11                                       // field
   ld1r {v16.4s}, [x11]                                   // zero_0
-  mla v0.4s, v3.4s, v16.4s                               // sum
-  mla v2.4s, v5.4s, v16.4s                               // sum
+  mla v0.4s, v2.4s, v16.4s                               // sum
+  mla v3.4s, v5.4s, v16.4s                               // sum
   mla v1.4s, v6.4s, v16.4s                               // sum
   mla v4.4s, v7.4s, v16.4s                               // sum
   mov x11, #4
@@ -282,7 +282,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   add x11, x11, #32
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
-  ldr q3, [x12, #0]                                      // scale_0
+  ldr q2, [x12, #0]                                      // scale_0
   ldr q5, [x12, #16]                                     // scale_1
   ldr q6, [x11, #0]                                      // scale_2
   ldr q7, [x11, #16]                                     // scale_3
@@ -317,15 +317,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   ldr q21, [x9, #16]                                     // bias
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
-  fmul v3.4s, v3.4s, v22.4s                              // scale
-  fmla v18.4s, v0.4s, v3.4s                              // out
+  fmul v2.4s, v2.4s, v22.4s                              // scale
+  fmla v18.4s, v0.4s, v2.4s                              // out
   fcmgt v0.4s, v16.4s, v18.4s                            // out
   bsl v0.16b, v16.16b, v18.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v3.16b, v17.16b, v0.16b
-  str q3, [x6, #0]                                       // out_0_0
+  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_0
+  bsl v2.16b, v17.16b, v0.16b
+  str q2, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x11]                                    // scale_row_0
-  scvtf v2.4s, v2.4s                                     // real
+  scvtf v2.4s, v3.4s                                     // real
   fmul v0.4s, v5.4s, v0.4s                               // scale
   fmla v19.4s, v2.4s, v0.4s                              // out
   fcmgt v0.4s, v16.4s, v19.4s                            // out
@@ -460,20 +460,20 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   ld1 {v21.s}[3], [x9]                                   // bias
   ld1r {v22.4s}, [x11]                                   // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
-  fmul v3.4s, v3.4s, v22.4s                              // scale
-  fmla v18.4s, v0.4s, v3.4s                              // out
+  fmul v2.4s, v2.4s, v22.4s                              // scale
+  fmla v18.4s, v0.4s, v2.4s                              // out
   fcmgt v0.4s, v16.4s, v18.4s                            // out
   bsl v0.16b, v16.16b, v18.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v3.16b, v17.16b, v0.16b
+  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_0
+  bsl v2.16b, v17.16b, v0.16b
   ld1r {v0.4s}, [x11]                                    // scale_row_0
-  scvtf v2.4s, v2.4s                                     // real
+  scvtf v3.4s, v3.4s                                     // real
   fmul v0.4s, v5.4s, v0.4s                               // scale
-  fmla v19.4s, v2.4s, v0.4s                              // out
+  fmla v19.4s, v3.4s, v0.4s                              // out
   fcmgt v0.4s, v16.4s, v19.4s                            // out
   bsl v0.16b, v16.16b, v19.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v2.16b, v17.16b, v0.16b
+  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_1
+  bsl v3.16b, v17.16b, v0.16b
   ld1r {v0.4s}, [x11]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v6.4s, v0.4s                               // scale
@@ -493,49 +493,49 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm:
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v3.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x6, #4
-  st1 {v3.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x6, #8
-  st1 {v3.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x6, #12
-  st1 {v3.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x6, #16
-  st1 {v2.s}[0], [x9]                                    // out_0_1
+  st1 {v3.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x6, #20
-  st1 {v2.s}[1], [x9]                                    // out_0_1
+  st1 {v3.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x6, #24
-  st1 {v2.s}[2], [x9]                                    // out_0_1
+  st1 {v3.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_9_done
   add x9, x6, #28
-  st1 {v2.s}[3], [x9]                                    // out_0_1
+  st1 {v3.s}[3], [x9]                                    // out_0_1
 .Lif_9_done:
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 

@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  z0 mask  z1 acc_0_0h ...  z2 acc_0_0l ...  z3 acc_0_1h ...  z4 acc_0_1l ...
-//  z5 acc_0_2h ...  z6 acc_0_2l ...  z7 acc_0_3h ...  z16 acc_0_3l ...  z17 a_0  z18 raw_0 ...
+//  x14 rhs_1  z0 mask  z1 acc_0_0h ...  z2 acc_0_1h ...  z3 acc_0_2h ...  z4 acc_0_3h ...
+//  z5 acc_0_0l ...  z6 acc_0_1l ...  z7 acc_0_2l ...  z16 acc_0_3l ...  z17 a_0  z18 raw_0 ...
 //  z19 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+sve2+i8mm
@@ -60,12 +60,12 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   add x11, x7, x11                                       // field
   mov z0.b, #15                                          // mask
   ld1rw {z1.s}, p7/z, [x11, #0]                          // acc_0_0h
-  ld1rw {z2.s}, p7/z, [x11, #0]                          // acc_0_0l
-  ld1rw {z3.s}, p7/z, [x11, #0]                          // acc_0_1h
-  ld1rw {z4.s}, p7/z, [x11, #0]                          // acc_0_1l
-  ld1rw {z5.s}, p7/z, [x11, #0]                          // acc_0_2h
-  ld1rw {z6.s}, p7/z, [x11, #0]                          // acc_0_2l
-  ld1rw {z7.s}, p7/z, [x11, #0]                          // acc_0_3h
+  ld1rw {z2.s}, p7/z, [x11, #0]                          // acc_0_1h
+  ld1rw {z3.s}, p7/z, [x11, #0]                          // acc_0_2h
+  ld1rw {z4.s}, p7/z, [x11, #0]                          // acc_0_3h
+  ld1rw {z5.s}, p7/z, [x11, #0]                          // acc_0_0l
+  ld1rw {z6.s}, p7/z, [x11, #0]                          // acc_0_1l
+  ld1rw {z7.s}, p7/z, [x11, #0]                          // acc_0_2l
   ld1rw {z16.s}, p7/z, [x11, #0]                         // acc_0_3l
   lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
@@ -78,69 +78,69 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   ldr z18, [x13, #0, mul vl]                             // raw_0
   and z19.d, z18.d, z0.d                                 // lo_0
   sdot z1.s, z18.b, z17.b                                // acc
-  sdot z2.s, z19.b, z17.b                                // acc
+  sdot z5.s, z19.b, z17.b                                // acc
   ldr z18, [x13, #1, mul vl]                             // raw_1
   and z19.d, z18.d, z0.d                                 // lo_1
-  sdot z3.s, z18.b, z17.b                                // acc
-  sdot z4.s, z19.b, z17.b                                // acc
+  sdot z2.s, z18.b, z17.b                                // acc
+  sdot z6.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #0, mul vl]                             // raw_2
   and z19.d, z18.d, z0.d                                 // lo_2
-  sdot z5.s, z18.b, z17.b                                // acc
-  sdot z6.s, z19.b, z17.b                                // acc
+  sdot z3.s, z18.b, z17.b                                // acc
+  sdot z7.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #1, mul vl]                             // raw_3
   and z19.d, z18.d, z0.d                                 // lo_3
-  sdot z7.s, z18.b, z17.b                                // acc
+  sdot z4.s, z18.b, z17.b                                // acc
   sdot z16.s, z19.b, z17.b                               // acc
   ld1rd {z17.d}, p7/z, [x12, #8]                         // a_0
   ldr z18, [x13, #2, mul vl]                             // raw_0
   and z19.d, z18.d, z0.d                                 // lo_0
   sdot z1.s, z18.b, z17.b                                // acc
-  sdot z2.s, z19.b, z17.b                                // acc
+  sdot z5.s, z19.b, z17.b                                // acc
   ldr z18, [x13, #3, mul vl]                             // raw_1
   and z19.d, z18.d, z0.d                                 // lo_1
-  sdot z3.s, z18.b, z17.b                                // acc
-  sdot z4.s, z19.b, z17.b                                // acc
+  sdot z2.s, z18.b, z17.b                                // acc
+  sdot z6.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #2, mul vl]                             // raw_2
   and z19.d, z18.d, z0.d                                 // lo_2
-  sdot z5.s, z18.b, z17.b                                // acc
-  sdot z6.s, z19.b, z17.b                                // acc
+  sdot z3.s, z18.b, z17.b                                // acc
+  sdot z7.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #3, mul vl]                             // raw_3
   and z19.d, z18.d, z0.d                                 // lo_3
-  sdot z7.s, z18.b, z17.b                                // acc
+  sdot z4.s, z18.b, z17.b                                // acc
   sdot z16.s, z19.b, z17.b                               // acc
   ld1rd {z17.d}, p7/z, [x12, #16]                        // a_0
   ldr z18, [x13, #4, mul vl]                             // raw_0
   and z19.d, z18.d, z0.d                                 // lo_0
   sdot z1.s, z18.b, z17.b                                // acc
-  sdot z2.s, z19.b, z17.b                                // acc
+  sdot z5.s, z19.b, z17.b                                // acc
   ldr z18, [x13, #5, mul vl]                             // raw_1
   and z19.d, z18.d, z0.d                                 // lo_1
-  sdot z3.s, z18.b, z17.b                                // acc
-  sdot z4.s, z19.b, z17.b                                // acc
+  sdot z2.s, z18.b, z17.b                                // acc
+  sdot z6.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #4, mul vl]                             // raw_2
   and z19.d, z18.d, z0.d                                 // lo_2
-  sdot z5.s, z18.b, z17.b                                // acc
-  sdot z6.s, z19.b, z17.b                                // acc
+  sdot z3.s, z18.b, z17.b                                // acc
+  sdot z7.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #5, mul vl]                             // raw_3
   and z19.d, z18.d, z0.d                                 // lo_3
-  sdot z7.s, z18.b, z17.b                                // acc
+  sdot z4.s, z18.b, z17.b                                // acc
   sdot z16.s, z19.b, z17.b                               // acc
   ld1rd {z17.d}, p7/z, [x12, #24]                        // a_0
   ldr z18, [x13, #6, mul vl]                             // raw_0
   and z19.d, z18.d, z0.d                                 // lo_0
   sdot z1.s, z18.b, z17.b                                // acc
-  sdot z2.s, z19.b, z17.b                                // acc
+  sdot z5.s, z19.b, z17.b                                // acc
   ldr z18, [x13, #7, mul vl]                             // raw_1
   and z19.d, z18.d, z0.d                                 // lo_1
-  sdot z3.s, z18.b, z17.b                                // acc
-  sdot z4.s, z19.b, z17.b                                // acc
+  sdot z2.s, z18.b, z17.b                                // acc
+  sdot z6.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #6, mul vl]                             // raw_2
   and z19.d, z18.d, z0.d                                 // lo_2
-  sdot z5.s, z18.b, z17.b                                // acc
-  sdot z6.s, z19.b, z17.b                                // acc
+  sdot z3.s, z18.b, z17.b                                // acc
+  sdot z7.s, z19.b, z17.b                                // acc
   ldr z18, [x14, #7, mul vl]                             // raw_3
   and z19.d, z18.d, z0.d                                 // lo_3
-  sdot z7.s, z18.b, z17.b                                // acc
+  sdot z4.s, z18.b, z17.b                                // acc
   sdot z16.s, z19.b, z17.b                               // acc
   add x12, x12, #32
   addvl x13, x13, #8
@@ -148,22 +148,22 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   subs x11, x11, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  sub z0.s, z1.s, z2.s                                   // high
+  sub z0.s, z1.s, z5.s                                   // high
   asr z0.s, z0.s, #4                                     // high
-  uzp1 z1.s, z0.s, z2.s                                  // even
-  uzp2 z0.s, z0.s, z2.s                                  // odd
+  uzp1 z1.s, z0.s, z5.s                                  // even
+  uzp2 z0.s, z0.s, z5.s                                  // odd
   add z0.s, z1.s, z0.s                                   // out
-  sub z1.s, z3.s, z4.s                                   // high
+  sub z1.s, z2.s, z6.s                                   // high
   asr z1.s, z1.s, #4                                     // high
-  uzp1 z2.s, z1.s, z4.s                                  // even
-  uzp2 z1.s, z1.s, z4.s                                  // odd
+  uzp1 z2.s, z1.s, z6.s                                  // even
+  uzp2 z1.s, z1.s, z6.s                                  // odd
   add z1.s, z2.s, z1.s                                   // out
-  sub z2.s, z5.s, z6.s                                   // high
+  sub z2.s, z3.s, z7.s                                   // high
   asr z2.s, z2.s, #4                                     // high
-  uzp1 z3.s, z2.s, z6.s                                  // even
-  uzp2 z2.s, z2.s, z6.s                                  // odd
+  uzp1 z3.s, z2.s, z7.s                                  // even
+  uzp2 z2.s, z2.s, z7.s                                  // odd
   add z2.s, z3.s, z2.s                                   // out
-  sub z3.s, z7.s, z16.s                                  // high
+  sub z3.s, z4.s, z16.s                                  // high
   asr z3.s, z3.s, #4                                     // high
   uzp1 z4.s, z3.s, z16.s                                 // even
   uzp2 z3.s, z3.s, z16.s                                 // odd

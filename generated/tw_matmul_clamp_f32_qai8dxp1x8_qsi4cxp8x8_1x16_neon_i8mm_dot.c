@@ -47,12 +47,12 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot(const tw_args*
       const uint8_t* field = lhs_panel + k_padded * 1;
       const uint8x16_t mask = vdupq_n_u8(15);
       int32x4_t acc_0_0h = vdupq_n_s32(tw_load_i32(field));
-      int32x4_t acc_0_0l = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_0_1h = vdupq_n_s32(tw_load_i32(field));
-      int32x4_t acc_0_1l = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_0_2h = vdupq_n_s32(tw_load_i32(field));
-      int32x4_t acc_0_2l = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_0_3h = vdupq_n_s32(tw_load_i32(field));
+      int32x4_t acc_0_0l = vdupq_n_s32(tw_load_i32(field));
+      int32x4_t acc_0_1l = vdupq_n_s32(tw_load_i32(field));
+      int32x4_t acc_0_2l = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_0_3l = vdupq_n_s32(tw_load_i32(field));
       const size_t k_steps = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;

@@ -15,8 +15,8 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
 //  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0  v3 raw_1  v4 lo_0 ...  v5 raw_3  v6 raw_2
-//  v7 raw_3  v16 mask  v17 acc_0_0h ...  v18 acc_0_0l ...  v19 acc_0_1h ...  v20 acc_0_1l ...
-//  v21 acc_0_2h ...  v22 acc_0_2l ...  v23 acc_0_3h ...  v24 acc_0_3l ...  v25 a_0
+//  v7 raw_3  v16 mask  v17 acc_0_0h ...  v18 acc_0_1h ...  v19 acc_0_2h ...  v20 acc_0_3h ...
+//  v21 acc_0_0l ...  v22 acc_0_1l ...  v23 acc_0_2l ...  v24 acc_0_3l ...  v25 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -55,12 +55,12 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   add x11, x7, x11                                       // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x11]                                   // acc_0_0h
-  ld1r {v18.4s}, [x11]                                   // acc_0_0l
-  ld1r {v19.4s}, [x11]                                   // acc_0_1h
-  ld1r {v20.4s}, [x11]                                   // acc_0_1l
-  ld1r {v21.4s}, [x11]                                   // acc_0_2h
-  ld1r {v22.4s}, [x11]                                   // acc_0_2l
-  ld1r {v23.4s}, [x11]                                   // acc_0_3h
+  ld1r {v18.4s}, [x11]                                   // acc_0_1h
+  ld1r {v19.4s}, [x11]                                   // acc_0_2h
+  ld1r {v20.4s}, [x11]                                   // acc_0_3h
+  ld1r {v21.4s}, [x11]                                   // acc_0_0l
+  ld1r {v22.4s}, [x11]                                   // acc_0_1l
+  ld1r {v23.4s}, [x11]                                   // acc_0_2l
   ld1r {v24.4s}, [x11]                                   // acc_0_3l
   lsr x11, x10, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
@@ -73,71 +73,71 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v16.16b                            // lo_0
   sdot v17.4s, v0.16b, v25.16b                           // acc
-  sdot v18.4s, v4.16b, v25.16b                           // acc
+  sdot v21.4s, v4.16b, v25.16b                           // acc
   and v0.16b, v1.16b, v16.16b                            // lo_1
-  sdot v19.4s, v1.16b, v25.16b                           // acc
-  sdot v20.4s, v0.16b, v25.16b                           // acc
+  sdot v18.4s, v1.16b, v25.16b                           // acc
+  sdot v22.4s, v0.16b, v25.16b                           // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
   and v0.16b, v4.16b, v16.16b                            // lo_2
-  sdot v21.4s, v4.16b, v25.16b                           // acc
-  sdot v22.4s, v0.16b, v25.16b                           // acc
+  sdot v19.4s, v4.16b, v25.16b                           // acc
+  sdot v23.4s, v0.16b, v25.16b                           // acc
   and v0.16b, v5.16b, v16.16b                            // lo_3
-  sdot v23.4s, v5.16b, v25.16b                           // acc
+  sdot v20.4s, v5.16b, v25.16b                           // acc
   sdot v24.4s, v0.16b, v25.16b                           // acc
   ld1r {v0.2d}, [x12], #8                                // a_0, lhs_panel
   and v1.16b, v2.16b, v16.16b                            // lo_0
   sdot v17.4s, v2.16b, v0.16b                            // acc
-  sdot v18.4s, v1.16b, v0.16b                            // acc
+  sdot v21.4s, v1.16b, v0.16b                            // acc
   and v1.16b, v3.16b, v16.16b                            // lo_1
-  sdot v19.4s, v3.16b, v0.16b                            // acc
-  sdot v20.4s, v1.16b, v0.16b                            // acc
-  and v1.16b, v6.16b, v16.16b                            // lo_2
-  sdot v21.4s, v6.16b, v0.16b                            // acc
+  sdot v18.4s, v3.16b, v0.16b                            // acc
   sdot v22.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v6.16b, v16.16b                            // lo_2
+  sdot v19.4s, v6.16b, v0.16b                            // acc
+  sdot v23.4s, v1.16b, v0.16b                            // acc
   and v1.16b, v7.16b, v16.16b                            // lo_3
-  sdot v23.4s, v7.16b, v0.16b                            // acc
+  sdot v20.4s, v7.16b, v0.16b                            // acc
   sdot v24.4s, v1.16b, v0.16b                            // acc
   ld1r {v25.2d}, [x12], #8                               // a_0, lhs_panel
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1
   and v4.16b, v0.16b, v16.16b                            // lo_0
   sdot v17.4s, v0.16b, v25.16b                           // acc
-  sdot v18.4s, v4.16b, v25.16b                           // acc
+  sdot v21.4s, v4.16b, v25.16b                           // acc
   and v0.16b, v1.16b, v16.16b                            // lo_1
-  sdot v19.4s, v1.16b, v25.16b                           // acc
-  sdot v20.4s, v0.16b, v25.16b                           // acc
+  sdot v18.4s, v1.16b, v25.16b                           // acc
+  sdot v22.4s, v0.16b, v25.16b                           // acc
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3
   and v0.16b, v4.16b, v16.16b                            // lo_2
-  sdot v21.4s, v4.16b, v25.16b                           // acc
-  sdot v22.4s, v0.16b, v25.16b                           // acc
+  sdot v19.4s, v4.16b, v25.16b                           // acc
+  sdot v23.4s, v0.16b, v25.16b                           // acc
   and v0.16b, v5.16b, v16.16b                            // lo_3
-  sdot v23.4s, v5.16b, v25.16b                           // acc
+  sdot v20.4s, v5.16b, v25.16b                           // acc
   sdot v24.4s, v0.16b, v25.16b                           // acc
   ld1r {v0.2d}, [x12], #8                                // a_0
   and v1.16b, v2.16b, v16.16b                            // lo_0
   sdot v17.4s, v2.16b, v0.16b                            // acc
-  sdot v18.4s, v1.16b, v0.16b                            // acc
+  sdot v21.4s, v1.16b, v0.16b                            // acc
   and v1.16b, v3.16b, v16.16b                            // lo_1
-  sdot v19.4s, v3.16b, v0.16b                            // acc
-  sdot v20.4s, v1.16b, v0.16b                            // acc
-  and v1.16b, v6.16b, v16.16b                            // lo_2
-  sdot v21.4s, v6.16b, v0.16b                            // acc
+  sdot v18.4s, v3.16b, v0.16b                            // acc
   sdot v22.4s, v1.16b, v0.16b                            // acc
+  and v1.16b, v6.16b, v16.16b                            // lo_2
+  sdot v19.4s, v6.16b, v0.16b                            // acc
+  sdot v23.4s, v1.16b, v0.16b                            // acc
   and v1.16b, v7.16b, v16.16b                            // lo_3
-  sdot v23.4s, v7.16b, v0.16b                            // acc
+  sdot v20.4s, v7.16b, v0.16b                            // acc
   sdot v24.4s, v1.16b, v0.16b                            // acc
   subs x11, x11, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  sub v0.4s, v17.4s, v18.4s                              // high
+  sub v0.4s, v17.4s, v21.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
-  addp v0.4s, v0.4s, v18.4s                              // out
-  sub v1.4s, v19.4s, v20.4s                              // high
+  addp v0.4s, v0.4s, v21.4s                              // out
+  sub v1.4s, v18.4s, v22.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
-  addp v1.4s, v1.4s, v20.4s                              // out
-  sub v2.4s, v21.4s, v22.4s                              // high
+  addp v1.4s, v1.4s, v22.4s                              // out
+  sub v2.4s, v19.4s, v23.4s                              // high
   sshr v2.4s, v2.4s, #4                                  // high
-  addp v2.4s, v2.4s, v22.4s                              // out
-  sub v3.4s, v23.4s, v24.4s                              // high
+  addp v2.4s, v2.4s, v23.4s                              // out
+  sub v3.4s, v20.4s, v24.4s                              // high
   sshr v3.4s, v3.4s, #4                                  // high
   addp v3.4s, v3.4s, v24.4s                              // out
   mov x11, #4

@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_once  x12 k_left  x13 rhs_panel
-//  x14 rhs_1  x15 lhs_panel  v0 mask  v1 acc_0_0h ...  v2 acc_0_0l ...  v3 acc_0_1h ...
-//  v4 acc_0_1l ...  v5 acc_0_2h ...  v6 acc_0_2l ...  v7 acc_0_3h ...  v8 lo_2  v9 raw_3  v10 lo_3
+//  x14 rhs_1  x15 lhs_panel  v0 mask  v1 acc_0_0h ...  v2 acc_0_1h ...  v3 acc_0_2h ...
+//  v4 acc_0_3h ...  v5 acc_0_0l ...  v6 acc_0_1l ...  v7 acc_0_2l ...  v8 lo_2  v9 raw_3  v10 lo_3
 //  v11 a_0  v16 acc_0_3l ...  v17 raw_0 ...  v18 a_0 ...  v19 lo_0 ...  v20 raw_1 ...  v21 lo_1 ...
 //  v22 raw_2 ...  v23 lo_2 ...  v24 raw_3 ...  v25 lo_3 ...  v26 raw_0  v27 a_0 ...  v28 lo_0 ...
 //  v29 raw_1  v30 lo_1 ...  v31 raw_2
@@ -75,12 +75,12 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm:
   add x11, x7, x11                                       // field
   movi v0.16b, #15                                       // mask
   ld1r {v1.4s}, [x11]                                    // acc_0_0h
-  ld1r {v2.4s}, [x11]                                    // acc_0_0l
-  ld1r {v3.4s}, [x11]                                    // acc_0_1h
-  ld1r {v4.4s}, [x11]                                    // acc_0_1l
-  ld1r {v5.4s}, [x11]                                    // acc_0_2h
-  ld1r {v6.4s}, [x11]                                    // acc_0_2l
-  ld1r {v7.4s}, [x11]                                    // acc_0_3h
+  ld1r {v2.4s}, [x11]                                    // acc_0_1h
+  ld1r {v3.4s}, [x11]                                    // acc_0_2h
+  ld1r {v4.4s}, [x11]                                    // acc_0_3h
+  ld1r {v5.4s}, [x11]                                    // acc_0_0l
+  ld1r {v6.4s}, [x11]                                    // acc_0_1l
+  ld1r {v7.4s}, [x11]                                    // acc_0_2l
   ld1r {v16.4s}, [x11]                                   // acc_0_3l
   lsr x11, x10, #5                                       // k_steps
   mov x12, #1                                            // one
@@ -137,22 +137,22 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm:
   .balign 64
 .Lk:
   sdot v1.4s, v17.16b, v18.16b                           // acc
-  sdot v2.4s, v19.16b, v18.16b                           // acc
-  sdot v3.4s, v20.16b, v18.16b                           // acc
-  sdot v4.4s, v21.16b, v18.16b                           // acc
-  sdot v5.4s, v22.16b, v18.16b                           // acc
-  sdot v6.4s, v23.16b, v18.16b                           // acc
-  sdot v7.4s, v24.16b, v18.16b                           // acc
+  sdot v5.4s, v19.16b, v18.16b                           // acc
+  sdot v2.4s, v20.16b, v18.16b                           // acc
+  sdot v6.4s, v21.16b, v18.16b                           // acc
+  sdot v3.4s, v22.16b, v18.16b                           // acc
+  sdot v7.4s, v23.16b, v18.16b                           // acc
+  sdot v4.4s, v24.16b, v18.16b                           // acc
   sdot v16.4s, v25.16b, v18.16b                          // acc
   ldp q18, q17, [x13, #64]                               // raw_0, raw_1
   sdot v1.4s, v26.16b, v27.16b                           // acc
   ldp q20, q19, [x14, #64]                               // raw_2, raw_3
-  sdot v2.4s, v28.16b, v27.16b                           // acc
-  sdot v3.4s, v29.16b, v27.16b                           // acc
-  sdot v4.4s, v30.16b, v27.16b                           // acc
-  sdot v5.4s, v31.16b, v27.16b                           // acc
-  sdot v6.4s, v8.16b, v27.16b                            // acc
-  sdot v7.4s, v9.16b, v27.16b                            // acc
+  sdot v5.4s, v28.16b, v27.16b                           // acc
+  sdot v2.4s, v29.16b, v27.16b                           // acc
+  sdot v6.4s, v30.16b, v27.16b                           // acc
+  sdot v3.4s, v31.16b, v27.16b                           // acc
+  sdot v7.4s, v8.16b, v27.16b                            // acc
+  sdot v4.4s, v9.16b, v27.16b                            // acc
   sdot v16.4s, v10.16b, v27.16b                          // acc
   and v21.16b, v18.16b, v0.16b                           // lo_0
   and v22.16b, v17.16b, v0.16b                           // lo_1
@@ -161,12 +161,12 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm:
   ldp q26, q25, [x13, #96]                               // raw_0, raw_1
   sdot v1.4s, v18.16b, v11.16b                           // acc
   ldp q27, q18, [x14, #96]                               // raw_2, raw_3
-  sdot v2.4s, v21.16b, v11.16b                           // acc
-  sdot v3.4s, v17.16b, v11.16b                           // acc
-  sdot v4.4s, v22.16b, v11.16b                           // acc
-  sdot v5.4s, v20.16b, v11.16b                           // acc
-  sdot v6.4s, v23.16b, v11.16b                           // acc
-  sdot v7.4s, v19.16b, v11.16b                           // acc
+  sdot v5.4s, v21.16b, v11.16b                           // acc
+  sdot v2.4s, v17.16b, v11.16b                           // acc
+  sdot v6.4s, v22.16b, v11.16b                           // acc
+  sdot v3.4s, v20.16b, v11.16b                           // acc
+  sdot v7.4s, v23.16b, v11.16b                           // acc
+  sdot v4.4s, v19.16b, v11.16b                           // acc
   sdot v16.4s, v24.16b, v11.16b                          // acc
   and v19.16b, v26.16b, v0.16b                           // lo_0
   and v21.16b, v25.16b, v0.16b                           // lo_1
@@ -180,14 +180,14 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm:
   ldp q17, q20, [x13, #0]                                // raw_0, raw_1
   sdot v1.4s, v26.16b, v23.16b                           // acc
   ldp q22, q24, [x14, #0]                                // raw_2, raw_3
-  sdot v2.4s, v19.16b, v23.16b                           // acc
+  sdot v5.4s, v19.16b, v23.16b                           // acc
   ldp q26, q29, [x13, #32]                               // raw_0, raw_1
-  sdot v3.4s, v25.16b, v23.16b                           // acc
+  sdot v2.4s, v25.16b, v23.16b                           // acc
   ldp q31, q9, [x14, #32]                                // raw_2, raw_3
-  sdot v4.4s, v21.16b, v23.16b                           // acc
-  sdot v5.4s, v27.16b, v23.16b                           // acc
-  sdot v6.4s, v28.16b, v23.16b                           // acc
-  sdot v7.4s, v18.16b, v23.16b                           // acc
+  sdot v6.4s, v21.16b, v23.16b                           // acc
+  sdot v3.4s, v27.16b, v23.16b                           // acc
+  sdot v7.4s, v28.16b, v23.16b                           // acc
+  sdot v4.4s, v18.16b, v23.16b                           // acc
   sdot v16.4s, v30.16b, v23.16b                          // acc
   and v19.16b, v17.16b, v0.16b                           // lo_0
   and v21.16b, v20.16b, v0.16b                           // lo_1
@@ -209,50 +209,50 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm:
   cbz x11, .Lk_last_done
 .Lk_last:
   sdot v1.4s, v17.16b, v18.16b                           // acc
-  sdot v2.4s, v19.16b, v18.16b                           // acc
-  sdot v3.4s, v20.16b, v18.16b                           // acc
-  sdot v4.4s, v21.16b, v18.16b                           // acc
-  sdot v5.4s, v22.16b, v18.16b                           // acc
-  sdot v6.4s, v23.16b, v18.16b                           // acc
-  sdot v7.4s, v24.16b, v18.16b                           // acc
+  sdot v5.4s, v19.16b, v18.16b                           // acc
+  sdot v2.4s, v20.16b, v18.16b                           // acc
+  sdot v6.4s, v21.16b, v18.16b                           // acc
+  sdot v3.4s, v22.16b, v18.16b                           // acc
+  sdot v7.4s, v23.16b, v18.16b                           // acc
+  sdot v4.4s, v24.16b, v18.16b                           // acc
   sdot v16.4s, v25.16b, v18.16b                          // acc
   sdot v1.4s, v26.16b, v27.16b                           // acc
-  sdot v2.4s, v28.16b, v27.16b                           // acc
-  sdot v3.4s, v29.16b, v27.16b                           // acc
-  sdot v4.4s, v30.16b, v27.16b                           // acc
-  sdot v5.4s, v31.16b, v27.16b                           // acc
-  sdot v6.4s, v8.16b, v27.16b                            // acc
-  sdot v7.4s, v9.16b, v27.16b                            // acc
+  sdot v5.4s, v28.16b, v27.16b                           // acc
+  sdot v2.4s, v29.16b, v27.16b                           // acc
+  sdot v6.4s, v30.16b, v27.16b                           // acc
+  sdot v3.4s, v31.16b, v27.16b                           // acc
+  sdot v7.4s, v8.16b, v27.16b                            // acc
+  sdot v4.4s, v9.16b, v27.16b                            // acc
   sdot v16.4s, v10.16b, v27.16b                          // acc
   ldp q13, q12, [x13, #64]                               // raw_0, raw_1
   and v14.16b, v13.16b, v0.16b                           // lo_0
   sdot v1.4s, v13.16b, v11.16b                           // acc
-  sdot v2.4s, v14.16b, v11.16b                           // acc
+  sdot v5.4s, v14.16b, v11.16b                           // acc
   and v13.16b, v12.16b, v0.16b                           // lo_1
-  sdot v3.4s, v12.16b, v11.16b                           // acc
-  sdot v4.4s, v13.16b, v11.16b                           // acc
+  sdot v2.4s, v12.16b, v11.16b                           // acc
+  sdot v6.4s, v13.16b, v11.16b                           // acc
   ldp q13, q12, [x14, #64]                               // raw_2, raw_3
   and v14.16b, v13.16b, v0.16b                           // lo_2
-  sdot v5.4s, v13.16b, v11.16b                           // acc
-  sdot v6.4s, v14.16b, v11.16b                           // acc
+  sdot v3.4s, v13.16b, v11.16b                           // acc
+  sdot v7.4s, v14.16b, v11.16b                           // acc
   and v13.16b, v12.16b, v0.16b                           // lo_3
-  sdot v7.4s, v12.16b, v11.16b                           // acc
+  sdot v4.4s, v12.16b, v11.16b                           // acc
   sdot v16.4s, v13.16b, v11.16b                          // acc
   ldr d12, [x15, #24]                                    // a_0
   dup v12.2d, v12.d[0]
   ldp q14, q13, [x13, #96]                               // raw_0, raw_1
   and v15.16b, v14.16b, v0.16b                           // lo_0
   sdot v1.4s, v14.16b, v12.16b                           // acc
-  sdot v2.4s, v15.16b, v12.16b                           // acc
+  sdot v5.4s, v15.16b, v12.16b                           // acc
   and v14.16b, v13.16b, v0.16b                           // lo_1
-  sdot v3.4s, v13.16b, v12.16b                           // acc
-  sdot v4.4s, v14.16b, v12.16b                           // acc
+  sdot v2.4s, v13.16b, v12.16b                           // acc
+  sdot v6.4s, v14.16b, v12.16b                           // acc
   ldp q14, q13, [x14, #96]                               // raw_2, raw_3
   and v15.16b, v14.16b, v0.16b                           // lo_2
-  sdot v5.4s, v14.16b, v12.16b                           // acc
-  sdot v6.4s, v15.16b, v12.16b                           // acc
+  sdot v3.4s, v14.16b, v12.16b                           // acc
+  sdot v7.4s, v15.16b, v12.16b                           // acc
   and v14.16b, v13.16b, v0.16b                           // lo_3
-  sdot v7.4s, v13.16b, v12.16b                           // acc
+  sdot v4.4s, v13.16b, v12.16b                           // acc
   sdot v16.4s, v14.16b, v12.16b                          // acc
   add x15, x15, #32
   add x13, x13, #128
@@ -260,16 +260,16 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm:
   subs x11, x11, #1                                      // next k_last
   b.hi .Lk_last
 .Lk_last_done:
-  sub v0.4s, v1.4s, v2.4s                                // high
+  sub v0.4s, v1.4s, v5.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
-  addp v0.4s, v0.4s, v2.4s                               // out
-  sub v1.4s, v3.4s, v4.4s                                // high
+  addp v0.4s, v0.4s, v5.4s                               // out
+  sub v1.4s, v2.4s, v6.4s                                // high
   sshr v1.4s, v1.4s, #4                                  // high
-  addp v1.4s, v1.4s, v4.4s                               // out
-  sub v2.4s, v5.4s, v6.4s                                // high
+  addp v1.4s, v1.4s, v6.4s                               // out
+  sub v2.4s, v3.4s, v7.4s                                // high
   sshr v2.4s, v2.4s, #4                                  // high
-  addp v2.4s, v2.4s, v6.4s                               // out
-  sub v3.4s, v7.4s, v16.4s                               // high
+  addp v2.4s, v2.4s, v7.4s                               // out
+  sub v3.4s, v4.4s, v16.4s                               // high
   sshr v3.4s, v3.4s, #4                                  // high
   addp v3.4s, v3.4s, v16.4s                              // out
   mov x11, #4

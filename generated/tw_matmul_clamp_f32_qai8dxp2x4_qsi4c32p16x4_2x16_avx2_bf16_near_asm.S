@@ -8,15 +8,15 @@
 //     | 64 x k bits of codes | 16 bf16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx m_left  rsi n_left  rdi args  r8 dst_tile  r9 k_padded
 //  r10 m_left  r11 k_left  rbx rhs_prefetch  rbp lhs_panel  r12 rhs_panel  r13 ahead  ymm0 mask
-//  ymm1 ones  ymm2 f_0_0  ymm3 f_0_1  ymm4 f_1_0  ymm5 f_1_1  ymm6 raw_0 ...  ymm7 lo_0 ...
-//  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0 ...  ymm12 a_1 ...
-//  ymm13 product ...  ymm14 a_0 ...  ymm15 product
+//  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 raw_1 ...
+//  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0 ...  ymm12 a_1 ...  ymm13 product ...  ymm14 a_0 ...
+//  ymm15 product
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -77,10 +77,10 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   mov r11, 65537
   vmovd xmm1, r11d                                       // ones
   vpbroadcastd ymm1, xmm1
-  vpxor xmm2, xmm2, xmm2                                 // f_0_0
-  vpxor xmm3, xmm3, xmm3                                 // f_0_1
-  vpxor xmm4, xmm4, xmm4                                 // f_1_0
-  vpxor xmm5, xmm5, xmm5                                 // f_1_1
+  vpxor xmm2, xmm2, xmm2                                 // f_0
+  vpxor xmm3, xmm3, xmm3                                 // f_1
+  vpxor xmm4, xmm4, xmm4                                 // f_2
+  vpxor xmm5, xmm5, xmm5                                 // f_3
   mov r11, r9                                            // k_padded
   shr r11, 5                                             // blocks
   mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -223,13 +223,13 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm:
   vpmovzxwd ymm11, xmm11                                 // scale_1
   vpslld ymm11, ymm11, 16
   vcvtdq2ps ymm8, ymm8                                   // real
-  vfmadd231ps ymm2, ymm8, ymm10                          // f_0_0
-  vcvtdq2ps ymm8, ymm9                                   // real
-  vfmadd231ps ymm3, ymm8, ymm11                          // f_0_1
+  vcvtdq2ps ymm9, ymm9                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
-  vfmadd231ps ymm4, ymm6, ymm10                          // f_1_0
-  vcvtdq2ps ymm6, ymm7                                   // real
-  vfmadd231ps ymm5, ymm6, ymm11                          // f_1_1
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vfmadd231ps ymm2, ymm8, ymm10                          // f_0
+  vfmadd231ps ymm3, ymm9, ymm11                          // f_1
+  vfmadd231ps ymm4, ymm6, ymm10                          // f_2
+  vfmadd231ps ymm5, ymm7, ymm11                          // f_3
   lea rbp, [rbp + 72]
   lea r12, [r12 + 288]
   sub r11, 1                                             // next k

@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -48,10 +48,10 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args* a
       __builtin_prefetch((const void *)dst_1, 1, 3);
       const __m256i mask = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
       const __m256i ones = _mm256_set1_epi32((int32_t)0x00010001);
-      __m256 f_0_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 f_0_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 f_1_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 f_1_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_3 = _mm256_castsi256_ps(_mm256_setzero_si256());
       const size_t blocks = k_padded >> 5;
       const size_t rhs_prefetch = args->rhs_prefetch;
       const uint8_t* lhs_panel_at = lhs_panel;
@@ -228,18 +228,18 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args* a
         const __m256 scale_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 272));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
-        __m256 real = _mm256_cvtepi32_ps(sum);
-        f_0_0 = _mm256_fmadd_ps(real, scale_0, f_0_0);
-        __asm__("" : "+x"(f_0_0));
-        real = _mm256_cvtepi32_ps(sum_2);
-        f_0_1 = _mm256_fmadd_ps(real, scale_1, f_0_1);
-        __asm__("" : "+x"(f_0_1));
-        real = _mm256_cvtepi32_ps(sum_3);
-        f_1_0 = _mm256_fmadd_ps(real, scale_0, f_1_0);
-        __asm__("" : "+x"(f_1_0));
-        real = _mm256_cvtepi32_ps(sum_4);
-        f_1_1 = _mm256_fmadd_ps(real, scale_1, f_1_1);
-        __asm__("" : "+x"(f_1_1));
+        const __m256 real = _mm256_cvtepi32_ps(sum);
+        const __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
+        const __m256 real_3 = _mm256_cvtepi32_ps(sum_3);
+        const __m256 real_4 = _mm256_cvtepi32_ps(sum_4);
+        f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
+        __asm__("" : "+x"(f_0));
+        f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);
+        __asm__("" : "+x"(f_1));
+        f_2 = _mm256_fmadd_ps(real_3, scale_0, f_2);
+        __asm__("" : "+x"(f_2));
+        f_3 = _mm256_fmadd_ps(real_4, scale_1, f_3);
+        __asm__("" : "+x"(f_3));
         lhs_panel_at += 72;
         rhs_panel_at += 288;
       }
@@ -250,12 +250,12 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args* a
       field = lhs_panel + (k_padded >> 5) * 72;
       const __m256i zero_0 = _mm256_set1_epi32(tw_load_i32(field));
       __m256 zero = _mm256_cvtepi32_ps(zero_0);
-      f_0_0 = _mm256_fmadd_ps(colsum_0, zero, f_0_0);
-      f_0_1 = _mm256_fmadd_ps(colsum_1, zero, f_0_1);
+      f_0 = _mm256_fmadd_ps(colsum_0, zero, f_0);
+      f_1 = _mm256_fmadd_ps(colsum_1, zero, f_1);
       const __m256i zero_1 = _mm256_set1_epi32(tw_load_i32(field + 4));
       zero = _mm256_cvtepi32_ps(zero_1);
-      f_1_0 = _mm256_fmadd_ps(colsum_0, zero, f_1_0);
-      f_1_1 = _mm256_fmadd_ps(colsum_1, zero, f_1_1);
+      f_2 = _mm256_fmadd_ps(colsum_0, zero, f_2);
+      f_3 = _mm256_fmadd_ps(colsum_1, zero, f_3);
       field = lhs_panel + ((k_padded >> 5) * 72 + 8);
       const uint8_t* const clamp = (const uint8_t*)&args->min;
       const __m256 min = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(clamp)));
@@ -268,22 +268,22 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args* a
         const __m256 bias_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)bias));
         const __m256 bias_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(bias + 32)));
         __m256 scale_row_1 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field + 4)));
-        __m256 out = _mm256_fmadd_ps(f_1_0, scale_row_1, bias_2);
+        __m256 out = _mm256_fmadd_ps(f_2, scale_row_1, bias_2);
         out = _mm256_max_ps(min, out);
         const __m256 out_1_0 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)dst_1, _mm256_castps_si256(out_1_0));
         scale_row_1 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field + 4)));
-        out = _mm256_fmadd_ps(f_1_1, scale_row_1, bias_3);
+        out = _mm256_fmadd_ps(f_3, scale_row_1, bias_3);
         out = _mm256_max_ps(min, out);
         const __m256 out_1_1 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)(dst_1 + 32), _mm256_castps_si256(out_1_1));
         __m256 scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        out = _mm256_fmadd_ps(f_0_0, scale_row_0, bias_2);
+        out = _mm256_fmadd_ps(f_0, scale_row_0, bias_2);
         out = _mm256_max_ps(min, out);
         const __m256 out_0_0 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)dst_tile, _mm256_castps_si256(out_0_0));
         scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        out = _mm256_fmadd_ps(f_0_1, scale_row_0, bias_3);
+        out = _mm256_fmadd_ps(f_1, scale_row_0, bias_3);
         out = _mm256_max_ps(min, out);
         const __m256 out_0_1 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)(dst_tile + 32), _mm256_castps_si256(out_0_1));
@@ -340,19 +340,19 @@ void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args* a
         one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_19 << 2)));
         const __m256 bias_4 = _mm256_castsi256_ps(_mm256_blend_epi32(bias_2, one, 128));
         __m256 scale_row_1 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field + 4)));
-        __m256 out = _mm256_fmadd_ps(f_1_0, scale_row_1, bias_3);
+        __m256 out = _mm256_fmadd_ps(f_2, scale_row_1, bias_3);
         out = _mm256_max_ps(min, out);
         const __m256i out_1_0 = _mm256_castps_si256(_mm256_min_ps(max, out));
         scale_row_1 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field + 4)));
-        out = _mm256_fmadd_ps(f_1_1, scale_row_1, bias_4);
+        out = _mm256_fmadd_ps(f_3, scale_row_1, bias_4);
         out = _mm256_max_ps(min, out);
         const __m256i out_1_1 = _mm256_castps_si256(_mm256_min_ps(max, out));
         __m256 scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        out = _mm256_fmadd_ps(f_0_0, scale_row_0, bias_3);
+        out = _mm256_fmadd_ps(f_0, scale_row_0, bias_3);
         out = _mm256_max_ps(min, out);
         const __m256i out_0_0 = _mm256_castps_si256(_mm256_min_ps(max, out));
         scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(field)));
-        out = _mm256_fmadd_ps(f_0_1, scale_row_0, bias_4);
+        out = _mm256_fmadd_ps(f_1, scale_row_0, bias_4);
         out = _mm256_max_ps(min, out);
         const __m256i out_0_1 = _mm256_castps_si256(_mm256_min_ps(max, out));
         if (n_left >= 1) {

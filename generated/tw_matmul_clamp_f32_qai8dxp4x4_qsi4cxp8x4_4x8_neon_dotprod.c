@@ -46,12 +46,12 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod(const tw_args* a
       const uint8_t* field = lhs_panel + k_padded * 4;
       const uint8x16_t mask = vdupq_n_u8(15);
       int32x4_t acc_0_0h = vdupq_n_s32(tw_load_i32(field));
-      int32x4_t acc_0_0l = vdupq_n_s32(tw_load_i32(field));
       int32x4_t acc_1_0h = vdupq_n_s32(tw_load_i32(field + 4));
-      int32x4_t acc_1_0l = vdupq_n_s32(tw_load_i32(field + 4));
       int32x4_t acc_2_0h = vdupq_n_s32(tw_load_i32(field + 8));
-      int32x4_t acc_2_0l = vdupq_n_s32(tw_load_i32(field + 8));
       int32x4_t acc_3_0h = vdupq_n_s32(tw_load_i32(field + 12));
+      int32x4_t acc_0_0l = vdupq_n_s32(tw_load_i32(field));
+      int32x4_t acc_1_0l = vdupq_n_s32(tw_load_i32(field + 4));
+      int32x4_t acc_2_0l = vdupq_n_s32(tw_load_i32(field + 8));
       int32x4_t acc_3_0l = vdupq_n_s32(tw_load_i32(field + 12));
       const size_t k_steps = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;

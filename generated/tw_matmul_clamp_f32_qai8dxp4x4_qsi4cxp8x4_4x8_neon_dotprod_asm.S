@@ -15,8 +15,8 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 a_0 ...
 //  v1 a_0  v2 a_0  v3 a_0  v4 raw_0  v5 raw_0  v6 raw_0  v7 raw_0  v16 mask  v17 acc_0_0h ...
-//  v18 acc_0_0l ...  v19 acc_1_0h ...  v20 acc_1_0l ...  v21 acc_2_0h ...  v22 acc_2_0l ...
-//  v23 acc_3_0h ...  v24 acc_3_0l ...  v25 lo_0
+//  v18 acc_1_0h ...  v19 acc_2_0h ...  v20 acc_3_0h ...  v21 acc_0_0l ...  v22 acc_1_0l ...
+//  v23 acc_2_0l ...  v24 acc_3_0l ...  v25 lo_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
   .text
@@ -48,16 +48,16 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   add x9, x7, x9                                         // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x9]                                    // acc_0_0h
-  ld1r {v18.4s}, [x9]                                    // acc_0_0l
-  ldr s19, [x9, #4]                                      // acc_1_0h
+  ldr s18, [x9, #4]                                      // acc_1_0h
+  dup v18.4s, v18.s[0]
+  ldr s19, [x9, #8]                                      // acc_2_0h
   dup v19.4s, v19.s[0]
-  ldr s20, [x9, #4]                                      // acc_1_0l
+  ldr s20, [x9, #12]                                     // acc_3_0h
   dup v20.4s, v20.s[0]
-  ldr s21, [x9, #8]                                      // acc_2_0h
-  dup v21.4s, v21.s[0]
-  ldr s22, [x9, #8]                                      // acc_2_0l
+  ld1r {v21.4s}, [x9]                                    // acc_0_0l
+  ldr s22, [x9, #4]                                      // acc_1_0l
   dup v22.4s, v22.s[0]
-  ldr s23, [x9, #12]                                     // acc_3_0h
+  ldr s23, [x9, #8]                                      // acc_2_0l
   dup v23.4s, v23.s[0]
   ldr s24, [x9, #12]                                     // acc_3_0l
   dup v24.4s, v24.s[0]
@@ -71,88 +71,88 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x12], #64       // raw_0, raw_0, raw_0, raw_0, rhs_panel
   and v25.16b, v4.16b, v16.16b                           // lo_0
   sdot v17.4s, v4.16b, v0.4b[0]                          // acc
-  sdot v18.4s, v25.16b, v0.4b[0]                         // acc
-  sdot v19.4s, v4.16b, v0.4b[1]                          // acc
-  sdot v20.4s, v25.16b, v0.4b[1]                         // acc
-  sdot v21.4s, v4.16b, v0.4b[2]                          // acc
-  sdot v22.4s, v25.16b, v0.4b[2]                         // acc
-  sdot v23.4s, v4.16b, v0.4b[3]                          // acc
+  sdot v21.4s, v25.16b, v0.4b[0]                         // acc
+  sdot v18.4s, v4.16b, v0.4b[1]                          // acc
+  sdot v22.4s, v25.16b, v0.4b[1]                         // acc
+  sdot v19.4s, v4.16b, v0.4b[2]                          // acc
+  sdot v23.4s, v25.16b, v0.4b[2]                         // acc
+  sdot v20.4s, v4.16b, v0.4b[3]                          // acc
   sdot v24.4s, v25.16b, v0.4b[3]                         // acc
   and v0.16b, v5.16b, v16.16b                            // lo_0
   sdot v17.4s, v5.16b, v1.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v1.4b[0]                          // acc
-  sdot v19.4s, v5.16b, v1.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v1.4b[1]                          // acc
-  sdot v21.4s, v5.16b, v1.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v1.4b[2]                          // acc
-  sdot v23.4s, v5.16b, v1.4b[3]                          // acc
+  sdot v21.4s, v0.16b, v1.4b[0]                          // acc
+  sdot v18.4s, v5.16b, v1.4b[1]                          // acc
+  sdot v22.4s, v0.16b, v1.4b[1]                          // acc
+  sdot v19.4s, v5.16b, v1.4b[2]                          // acc
+  sdot v23.4s, v0.16b, v1.4b[2]                          // acc
+  sdot v20.4s, v5.16b, v1.4b[3]                          // acc
   sdot v24.4s, v0.16b, v1.4b[3]                          // acc
   and v0.16b, v6.16b, v16.16b                            // lo_0
   sdot v17.4s, v6.16b, v2.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v2.4b[0]                          // acc
-  sdot v19.4s, v6.16b, v2.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v2.4b[1]                          // acc
-  sdot v21.4s, v6.16b, v2.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v2.4b[2]                          // acc
-  sdot v23.4s, v6.16b, v2.4b[3]                          // acc
+  sdot v21.4s, v0.16b, v2.4b[0]                          // acc
+  sdot v18.4s, v6.16b, v2.4b[1]                          // acc
+  sdot v22.4s, v0.16b, v2.4b[1]                          // acc
+  sdot v19.4s, v6.16b, v2.4b[2]                          // acc
+  sdot v23.4s, v0.16b, v2.4b[2]                          // acc
+  sdot v20.4s, v6.16b, v2.4b[3]                          // acc
   sdot v24.4s, v0.16b, v2.4b[3]                          // acc
   and v0.16b, v7.16b, v16.16b                            // lo_0
   sdot v17.4s, v7.16b, v3.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v3.4b[0]                          // acc
-  sdot v19.4s, v7.16b, v3.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v3.4b[1]                          // acc
-  sdot v21.4s, v7.16b, v3.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v3.4b[2]                          // acc
-  sdot v23.4s, v7.16b, v3.4b[3]                          // acc
+  sdot v21.4s, v0.16b, v3.4b[0]                          // acc
+  sdot v18.4s, v7.16b, v3.4b[1]                          // acc
+  sdot v22.4s, v0.16b, v3.4b[1]                          // acc
+  sdot v19.4s, v7.16b, v3.4b[2]                          // acc
+  sdot v23.4s, v0.16b, v3.4b[2]                          // acc
+  sdot v20.4s, v7.16b, v3.4b[3]                          // acc
   sdot v24.4s, v0.16b, v3.4b[3]                          // acc
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // a_0, a_0, a_0, a_0
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x12], #64       // raw_0, raw_0, raw_0, raw_0
   and v25.16b, v4.16b, v16.16b                           // lo_0
   sdot v17.4s, v4.16b, v0.4b[0]                          // acc
-  sdot v18.4s, v25.16b, v0.4b[0]                         // acc
-  sdot v19.4s, v4.16b, v0.4b[1]                          // acc
-  sdot v20.4s, v25.16b, v0.4b[1]                         // acc
-  sdot v21.4s, v4.16b, v0.4b[2]                          // acc
-  sdot v22.4s, v25.16b, v0.4b[2]                         // acc
-  sdot v23.4s, v4.16b, v0.4b[3]                          // acc
+  sdot v21.4s, v25.16b, v0.4b[0]                         // acc
+  sdot v18.4s, v4.16b, v0.4b[1]                          // acc
+  sdot v22.4s, v25.16b, v0.4b[1]                         // acc
+  sdot v19.4s, v4.16b, v0.4b[2]                          // acc
+  sdot v23.4s, v25.16b, v0.4b[2]                         // acc
+  sdot v20.4s, v4.16b, v0.4b[3]                          // acc
   sdot v24.4s, v25.16b, v0.4b[3]                         // acc
   and v0.16b, v5.16b, v16.16b                            // lo_0
   sdot v17.4s, v5.16b, v1.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v1.4b[0]                          // acc
-  sdot v19.4s, v5.16b, v1.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v1.4b[1]                          // acc
-  sdot v21.4s, v5.16b, v1.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v1.4b[2]                          // acc
-  sdot v23.4s, v5.16b, v1.4b[3]                          // acc
+  sdot v21.4s, v0.16b, v1.4b[0]                          // acc
+  sdot v18.4s, v5.16b, v1.4b[1]                          // acc
+  sdot v22.4s, v0.16b, v1.4b[1]                          // acc
+  sdot v19.4s, v5.16b, v1.4b[2]                          // acc
+  sdot v23.4s, v0.16b, v1.4b[2]                          // acc
+  sdot v20.4s, v5.16b, v1.4b[3]                          // acc
   sdot v24.4s, v0.16b, v1.4b[3]                          // acc
   and v0.16b, v6.16b, v16.16b                            // lo_0
   sdot v17.4s, v6.16b, v2.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v2.4b[0]                          // acc
-  sdot v19.4s, v6.16b, v2.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v2.4b[1]                          // acc
-  sdot v21.4s, v6.16b, v2.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v2.4b[2]                          // acc
-  sdot v23.4s, v6.16b, v2.4b[3]                          // acc
+  sdot v21.4s, v0.16b, v2.4b[0]                          // acc
+  sdot v18.4s, v6.16b, v2.4b[1]                          // acc
+  sdot v22.4s, v0.16b, v2.4b[1]                          // acc
+  sdot v19.4s, v6.16b, v2.4b[2]                          // acc
+  sdot v23.4s, v0.16b, v2.4b[2]                          // acc
+  sdot v20.4s, v6.16b, v2.4b[3]                          // acc
   sdot v24.4s, v0.16b, v2.4b[3]                          // acc
   and v0.16b, v7.16b, v16.16b                            // lo_0
   sdot v17.4s, v7.16b, v3.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v3.4b[0]                          // acc
-  sdot v19.4s, v7.16b, v3.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v3.4b[1]                          // acc
-  sdot v21.4s, v7.16b, v3.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v3.4b[2]                          // acc
-  sdot v23.4s, v7.16b, v3.4b[3]                          // acc
+  sdot v21.4s, v0.16b, v3.4b[0]                          // acc
+  sdot v18.4s, v7.16b, v3.4b[1]                          // acc
+  sdot v22.4s, v0.16b, v3.4b[1]                          // acc
+  sdot v19.4s, v7.16b, v3.4b[2]                          // acc
+  sdot v23.4s, v0.16b, v3.4b[2]                          // acc
+  sdot v20.4s, v7.16b, v3.4b[3]                          // acc
   sdot v24.4s, v0.16b, v3.4b[3]                          // acc
   subs x9, x9, #1                                        // next k
   b.hi .Lk
 .Lk_done:
-  sub v0.4s, v17.4s, v18.4s                              // high
+  sub v0.4s, v17.4s, v21.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
-  sub v1.4s, v19.4s, v20.4s                              // high
+  sub v1.4s, v18.4s, v22.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
-  sub v2.4s, v21.4s, v22.4s                              // high
+  sub v2.4s, v19.4s, v23.4s                              // high
   sshr v2.4s, v2.4s, #4                                  // high
-  sub v3.4s, v23.4s, v24.4s                              // high
+  sub v3.4s, v20.4s, v24.4s                              // high
   sshr v3.4s, v3.4s, #4                                  // high
   mov x9, #4
   mul x9, x10, x9
@@ -164,15 +164,15 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   add x9, x7, x9                                         // field
   ld1r {v6.4s}, [x9]                                     // zero_0
   mla v0.4s, v5.4s, v6.4s                                // sum
-  mla v18.4s, v4.4s, v6.4s                               // sum
+  mla v21.4s, v4.4s, v6.4s                               // sum
   ldr s6, [x9, #4]                                       // zero_1
   dup v6.4s, v6.s[0]
   mla v1.4s, v5.4s, v6.4s                                // sum
-  mla v20.4s, v4.4s, v6.4s                               // sum
+  mla v22.4s, v4.4s, v6.4s                               // sum
   ldr s6, [x9, #8]                                       // zero_2
   dup v6.4s, v6.s[0]
   mla v2.4s, v5.4s, v6.4s                                // sum
-  mla v22.4s, v4.4s, v6.4s                               // sum
+  mla v23.4s, v4.4s, v6.4s                               // sum
   ldr s6, [x9, #12]                                      // zero_3
   dup v6.4s, v6.s[0]
   mla v3.4s, v5.4s, v6.4s                                // sum
@@ -221,47 +221,47 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x11, #0                                            // bias
   csel x10, x10, x15, eq
   ldp q17, q16, [x10, #0]                                // bias, bias
-  ldr s19, [x9, #12]                                     // scale_row_3
-  dup v19.4s, v19.s[0]
+  ldr s18, [x9, #12]                                     // scale_row_3
+  dup v18.4s, v18.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v19.4s, v5.4s, v19.4s                             // scale
-  mov v21.16b, v17.16b                                   // bias
-  fmla v21.4s, v3.4s, v19.4s                             // out
-  fcmgt v3.4s, v6.4s, v21.4s                             // out
-  bsl v3.16b, v6.16b, v21.16b
-  fcmgt v19.4s, v3.4s, v7.4s                             // out_3_0
-  bsl v19.16b, v7.16b, v3.16b
-  str q19, [x12, #0]                                     // out_3_0
+  fmul v18.4s, v5.4s, v18.4s                             // scale
+  mov v19.16b, v17.16b                                   // bias
+  fmla v19.4s, v3.4s, v18.4s                             // out
+  fcmgt v3.4s, v6.4s, v19.4s                             // out
+  bsl v3.16b, v6.16b, v19.16b
+  fcmgt v18.4s, v3.4s, v7.4s                             // out_3_0
+  bsl v18.16b, v7.16b, v3.16b
+  str q18, [x12, #0]                                     // out_3_0
   ldr s3, [x9, #12]                                      // scale_row_3
   dup v3.4s, v3.s[0]
-  scvtf v19.4s, v24.4s                                   // real
+  scvtf v18.4s, v24.4s                                   // real
   fmul v3.4s, v4.4s, v3.4s                               // scale
-  mov v21.16b, v16.16b                                   // bias
-  fmla v21.4s, v19.4s, v3.4s                             // out
-  fcmgt v3.4s, v6.4s, v21.4s                             // out
-  bsl v3.16b, v6.16b, v21.16b
-  fcmgt v19.4s, v3.4s, v7.4s                             // out_3_1
-  bsl v19.16b, v7.16b, v3.16b
-  str q19, [x12, #16]                                    // out_3_1
+  mov v19.16b, v16.16b                                   // bias
+  fmla v19.4s, v18.4s, v3.4s                             // out
+  fcmgt v3.4s, v6.4s, v19.4s                             // out
+  bsl v3.16b, v6.16b, v19.16b
+  fcmgt v18.4s, v3.4s, v7.4s                             // out_3_1
+  bsl v18.16b, v7.16b, v3.16b
+  str q18, [x12, #16]                                    // out_3_1
   ldr s3, [x9, #8]                                       // scale_row_2
   dup v3.4s, v3.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v3.4s, v5.4s, v3.4s                               // scale
-  mov v19.16b, v17.16b                                   // bias
-  fmla v19.4s, v2.4s, v3.4s                              // out
-  fcmgt v2.4s, v6.4s, v19.4s                             // out
-  bsl v2.16b, v6.16b, v19.16b
+  mov v18.16b, v17.16b                                   // bias
+  fmla v18.4s, v2.4s, v3.4s                              // out
+  fcmgt v2.4s, v6.4s, v18.4s                             // out
+  bsl v2.16b, v6.16b, v18.16b
   fcmgt v3.4s, v2.4s, v7.4s                              // out_2_0
   bsl v3.16b, v7.16b, v2.16b
   str q3, [x14, #0]                                      // out_2_0
   ldr s2, [x9, #8]                                       // scale_row_2
   dup v2.4s, v2.s[0]
-  scvtf v3.4s, v22.4s                                    // real
+  scvtf v3.4s, v23.4s                                    // real
   fmul v2.4s, v4.4s, v2.4s                               // scale
-  mov v19.16b, v16.16b                                   // bias
-  fmla v19.4s, v3.4s, v2.4s                              // out
-  fcmgt v2.4s, v6.4s, v19.4s                             // out
-  bsl v2.16b, v6.16b, v19.16b
+  mov v18.16b, v16.16b                                   // bias
+  fmla v18.4s, v3.4s, v2.4s                              // out
+  fcmgt v2.4s, v6.4s, v18.4s                             // out
+  bsl v2.16b, v6.16b, v18.16b
   fcmgt v3.4s, v2.4s, v7.4s                              // out_2_1
   bsl v3.16b, v7.16b, v2.16b
   str q3, [x14, #16]                                     // out_2_1
@@ -278,7 +278,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   str q2, [x13, #0]                                      // out_1_0
   ldr s1, [x9, #4]                                       // scale_row_1
   dup v1.4s, v1.s[0]
-  scvtf v2.4s, v20.4s                                    // real
+  scvtf v2.4s, v22.4s                                    // real
   fmul v1.4s, v4.4s, v1.4s                               // scale
   mov v3.16b, v16.16b                                    // bias
   fmla v3.4s, v2.4s, v1.4s                               // out
@@ -297,7 +297,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   bsl v1.16b, v7.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v18.4s                                    // real
+  scvtf v1.4s, v21.4s                                    // real
   fmul v0.4s, v4.4s, v0.4s                               // scale
   fmla v16.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v6.4s, v16.4s                             // out
@@ -360,46 +360,46 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   csel x11, x11, x15, lo
   add x10, x10, x11, lsl #2
   ld1 {v17.s}[3], [x10]                                  // bias
-  ldr s19, [x9, #12]                                     // scale_row_3
-  dup v19.4s, v19.s[0]
+  ldr s18, [x9, #12]                                     // scale_row_3
+  dup v18.4s, v18.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v19.4s, v5.4s, v19.4s                             // scale
-  mov v21.16b, v16.16b                                   // bias
-  fmla v21.4s, v3.4s, v19.4s                             // out
-  fcmgt v3.4s, v6.4s, v21.4s                             // out
-  bsl v3.16b, v6.16b, v21.16b
-  fcmgt v19.4s, v3.4s, v7.4s                             // out_3_0
-  bsl v19.16b, v7.16b, v3.16b
+  fmul v18.4s, v5.4s, v18.4s                             // scale
+  mov v19.16b, v16.16b                                   // bias
+  fmla v19.4s, v3.4s, v18.4s                             // out
+  fcmgt v3.4s, v6.4s, v19.4s                             // out
+  bsl v3.16b, v6.16b, v19.16b
+  fcmgt v18.4s, v3.4s, v7.4s                             // out_3_0
+  bsl v18.16b, v7.16b, v3.16b
   ldr s3, [x9, #12]                                      // scale_row_3
   dup v3.4s, v3.s[0]
-  scvtf v21.4s, v24.4s                                   // real
+  scvtf v19.4s, v24.4s                                   // real
   fmul v3.4s, v4.4s, v3.4s                               // scale
-  mov v23.16b, v17.16b                                   // bias
-  fmla v23.4s, v21.4s, v3.4s                             // out
-  fcmgt v3.4s, v6.4s, v23.4s                             // out
-  bsl v3.16b, v6.16b, v23.16b
-  fcmgt v21.4s, v3.4s, v7.4s                             // out_3_1
-  bsl v21.16b, v7.16b, v3.16b
+  mov v20.16b, v17.16b                                   // bias
+  fmla v20.4s, v19.4s, v3.4s                             // out
+  fcmgt v3.4s, v6.4s, v20.4s                             // out
+  bsl v3.16b, v6.16b, v20.16b
+  fcmgt v19.4s, v3.4s, v7.4s                             // out_3_1
+  bsl v19.16b, v7.16b, v3.16b
   ldr s3, [x9, #8]                                       // scale_row_2
   dup v3.4s, v3.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v3.4s, v5.4s, v3.4s                               // scale
-  mov v23.16b, v16.16b                                   // bias
-  fmla v23.4s, v2.4s, v3.4s                              // out
-  fcmgt v2.4s, v6.4s, v23.4s                             // out
-  bsl v2.16b, v6.16b, v23.16b
+  mov v20.16b, v16.16b                                   // bias
+  fmla v20.4s, v2.4s, v3.4s                              // out
+  fcmgt v2.4s, v6.4s, v20.4s                             // out
+  bsl v2.16b, v6.16b, v20.16b
   fcmgt v3.4s, v2.4s, v7.4s                              // out_2_0
   bsl v3.16b, v7.16b, v2.16b
   ldr s2, [x9, #8]                                       // scale_row_2
   dup v2.4s, v2.s[0]
-  scvtf v22.4s, v22.4s                                   // real
+  scvtf v20.4s, v23.4s                                   // real
   fmul v2.4s, v4.4s, v2.4s                               // scale
   mov v23.16b, v17.16b                                   // bias
-  fmla v23.4s, v22.4s, v2.4s                             // out
+  fmla v23.4s, v20.4s, v2.4s                             // out
   fcmgt v2.4s, v6.4s, v23.4s                             // out
   bsl v2.16b, v6.16b, v23.16b
-  fcmgt v22.4s, v2.4s, v7.4s                             // out_2_1
-  bsl v22.16b, v7.16b, v2.16b
+  fcmgt v20.4s, v2.4s, v7.4s                             // out_2_1
+  bsl v20.16b, v7.16b, v2.16b
   ldr s2, [x9, #4]                                       // scale_row_1
   dup v2.4s, v2.s[0]
   scvtf v1.4s, v1.4s                                     // real
@@ -412,14 +412,14 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   bsl v2.16b, v7.16b, v1.16b
   ldr s1, [x9, #4]                                       // scale_row_1
   dup v1.4s, v1.s[0]
-  scvtf v20.4s, v20.4s                                   // real
+  scvtf v22.4s, v22.4s                                   // real
   fmul v1.4s, v4.4s, v1.4s                               // scale
   mov v23.16b, v17.16b                                   // bias
-  fmla v23.4s, v20.4s, v1.4s                             // out
+  fmla v23.4s, v22.4s, v1.4s                             // out
   fcmgt v1.4s, v6.4s, v23.4s                             // out
   bsl v1.16b, v6.16b, v23.16b
-  fcmgt v20.4s, v1.4s, v7.4s                             // out_1_1
-  bsl v20.16b, v7.16b, v1.16b
+  fcmgt v22.4s, v1.4s, v7.4s                             // out_1_1
+  bsl v22.16b, v7.16b, v1.16b
   ld1r {v1.4s}, [x9]                                     // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
   fmul v1.4s, v5.4s, v1.4s                               // scale
@@ -429,7 +429,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   fcmgt v1.4s, v0.4s, v7.4s                              // out_0_0
   bsl v1.16b, v7.16b, v0.16b
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v5.4s, v18.4s                                    // real
+  scvtf v5.4s, v21.4s                                    // real
   fmul v0.4s, v4.4s, v0.4s                               // scale
   fmla v17.4s, v5.4s, v0.4s                              // out
   fcmgt v0.4s, v6.4s, v17.4s                             // out
@@ -439,7 +439,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v19.s}[0], [x12]                                  // out_3_0
+  st1 {v18.s}[0], [x12]                                  // out_3_0
   st1 {v3.s}[0], [x14]                                   // out_2_0
   st1 {v2.s}[0], [x13]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
@@ -448,7 +448,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x12, #4
-  st1 {v19.s}[1], [x9]                                   // out_3_0
+  st1 {v18.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
   st1 {v3.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
@@ -460,7 +460,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x12, #8
-  st1 {v19.s}[2], [x9]                                   // out_3_0
+  st1 {v18.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
   st1 {v3.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
@@ -472,7 +472,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x12, #12
-  st1 {v19.s}[3], [x9]                                   // out_3_0
+  st1 {v18.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
   st1 {v3.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
@@ -484,11 +484,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x12, #16
-  st1 {v21.s}[0], [x9]                                   // out_3_1
+  st1 {v19.s}[0], [x9]                                   // out_3_1
   add x9, x14, #16
-  st1 {v22.s}[0], [x9]                                   // out_2_1
+  st1 {v20.s}[0], [x9]                                   // out_2_1
   add x9, x13, #16
-  st1 {v20.s}[0], [x9]                                   // out_1_1
+  st1 {v22.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v4.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
@@ -496,11 +496,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x12, #20
-  st1 {v21.s}[1], [x9]                                   // out_3_1
+  st1 {v19.s}[1], [x9]                                   // out_3_1
   add x9, x14, #20
-  st1 {v22.s}[1], [x9]                                   // out_2_1
+  st1 {v20.s}[1], [x9]                                   // out_2_1
   add x9, x13, #20
-  st1 {v20.s}[1], [x9]                                   // out_1_1
+  st1 {v22.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v4.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
@@ -508,11 +508,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x12, #24
-  st1 {v21.s}[2], [x9]                                   // out_3_1
+  st1 {v19.s}[2], [x9]                                   // out_3_1
   add x9, x14, #24
-  st1 {v22.s}[2], [x9]                                   // out_2_1
+  st1 {v20.s}[2], [x9]                                   // out_2_1
   add x9, x13, #24
-  st1 {v20.s}[2], [x9]                                   // out_1_1
+  st1 {v22.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v4.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:

@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_once  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  v0 mask  v1 acc_0_0h ...  v2 acc_0_0l ...  v3 acc_1_0h ...  v4 acc_1_0l ...  v5 acc_2_0h ...
-//  v6 acc_2_0l ...  v7 acc_3_0h ...  v8 a_0  v9 lo_0  v16 acc_3_0l ...  v17 raw_0  v18 a_0
+//  v0 mask  v1 acc_0_0h ...  v2 acc_1_0h ...  v3 acc_2_0h ...  v4 acc_3_0h ...  v5 acc_0_0l ...
+//  v6 acc_1_0l ...  v7 acc_2_0l ...  v8 a_0  v9 lo_0  v16 acc_3_0l ...  v17 raw_0  v18 a_0
 //  v19 raw_0  v20 a_0  v21 raw_0  v22 a_0  v23 raw_0  v24 a_0  v25 raw_0  v26 a_0  v27 raw_0
 //  v28 a_0  v29 raw_0  v30 a_0  v31 raw_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
@@ -55,16 +55,16 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x7, x9                                         // field
   movi v0.16b, #15                                       // mask
   ld1r {v1.4s}, [x9]                                     // acc_0_0h
-  ld1r {v2.4s}, [x9]                                     // acc_0_0l
-  ldr s3, [x9, #4]                                       // acc_1_0h
+  ldr s2, [x9, #4]                                       // acc_1_0h
+  dup v2.4s, v2.s[0]
+  ldr s3, [x9, #8]                                       // acc_2_0h
   dup v3.4s, v3.s[0]
-  ldr s4, [x9, #4]                                       // acc_1_0l
+  ldr s4, [x9, #12]                                      // acc_3_0h
   dup v4.4s, v4.s[0]
-  ldr s5, [x9, #8]                                       // acc_2_0h
-  dup v5.4s, v5.s[0]
-  ldr s6, [x9, #8]                                       // acc_2_0l
+  ld1r {v5.4s}, [x9]                                     // acc_0_0l
+  ldr s6, [x9, #4]                                       // acc_1_0l
   dup v6.4s, v6.s[0]
-  ldr s7, [x9, #12]                                      // acc_3_0h
+  ldr s7, [x9, #8]                                       // acc_2_0l
   dup v7.4s, v7.s[0]
   ldr s16, [x9, #12]                                     // acc_3_0l
   dup v16.4s, v16.s[0]
@@ -119,91 +119,91 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   and v9.16b, v17.16b, v0.16b                            // lo_0
   add x12, x12, #128
   sdot v1.4s, v17.16b, v18.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v18.4b[0]                          // acc
-  sdot v3.4s, v17.16b, v18.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v18.4b[1]                          // acc
-  sdot v5.4s, v17.16b, v18.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v18.4b[2]                          // acc
-  sdot v7.4s, v17.16b, v18.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v18.4b[0]                          // acc
+  sdot v2.4s, v17.16b, v18.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v18.4b[1]                          // acc
+  sdot v3.4s, v17.16b, v18.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v18.4b[2]                          // acc
+  sdot v4.4s, v17.16b, v18.4b[3]                         // acc
   sdot v16.4s, v9.16b, v18.4b[3]                         // acc
   sdot v1.4s, v19.16b, v20.4b[0]                         // acc
-  sdot v3.4s, v19.16b, v20.4b[1]                         // acc
-  sdot v5.4s, v19.16b, v20.4b[2]                         // acc
-  sdot v7.4s, v19.16b, v20.4b[3]                         // acc
+  sdot v2.4s, v19.16b, v20.4b[1]                         // acc
+  sdot v3.4s, v19.16b, v20.4b[2]                         // acc
+  sdot v4.4s, v19.16b, v20.4b[3]                         // acc
   sdot v1.4s, v21.16b, v22.4b[0]                         // acc
-  sdot v3.4s, v21.16b, v22.4b[1]                         // acc
-  sdot v5.4s, v21.16b, v22.4b[2]                         // acc
-  sdot v7.4s, v21.16b, v22.4b[3]                         // acc
+  sdot v2.4s, v21.16b, v22.4b[1]                         // acc
+  sdot v3.4s, v21.16b, v22.4b[2]                         // acc
+  sdot v4.4s, v21.16b, v22.4b[3]                         // acc
   sdot v1.4s, v23.16b, v24.4b[0]                         // acc
-  sdot v3.4s, v23.16b, v24.4b[1]                         // acc
-  sdot v5.4s, v23.16b, v24.4b[2]                         // acc
-  sdot v7.4s, v23.16b, v24.4b[3]                         // acc
+  sdot v2.4s, v23.16b, v24.4b[1]                         // acc
+  sdot v3.4s, v23.16b, v24.4b[2]                         // acc
+  sdot v4.4s, v23.16b, v24.4b[3]                         // acc
   sdot v1.4s, v25.16b, v26.4b[0]                         // acc
-  sdot v3.4s, v25.16b, v26.4b[1]                         // acc
-  sdot v5.4s, v25.16b, v26.4b[2]                         // acc
-  sdot v7.4s, v25.16b, v26.4b[3]                         // acc
+  sdot v2.4s, v25.16b, v26.4b[1]                         // acc
+  sdot v3.4s, v25.16b, v26.4b[2]                         // acc
+  sdot v4.4s, v25.16b, v26.4b[3]                         // acc
   sdot v1.4s, v27.16b, v28.4b[0]                         // acc
-  sdot v3.4s, v27.16b, v28.4b[1]                         // acc
-  sdot v5.4s, v27.16b, v28.4b[2]                         // acc
-  sdot v7.4s, v27.16b, v28.4b[3]                         // acc
+  sdot v2.4s, v27.16b, v28.4b[1]                         // acc
+  sdot v3.4s, v27.16b, v28.4b[2]                         // acc
+  sdot v4.4s, v27.16b, v28.4b[3]                         // acc
   sdot v1.4s, v29.16b, v30.4b[0]                         // acc
-  sdot v3.4s, v29.16b, v30.4b[1]                         // acc
-  sdot v5.4s, v29.16b, v30.4b[2]                         // acc
-  sdot v7.4s, v29.16b, v30.4b[3]                         // acc
+  sdot v2.4s, v29.16b, v30.4b[1]                         // acc
+  sdot v3.4s, v29.16b, v30.4b[2]                         // acc
+  sdot v4.4s, v29.16b, v30.4b[3]                         // acc
   add x13, x13, #128
   ldr q18, [x12, #0]                                     // a_0
   sdot v1.4s, v31.16b, v8.4b[0]                          // acc
-  sdot v3.4s, v31.16b, v8.4b[1]                          // acc
-  sdot v5.4s, v31.16b, v8.4b[2]                          // acc
-  sdot v7.4s, v31.16b, v8.4b[3]                          // acc
+  sdot v2.4s, v31.16b, v8.4b[1]                          // acc
+  sdot v3.4s, v31.16b, v8.4b[2]                          // acc
+  sdot v4.4s, v31.16b, v8.4b[3]                          // acc
   ldr q17, [x13, #0]                                     // raw_0
   and v9.16b, v19.16b, v0.16b                            // lo_0
   ldr q19, [x13, #16]                                    // raw_0
-  sdot v2.4s, v9.16b, v20.4b[0]                          // acc
-  sdot v4.4s, v9.16b, v20.4b[1]                          // acc
-  sdot v6.4s, v9.16b, v20.4b[2]                          // acc
+  sdot v5.4s, v9.16b, v20.4b[0]                          // acc
+  sdot v6.4s, v9.16b, v20.4b[1]                          // acc
+  sdot v7.4s, v9.16b, v20.4b[2]                          // acc
   sdot v16.4s, v9.16b, v20.4b[3]                         // acc
   ldr q20, [x12, #16]                                    // a_0
   and v9.16b, v21.16b, v0.16b                            // lo_0
   ldr q21, [x13, #32]                                    // raw_0
-  sdot v2.4s, v9.16b, v22.4b[0]                          // acc
-  sdot v4.4s, v9.16b, v22.4b[1]                          // acc
-  sdot v6.4s, v9.16b, v22.4b[2]                          // acc
+  sdot v5.4s, v9.16b, v22.4b[0]                          // acc
+  sdot v6.4s, v9.16b, v22.4b[1]                          // acc
+  sdot v7.4s, v9.16b, v22.4b[2]                          // acc
   sdot v16.4s, v9.16b, v22.4b[3]                         // acc
   ldr q22, [x12, #32]                                    // a_0
   and v9.16b, v23.16b, v0.16b                            // lo_0
   ldr q23, [x13, #48]                                    // raw_0
-  sdot v2.4s, v9.16b, v24.4b[0]                          // acc
-  sdot v4.4s, v9.16b, v24.4b[1]                          // acc
-  sdot v6.4s, v9.16b, v24.4b[2]                          // acc
+  sdot v5.4s, v9.16b, v24.4b[0]                          // acc
+  sdot v6.4s, v9.16b, v24.4b[1]                          // acc
+  sdot v7.4s, v9.16b, v24.4b[2]                          // acc
   sdot v16.4s, v9.16b, v24.4b[3]                         // acc
   ldr q24, [x12, #48]                                    // a_0
   and v9.16b, v25.16b, v0.16b                            // lo_0
   ldr q25, [x13, #64]                                    // raw_0
-  sdot v2.4s, v9.16b, v26.4b[0]                          // acc
-  sdot v4.4s, v9.16b, v26.4b[1]                          // acc
-  sdot v6.4s, v9.16b, v26.4b[2]                          // acc
+  sdot v5.4s, v9.16b, v26.4b[0]                          // acc
+  sdot v6.4s, v9.16b, v26.4b[1]                          // acc
+  sdot v7.4s, v9.16b, v26.4b[2]                          // acc
   sdot v16.4s, v9.16b, v26.4b[3]                         // acc
   ldr q26, [x12, #64]                                    // a_0
   and v9.16b, v27.16b, v0.16b                            // lo_0
   ldr q27, [x13, #80]                                    // raw_0
-  sdot v2.4s, v9.16b, v28.4b[0]                          // acc
-  sdot v4.4s, v9.16b, v28.4b[1]                          // acc
-  sdot v6.4s, v9.16b, v28.4b[2]                          // acc
+  sdot v5.4s, v9.16b, v28.4b[0]                          // acc
+  sdot v6.4s, v9.16b, v28.4b[1]                          // acc
+  sdot v7.4s, v9.16b, v28.4b[2]                          // acc
   sdot v16.4s, v9.16b, v28.4b[3]                         // acc
   ldr q28, [x12, #80]                                    // a_0
   and v9.16b, v29.16b, v0.16b                            // lo_0
   ldr q29, [x13, #96]                                    // raw_0
-  sdot v2.4s, v9.16b, v30.4b[0]                          // acc
-  sdot v4.4s, v9.16b, v30.4b[1]                          // acc
-  sdot v6.4s, v9.16b, v30.4b[2]                          // acc
+  sdot v5.4s, v9.16b, v30.4b[0]                          // acc
+  sdot v6.4s, v9.16b, v30.4b[1]                          // acc
+  sdot v7.4s, v9.16b, v30.4b[2]                          // acc
   sdot v16.4s, v9.16b, v30.4b[3]                         // acc
   ldr q30, [x12, #96]                                    // a_0
   and v9.16b, v31.16b, v0.16b                            // lo_0
   ldr q31, [x13, #112]                                   // raw_0
-  sdot v2.4s, v9.16b, v8.4b[0]                           // acc
-  sdot v4.4s, v9.16b, v8.4b[1]                           // acc
-  sdot v6.4s, v9.16b, v8.4b[2]                           // acc
+  sdot v5.4s, v9.16b, v8.4b[0]                           // acc
+  sdot v6.4s, v9.16b, v8.4b[1]                           // acc
+  sdot v7.4s, v9.16b, v8.4b[2]                           // acc
   sdot v16.4s, v9.16b, v8.4b[3]                          // acc
   ldr q8, [x12, #112]                                    // a_0
   subs x11, x11, #1                                      // next k
@@ -213,118 +213,118 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
 .Lk_last:
   and v9.16b, v17.16b, v0.16b                            // lo_0
   sdot v1.4s, v17.16b, v18.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v18.4b[0]                          // acc
-  sdot v3.4s, v17.16b, v18.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v18.4b[1]                          // acc
-  sdot v5.4s, v17.16b, v18.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v18.4b[2]                          // acc
-  sdot v7.4s, v17.16b, v18.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v18.4b[0]                          // acc
+  sdot v2.4s, v17.16b, v18.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v18.4b[1]                          // acc
+  sdot v3.4s, v17.16b, v18.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v18.4b[2]                          // acc
+  sdot v4.4s, v17.16b, v18.4b[3]                         // acc
   sdot v16.4s, v9.16b, v18.4b[3]                         // acc
   and v9.16b, v19.16b, v0.16b                            // lo_0
   sdot v1.4s, v19.16b, v20.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v20.4b[0]                          // acc
-  sdot v3.4s, v19.16b, v20.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v20.4b[1]                          // acc
-  sdot v5.4s, v19.16b, v20.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v20.4b[2]                          // acc
-  sdot v7.4s, v19.16b, v20.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v20.4b[0]                          // acc
+  sdot v2.4s, v19.16b, v20.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v20.4b[1]                          // acc
+  sdot v3.4s, v19.16b, v20.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v20.4b[2]                          // acc
+  sdot v4.4s, v19.16b, v20.4b[3]                         // acc
   sdot v16.4s, v9.16b, v20.4b[3]                         // acc
   and v9.16b, v21.16b, v0.16b                            // lo_0
   sdot v1.4s, v21.16b, v22.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v22.4b[0]                          // acc
-  sdot v3.4s, v21.16b, v22.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v22.4b[1]                          // acc
-  sdot v5.4s, v21.16b, v22.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v22.4b[2]                          // acc
-  sdot v7.4s, v21.16b, v22.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v22.4b[0]                          // acc
+  sdot v2.4s, v21.16b, v22.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v22.4b[1]                          // acc
+  sdot v3.4s, v21.16b, v22.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v22.4b[2]                          // acc
+  sdot v4.4s, v21.16b, v22.4b[3]                         // acc
   sdot v16.4s, v9.16b, v22.4b[3]                         // acc
   and v9.16b, v23.16b, v0.16b                            // lo_0
   sdot v1.4s, v23.16b, v24.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v24.4b[0]                          // acc
-  sdot v3.4s, v23.16b, v24.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v24.4b[1]                          // acc
-  sdot v5.4s, v23.16b, v24.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v24.4b[2]                          // acc
-  sdot v7.4s, v23.16b, v24.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v24.4b[0]                          // acc
+  sdot v2.4s, v23.16b, v24.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v24.4b[1]                          // acc
+  sdot v3.4s, v23.16b, v24.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v24.4b[2]                          // acc
+  sdot v4.4s, v23.16b, v24.4b[3]                         // acc
   sdot v16.4s, v9.16b, v24.4b[3]                         // acc
   and v9.16b, v25.16b, v0.16b                            // lo_0
   sdot v1.4s, v25.16b, v26.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v26.4b[0]                          // acc
-  sdot v3.4s, v25.16b, v26.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v26.4b[1]                          // acc
-  sdot v5.4s, v25.16b, v26.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v26.4b[2]                          // acc
-  sdot v7.4s, v25.16b, v26.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v26.4b[0]                          // acc
+  sdot v2.4s, v25.16b, v26.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v26.4b[1]                          // acc
+  sdot v3.4s, v25.16b, v26.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v26.4b[2]                          // acc
+  sdot v4.4s, v25.16b, v26.4b[3]                         // acc
   sdot v16.4s, v9.16b, v26.4b[3]                         // acc
   and v9.16b, v27.16b, v0.16b                            // lo_0
   sdot v1.4s, v27.16b, v28.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v28.4b[0]                          // acc
-  sdot v3.4s, v27.16b, v28.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v28.4b[1]                          // acc
-  sdot v5.4s, v27.16b, v28.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v28.4b[2]                          // acc
-  sdot v7.4s, v27.16b, v28.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v28.4b[0]                          // acc
+  sdot v2.4s, v27.16b, v28.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v28.4b[1]                          // acc
+  sdot v3.4s, v27.16b, v28.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v28.4b[2]                          // acc
+  sdot v4.4s, v27.16b, v28.4b[3]                         // acc
   sdot v16.4s, v9.16b, v28.4b[3]                         // acc
   and v9.16b, v29.16b, v0.16b                            // lo_0
   sdot v1.4s, v29.16b, v30.4b[0]                         // acc
-  sdot v2.4s, v9.16b, v30.4b[0]                          // acc
-  sdot v3.4s, v29.16b, v30.4b[1]                         // acc
-  sdot v4.4s, v9.16b, v30.4b[1]                          // acc
-  sdot v5.4s, v29.16b, v30.4b[2]                         // acc
-  sdot v6.4s, v9.16b, v30.4b[2]                          // acc
-  sdot v7.4s, v29.16b, v30.4b[3]                         // acc
+  sdot v5.4s, v9.16b, v30.4b[0]                          // acc
+  sdot v2.4s, v29.16b, v30.4b[1]                         // acc
+  sdot v6.4s, v9.16b, v30.4b[1]                          // acc
+  sdot v3.4s, v29.16b, v30.4b[2]                         // acc
+  sdot v7.4s, v9.16b, v30.4b[2]                          // acc
+  sdot v4.4s, v29.16b, v30.4b[3]                         // acc
   sdot v16.4s, v9.16b, v30.4b[3]                         // acc
   and v9.16b, v31.16b, v0.16b                            // lo_0
   sdot v1.4s, v31.16b, v8.4b[0]                          // acc
-  sdot v2.4s, v9.16b, v8.4b[0]                           // acc
-  sdot v3.4s, v31.16b, v8.4b[1]                          // acc
-  sdot v4.4s, v9.16b, v8.4b[1]                           // acc
-  sdot v5.4s, v31.16b, v8.4b[2]                          // acc
-  sdot v6.4s, v9.16b, v8.4b[2]                           // acc
-  sdot v7.4s, v31.16b, v8.4b[3]                          // acc
+  sdot v5.4s, v9.16b, v8.4b[0]                           // acc
+  sdot v2.4s, v31.16b, v8.4b[1]                          // acc
+  sdot v6.4s, v9.16b, v8.4b[1]                           // acc
+  sdot v3.4s, v31.16b, v8.4b[2]                          // acc
+  sdot v7.4s, v9.16b, v8.4b[2]                           // acc
+  sdot v4.4s, v31.16b, v8.4b[3]                          // acc
   sdot v16.4s, v9.16b, v8.4b[3]                          // acc
   add x12, x12, #128
   add x13, x13, #128
   subs x9, x9, #1                                        // next k_last
   b.hi .Lk_last
 .Lk_last_done:
-  sub v0.4s, v1.4s, v2.4s                                // high
+  sub v0.4s, v1.4s, v5.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
-  sub v1.4s, v3.4s, v4.4s                                // high
+  sub v1.4s, v2.4s, v6.4s                                // high
   sshr v1.4s, v1.4s, #4                                  // high
-  sub v3.4s, v5.4s, v6.4s                                // high
+  sub v2.4s, v3.4s, v7.4s                                // high
+  sshr v2.4s, v2.4s, #4                                  // high
+  sub v3.4s, v4.4s, v16.4s                               // high
   sshr v3.4s, v3.4s, #4                                  // high
-  sub v5.4s, v7.4s, v16.4s                               // high
-  sshr v5.4s, v5.4s, #4                                  // high
   mov x9, #4
   mul x9, x10, x9
   add x9, x3, x9                                         // field
-  ldr q7, [x9, #0]                                       // colsum_0
+  ldr q4, [x9, #0]                                       // colsum_0
   ldr q17, [x9, #16]                                     // colsum_1
   mov x9, #4
   mul x9, x10, x9
   add x9, x9, #16
   add x9, x7, x9                                         // field
   ld1r {v18.4s}, [x9]                                    // zero_0
-  mla v0.4s, v7.4s, v18.4s                               // sum
-  mla v2.4s, v17.4s, v18.4s                              // sum
+  mla v0.4s, v4.4s, v18.4s                               // sum
+  mla v5.4s, v17.4s, v18.4s                              // sum
   ldr s18, [x9, #4]                                      // zero_1
   dup v18.4s, v18.s[0]
-  mla v1.4s, v7.4s, v18.4s                               // sum
-  mla v4.4s, v17.4s, v18.4s                              // sum
+  mla v1.4s, v4.4s, v18.4s                               // sum
+  mla v6.4s, v17.4s, v18.4s                              // sum
   ldr s18, [x9, #8]                                      // zero_2
   dup v18.4s, v18.s[0]
-  mla v3.4s, v7.4s, v18.4s                               // sum
-  mla v6.4s, v17.4s, v18.4s                              // sum
+  mla v2.4s, v4.4s, v18.4s                               // sum
+  mla v7.4s, v17.4s, v18.4s                              // sum
   ldr s18, [x9, #12]                                     // zero_3
   dup v18.4s, v18.s[0]
-  mla v5.4s, v7.4s, v18.4s                               // sum
+  mla v3.4s, v4.4s, v18.4s                               // sum
   mla v16.4s, v17.4s, v18.4s                             // sum
   mov x9, #4
   mul x9, x10, x9
   add x9, x9, #32
   add x9, x3, x9                                         // field
-  ldr q7, [x9, #0]                                       // scale_0
+  ldr q4, [x9, #0]                                       // scale_0
   ldr q17, [x9, #16]                                     // scale_1
   mov x9, #4
   mul x9, x10, x9
@@ -368,73 +368,73 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   ldr q21, [x10, #16]                                    // bias
   ldr s22, [x9, #12]                                     // scale_row_3
   dup v22.4s, v22.s[0]
-  scvtf v5.4s, v5.4s                                     // real
-  fmul v22.4s, v7.4s, v22.4s                             // scale
-  mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v5.4s, v22.4s                             // out
-  fcmgt v5.4s, v18.4s, v23.4s                            // out
-  bsl v5.16b, v18.16b, v23.16b
-  fcmgt v22.4s, v5.4s, v19.4s                            // out_3_0
-  bsl v22.16b, v19.16b, v5.16b
-  str q22, [x12, #0]                                     // out_3_0
-  ldr s5, [x9, #12]                                      // scale_row_3
-  dup v5.4s, v5.s[0]
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v5.4s, v17.4s, v5.4s                              // scale
-  mov v22.16b, v21.16b                                   // bias
-  fmla v22.4s, v16.4s, v5.4s                             // out
-  fcmgt v5.4s, v18.4s, v22.4s                            // out
-  bsl v5.16b, v18.16b, v22.16b
-  fcmgt v16.4s, v5.4s, v19.4s                            // out_3_1
-  bsl v16.16b, v19.16b, v5.16b
-  str q16, [x12, #16]                                    // out_3_1
-  ldr s5, [x9, #8]                                       // scale_row_2
-  dup v5.4s, v5.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v5.4s, v7.4s, v5.4s                               // scale
-  mov v16.16b, v20.16b                                   // bias
-  fmla v16.4s, v3.4s, v5.4s                              // out
-  fcmgt v3.4s, v18.4s, v16.4s                            // out
-  bsl v3.16b, v18.16b, v16.16b
-  fcmgt v5.4s, v3.4s, v19.4s                             // out_2_0
-  bsl v5.16b, v19.16b, v3.16b
-  str q5, [x14, #0]                                      // out_2_0
+  fmul v22.4s, v4.4s, v22.4s                             // scale
+  mov v23.16b, v20.16b                                   // bias
+  fmla v23.4s, v3.4s, v22.4s                             // out
+  fcmgt v3.4s, v18.4s, v23.4s                            // out
+  bsl v3.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v3.4s, v19.4s                            // out_3_0
+  bsl v22.16b, v19.16b, v3.16b
+  str q22, [x12, #0]                                     // out_3_0
+  ldr s3, [x9, #12]                                      // scale_row_3
+  dup v3.4s, v3.s[0]
+  scvtf v16.4s, v16.4s                                   // real
+  fmul v3.4s, v17.4s, v3.4s                              // scale
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v16.4s, v3.4s                             // out
+  fcmgt v3.4s, v18.4s, v22.4s                            // out
+  bsl v3.16b, v18.16b, v22.16b
+  fcmgt v16.4s, v3.4s, v19.4s                            // out_3_1
+  bsl v16.16b, v19.16b, v3.16b
+  str q16, [x12, #16]                                    // out_3_1
   ldr s3, [x9, #8]                                       // scale_row_2
   dup v3.4s, v3.s[0]
-  scvtf v5.4s, v6.4s                                     // real
-  fmul v3.4s, v17.4s, v3.4s                              // scale
-  mov v6.16b, v21.16b                                    // bias
-  fmla v6.4s, v5.4s, v3.4s                               // out
-  fcmgt v3.4s, v18.4s, v6.4s                             // out
-  bsl v3.16b, v18.16b, v6.16b
-  fcmgt v5.4s, v3.4s, v19.4s                             // out_2_1
-  bsl v5.16b, v19.16b, v3.16b
-  str q5, [x14, #16]                                     // out_2_1
-  ldr s3, [x9, #4]                                       // scale_row_1
-  dup v3.4s, v3.s[0]
+  scvtf v2.4s, v2.4s                                     // real
+  fmul v3.4s, v4.4s, v3.4s                               // scale
+  mov v16.16b, v20.16b                                   // bias
+  fmla v16.4s, v2.4s, v3.4s                              // out
+  fcmgt v2.4s, v18.4s, v16.4s                            // out
+  bsl v2.16b, v18.16b, v16.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_0
+  bsl v3.16b, v19.16b, v2.16b
+  str q3, [x14, #0]                                      // out_2_0
+  ldr s2, [x9, #8]                                       // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v7.4s                                     // real
+  fmul v2.4s, v17.4s, v2.4s                              // scale
+  mov v7.16b, v21.16b                                    // bias
+  fmla v7.4s, v3.4s, v2.4s                               // out
+  fcmgt v2.4s, v18.4s, v7.4s                             // out
+  bsl v2.16b, v18.16b, v7.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_1
+  bsl v3.16b, v19.16b, v2.16b
+  str q3, [x14, #16]                                     // out_2_1
+  ldr s2, [x9, #4]                                       // scale_row_1
+  dup v2.4s, v2.s[0]
   scvtf v1.4s, v1.4s                                     // real
-  fmul v3.4s, v7.4s, v3.4s                               // scale
-  mov v5.16b, v20.16b                                    // bias
-  fmla v5.4s, v1.4s, v3.4s                               // out
-  fcmgt v1.4s, v18.4s, v5.4s                             // out
-  bsl v1.16b, v18.16b, v5.16b
-  fcmgt v3.4s, v1.4s, v19.4s                             // out_1_0
-  bsl v3.16b, v19.16b, v1.16b
-  str q3, [x13, #0]                                      // out_1_0
+  fmul v2.4s, v4.4s, v2.4s                               // scale
+  mov v3.16b, v20.16b                                    // bias
+  fmla v3.4s, v1.4s, v2.4s                               // out
+  fcmgt v1.4s, v18.4s, v3.4s                             // out
+  bsl v1.16b, v18.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v19.4s                             // out_1_0
+  bsl v2.16b, v19.16b, v1.16b
+  str q2, [x13, #0]                                      // out_1_0
   ldr s1, [x9, #4]                                       // scale_row_1
   dup v1.4s, v1.s[0]
-  scvtf v3.4s, v4.4s                                     // real
+  scvtf v2.4s, v6.4s                                     // real
   fmul v1.4s, v17.4s, v1.4s                              // scale
-  mov v4.16b, v21.16b                                    // bias
-  fmla v4.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v18.4s, v4.4s                             // out
-  bsl v1.16b, v18.16b, v4.16b
-  fcmgt v3.4s, v1.4s, v19.4s                             // out_1_1
-  bsl v3.16b, v19.16b, v1.16b
-  str q3, [x13, #16]                                     // out_1_1
+  mov v3.16b, v21.16b                                    // bias
+  fmla v3.4s, v2.4s, v1.4s                               // out
+  fcmgt v1.4s, v18.4s, v3.4s                             // out
+  bsl v1.16b, v18.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v19.4s                             // out_1_1
+  bsl v2.16b, v19.16b, v1.16b
+  str q2, [x13, #16]                                     // out_1_1
   ld1r {v1.4s}, [x9]                                     // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v7.4s, v1.4s                               // scale
+  fmul v1.4s, v4.4s, v1.4s                               // scale
   fmla v20.4s, v0.4s, v1.4s                              // out
   fcmgt v0.4s, v18.4s, v20.4s                            // out
   bsl v0.16b, v18.16b, v20.16b
@@ -442,7 +442,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v2.4s                                     // real
+  scvtf v1.4s, v5.4s                                     // real
   fmul v0.4s, v17.4s, v0.4s                              // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v18.4s, v21.4s                            // out
@@ -507,86 +507,86 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   ld1 {v21.s}[3], [x10]                                  // bias
   ldr s22, [x9, #12]                                     // scale_row_3
   dup v22.4s, v22.s[0]
-  scvtf v5.4s, v5.4s                                     // real
-  fmul v22.4s, v7.4s, v22.4s                             // scale
-  mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v5.4s, v22.4s                             // out
-  fcmgt v5.4s, v18.4s, v23.4s                            // out
-  bsl v5.16b, v18.16b, v23.16b
-  fcmgt v22.4s, v5.4s, v19.4s                            // out_3_0
-  bsl v22.16b, v19.16b, v5.16b
-  ldr s5, [x9, #12]                                      // scale_row_3
-  dup v5.4s, v5.s[0]
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v5.4s, v17.4s, v5.4s                              // scale
-  mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v16.4s, v5.4s                             // out
-  fcmgt v5.4s, v18.4s, v23.4s                            // out
-  bsl v5.16b, v18.16b, v23.16b
-  fcmgt v16.4s, v5.4s, v19.4s                            // out_3_1
-  bsl v16.16b, v19.16b, v5.16b
-  ldr s5, [x9, #8]                                       // scale_row_2
-  dup v5.4s, v5.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v5.4s, v7.4s, v5.4s                               // scale
+  fmul v22.4s, v4.4s, v22.4s                             // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v3.4s, v5.4s                              // out
+  fmla v23.4s, v3.4s, v22.4s                             // out
   fcmgt v3.4s, v18.4s, v23.4s                            // out
   bsl v3.16b, v18.16b, v23.16b
-  fcmgt v5.4s, v3.4s, v19.4s                             // out_2_0
-  bsl v5.16b, v19.16b, v3.16b
-  ldr s3, [x9, #8]                                       // scale_row_2
+  fcmgt v22.4s, v3.4s, v19.4s                            // out_3_0
+  bsl v22.16b, v19.16b, v3.16b
+  ldr s3, [x9, #12]                                      // scale_row_3
   dup v3.4s, v3.s[0]
-  scvtf v6.4s, v6.4s                                     // real
+  scvtf v16.4s, v16.4s                                   // real
   fmul v3.4s, v17.4s, v3.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v6.4s, v3.4s                              // out
+  fmla v23.4s, v16.4s, v3.4s                             // out
   fcmgt v3.4s, v18.4s, v23.4s                            // out
   bsl v3.16b, v18.16b, v23.16b
-  fcmgt v6.4s, v3.4s, v19.4s                             // out_2_1
-  bsl v6.16b, v19.16b, v3.16b
-  ldr s3, [x9, #4]                                       // scale_row_1
+  fcmgt v16.4s, v3.4s, v19.4s                            // out_3_1
+  bsl v16.16b, v19.16b, v3.16b
+  ldr s3, [x9, #8]                                       // scale_row_2
   dup v3.4s, v3.s[0]
-  scvtf v1.4s, v1.4s                                     // real
-  fmul v3.4s, v7.4s, v3.4s                               // scale
+  scvtf v2.4s, v2.4s                                     // real
+  fmul v3.4s, v4.4s, v3.4s                               // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v1.4s, v3.4s                              // out
+  fmla v23.4s, v2.4s, v3.4s                              // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_0
+  bsl v3.16b, v19.16b, v2.16b
+  ldr s2, [x9, #8]                                       // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v7.4s, v7.4s                                     // real
+  fmul v2.4s, v17.4s, v2.4s                              // scale
+  mov v23.16b, v21.16b                                   // bias
+  fmla v23.4s, v7.4s, v2.4s                              // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v7.4s, v2.4s, v19.4s                             // out_2_1
+  bsl v7.16b, v19.16b, v2.16b
+  ldr s2, [x9, #4]                                       // scale_row_1
+  dup v2.4s, v2.s[0]
+  scvtf v1.4s, v1.4s                                     // real
+  fmul v2.4s, v4.4s, v2.4s                               // scale
+  mov v23.16b, v20.16b                                   // bias
+  fmla v23.4s, v1.4s, v2.4s                              // out
   fcmgt v1.4s, v18.4s, v23.4s                            // out
   bsl v1.16b, v18.16b, v23.16b
-  fcmgt v3.4s, v1.4s, v19.4s                             // out_1_0
-  bsl v3.16b, v19.16b, v1.16b
+  fcmgt v2.4s, v1.4s, v19.4s                             // out_1_0
+  bsl v2.16b, v19.16b, v1.16b
   ldr s1, [x9, #4]                                       // scale_row_1
   dup v1.4s, v1.s[0]
-  scvtf v4.4s, v4.4s                                     // real
+  scvtf v6.4s, v6.4s                                     // real
   fmul v1.4s, v17.4s, v1.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v4.4s, v1.4s                              // out
+  fmla v23.4s, v6.4s, v1.4s                              // out
   fcmgt v1.4s, v18.4s, v23.4s                            // out
   bsl v1.16b, v18.16b, v23.16b
-  fcmgt v4.4s, v1.4s, v19.4s                             // out_1_1
-  bsl v4.16b, v19.16b, v1.16b
+  fcmgt v6.4s, v1.4s, v19.4s                             // out_1_1
+  bsl v6.16b, v19.16b, v1.16b
   ld1r {v1.4s}, [x9]                                     // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v7.4s, v1.4s                               // scale
+  fmul v1.4s, v4.4s, v1.4s                               // scale
   fmla v20.4s, v0.4s, v1.4s                              // out
   fcmgt v0.4s, v18.4s, v20.4s                            // out
   bsl v0.16b, v18.16b, v20.16b
   fcmgt v1.4s, v0.4s, v19.4s                             // out_0_0
   bsl v1.16b, v19.16b, v0.16b
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v2.4s, v2.4s                                     // real
+  scvtf v4.4s, v5.4s                                     // real
   fmul v0.4s, v17.4s, v0.4s                              // scale
-  fmla v21.4s, v2.4s, v0.4s                              // out
+  fmla v21.4s, v4.4s, v0.4s                              // out
   fcmgt v0.4s, v18.4s, v21.4s                            // out
   bsl v0.16b, v18.16b, v21.16b
-  fcmgt v2.4s, v0.4s, v19.4s                             // out_0_1
-  bsl v2.16b, v19.16b, v0.16b
+  fcmgt v4.4s, v0.4s, v19.4s                             // out_0_1
+  bsl v4.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
   st1 {v22.s}[0], [x12]                                  // out_3_0
-  st1 {v5.s}[0], [x14]                                   // out_2_0
-  st1 {v3.s}[0], [x13]                                   // out_1_0
+  st1 {v3.s}[0], [x14]                                   // out_2_0
+  st1 {v2.s}[0], [x13]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
@@ -595,9 +595,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x12, #4
   st1 {v22.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
-  st1 {v5.s}[1], [x9]                                    // out_2_0
+  st1 {v3.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
-  st1 {v3.s}[1], [x9]                                    // out_1_0
+  st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
@@ -607,9 +607,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x12, #8
   st1 {v22.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
-  st1 {v5.s}[2], [x9]                                    // out_2_0
+  st1 {v3.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
-  st1 {v3.s}[2], [x9]                                    // out_1_0
+  st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
@@ -619,9 +619,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x12, #12
   st1 {v22.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
-  st1 {v5.s}[3], [x9]                                    // out_2_0
+  st1 {v3.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
-  st1 {v3.s}[3], [x9]                                    // out_1_0
+  st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
@@ -631,11 +631,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x12, #16
   st1 {v16.s}[0], [x9]                                   // out_3_1
   add x9, x14, #16
-  st1 {v6.s}[0], [x9]                                    // out_2_1
+  st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x13, #16
-  st1 {v4.s}[0], [x9]                                    // out_1_1
+  st1 {v6.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v2.s}[0], [x9]                                    // out_0_1
+  st1 {v4.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
@@ -643,11 +643,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x12, #20
   st1 {v16.s}[1], [x9]                                   // out_3_1
   add x9, x14, #20
-  st1 {v6.s}[1], [x9]                                    // out_2_1
+  st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x13, #20
-  st1 {v4.s}[1], [x9]                                    // out_1_1
+  st1 {v6.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v2.s}[1], [x9]                                    // out_0_1
+  st1 {v4.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
@@ -655,11 +655,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x9, x12, #24
   st1 {v16.s}[2], [x9]                                   // out_3_1
   add x9, x14, #24
-  st1 {v6.s}[2], [x9]                                    // out_2_1
+  st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x13, #24
-  st1 {v4.s}[2], [x9]                                    // out_1_1
+  st1 {v6.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v2.s}[2], [x9]                                    // out_0_1
+  st1 {v4.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -16,9 +16,9 @@
 //  x7 lhs_panel  x8 m_left  x9 lhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 lhs_1
 //  x14 rhs_panel  v0 a_0 ...  v1 a_0  v2 a_0  v3 a_0  v4 a_4  v5 a_4  v6 a_4  v7 a_4  v8 raw_0
 //  v9 raw_0  v10 raw_0  v11 raw_0  v12 acc_7_0l ...  v13 lo_0  v16 mask  v17 acc_0_0h ...
-//  v18 acc_0_0l ...  v19 acc_1_0h ...  v20 acc_1_0l ...  v21 acc_2_0h ...  v22 acc_2_0l ...
-//  v23 acc_3_0h ...  v24 acc_3_0l ...  v25 acc_4_0h ...  v26 acc_4_0l ...  v27 acc_5_0h ...
-//  v28 acc_5_0l ...  v29 acc_6_0h ...  v30 acc_6_0l ...  v31 acc_7_0h ...
+//  v18 acc_1_0h ...  v19 acc_2_0h ...  v20 acc_3_0h ...  v21 acc_4_0h ...  v22 acc_5_0h ...
+//  v23 acc_6_0h ...  v24 acc_7_0h ...  v25 acc_0_0l ...  v26 acc_1_0l ...  v27 acc_2_0l ...
+//  v28 acc_3_0l ...  v29 acc_4_0l ...  v30 acc_5_0l ...  v31 acc_6_0l ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
   .text
@@ -82,30 +82,30 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   add x11, x9, x11                                       // field
   movi v16.16b, #15                                      // mask
   ld1r {v17.4s}, [x12]                                   // acc_0_0h
-  ld1r {v18.4s}, [x12]                                   // acc_0_0l
-  ldr s19, [x12, #4]                                     // acc_1_0h
+  ldr s18, [x12, #4]                                     // acc_1_0h
+  dup v18.4s, v18.s[0]
+  ldr s19, [x12, #8]                                     // acc_2_0h
   dup v19.4s, v19.s[0]
-  ldr s20, [x12, #4]                                     // acc_1_0l
+  ldr s20, [x12, #12]                                    // acc_3_0h
   dup v20.4s, v20.s[0]
-  ldr s21, [x12, #8]                                     // acc_2_0h
-  dup v21.4s, v21.s[0]
-  ldr s22, [x12, #8]                                     // acc_2_0l
+  ld1r {v21.4s}, [x11]                                   // acc_4_0h
+  ldr s22, [x11, #4]                                     // acc_5_0h
   dup v22.4s, v22.s[0]
-  ldr s23, [x12, #12]                                    // acc_3_0h
+  ldr s23, [x11, #8]                                     // acc_6_0h
   dup v23.4s, v23.s[0]
-  ldr s24, [x12, #12]                                    // acc_3_0l
+  ldr s24, [x11, #12]                                    // acc_7_0h
   dup v24.4s, v24.s[0]
-  ld1r {v25.4s}, [x11]                                   // acc_4_0h
-  ld1r {v26.4s}, [x11]                                   // acc_4_0l
-  ldr s27, [x11, #4]                                     // acc_5_0h
+  ld1r {v25.4s}, [x12]                                   // acc_0_0l
+  ldr s26, [x12, #4]                                     // acc_1_0l
+  dup v26.4s, v26.s[0]
+  ldr s27, [x12, #8]                                     // acc_2_0l
   dup v27.4s, v27.s[0]
-  ldr s28, [x11, #4]                                     // acc_5_0l
+  ldr s28, [x12, #12]                                    // acc_3_0l
   dup v28.4s, v28.s[0]
-  ldr s29, [x11, #8]                                     // acc_6_0h
-  dup v29.4s, v29.s[0]
-  ldr s30, [x11, #8]                                     // acc_6_0l
+  ld1r {v29.4s}, [x11]                                   // acc_4_0l
+  ldr s30, [x11, #4]                                     // acc_5_0l
   dup v30.4s, v30.s[0]
-  ldr s31, [x11, #12]                                    // acc_7_0h
+  ldr s31, [x11, #8]                                     // acc_6_0l
   dup v31.4s, v31.s[0]
   ldr s12, [x11, #12]                                    // acc_7_0l
   dup v12.4s, v12.s[0]
@@ -121,161 +121,161 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_0, raw_0, raw_0, raw_0, rhs_panel
   and v13.16b, v8.16b, v16.16b                           // lo_0
   sdot v17.4s, v8.16b, v0.4b[0]                          // acc
-  sdot v18.4s, v13.16b, v0.4b[0]                         // acc
-  sdot v19.4s, v8.16b, v0.4b[1]                          // acc
-  sdot v20.4s, v13.16b, v0.4b[1]                         // acc
-  sdot v21.4s, v8.16b, v0.4b[2]                          // acc
-  sdot v22.4s, v13.16b, v0.4b[2]                         // acc
-  sdot v23.4s, v8.16b, v0.4b[3]                          // acc
-  sdot v24.4s, v13.16b, v0.4b[3]                         // acc
-  sdot v25.4s, v8.16b, v4.4b[0]                          // acc
-  sdot v26.4s, v13.16b, v4.4b[0]                         // acc
-  sdot v27.4s, v8.16b, v4.4b[1]                          // acc
-  sdot v28.4s, v13.16b, v4.4b[1]                         // acc
-  sdot v29.4s, v8.16b, v4.4b[2]                          // acc
-  sdot v30.4s, v13.16b, v4.4b[2]                         // acc
-  sdot v31.4s, v8.16b, v4.4b[3]                          // acc
+  sdot v25.4s, v13.16b, v0.4b[0]                         // acc
+  sdot v18.4s, v8.16b, v0.4b[1]                          // acc
+  sdot v26.4s, v13.16b, v0.4b[1]                         // acc
+  sdot v19.4s, v8.16b, v0.4b[2]                          // acc
+  sdot v27.4s, v13.16b, v0.4b[2]                         // acc
+  sdot v20.4s, v8.16b, v0.4b[3]                          // acc
+  sdot v28.4s, v13.16b, v0.4b[3]                         // acc
+  sdot v21.4s, v8.16b, v4.4b[0]                          // acc
+  sdot v29.4s, v13.16b, v4.4b[0]                         // acc
+  sdot v22.4s, v8.16b, v4.4b[1]                          // acc
+  sdot v30.4s, v13.16b, v4.4b[1]                         // acc
+  sdot v23.4s, v8.16b, v4.4b[2]                          // acc
+  sdot v31.4s, v13.16b, v4.4b[2]                         // acc
+  sdot v24.4s, v8.16b, v4.4b[3]                          // acc
   sdot v12.4s, v13.16b, v4.4b[3]                         // acc
   and v0.16b, v9.16b, v16.16b                            // lo_0
   sdot v17.4s, v9.16b, v1.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v1.4b[0]                          // acc
-  sdot v19.4s, v9.16b, v1.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v1.4b[1]                          // acc
-  sdot v21.4s, v9.16b, v1.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v1.4b[2]                          // acc
-  sdot v23.4s, v9.16b, v1.4b[3]                          // acc
-  sdot v24.4s, v0.16b, v1.4b[3]                          // acc
-  sdot v25.4s, v9.16b, v5.4b[0]                          // acc
-  sdot v26.4s, v0.16b, v5.4b[0]                          // acc
-  sdot v27.4s, v9.16b, v5.4b[1]                          // acc
-  sdot v28.4s, v0.16b, v5.4b[1]                          // acc
-  sdot v29.4s, v9.16b, v5.4b[2]                          // acc
-  sdot v30.4s, v0.16b, v5.4b[2]                          // acc
-  sdot v31.4s, v9.16b, v5.4b[3]                          // acc
+  sdot v25.4s, v0.16b, v1.4b[0]                          // acc
+  sdot v18.4s, v9.16b, v1.4b[1]                          // acc
+  sdot v26.4s, v0.16b, v1.4b[1]                          // acc
+  sdot v19.4s, v9.16b, v1.4b[2]                          // acc
+  sdot v27.4s, v0.16b, v1.4b[2]                          // acc
+  sdot v20.4s, v9.16b, v1.4b[3]                          // acc
+  sdot v28.4s, v0.16b, v1.4b[3]                          // acc
+  sdot v21.4s, v9.16b, v5.4b[0]                          // acc
+  sdot v29.4s, v0.16b, v5.4b[0]                          // acc
+  sdot v22.4s, v9.16b, v5.4b[1]                          // acc
+  sdot v30.4s, v0.16b, v5.4b[1]                          // acc
+  sdot v23.4s, v9.16b, v5.4b[2]                          // acc
+  sdot v31.4s, v0.16b, v5.4b[2]                          // acc
+  sdot v24.4s, v9.16b, v5.4b[3]                          // acc
   sdot v12.4s, v0.16b, v5.4b[3]                          // acc
   and v0.16b, v10.16b, v16.16b                           // lo_0
   sdot v17.4s, v10.16b, v2.4b[0]                         // acc
-  sdot v18.4s, v0.16b, v2.4b[0]                          // acc
-  sdot v19.4s, v10.16b, v2.4b[1]                         // acc
-  sdot v20.4s, v0.16b, v2.4b[1]                          // acc
-  sdot v21.4s, v10.16b, v2.4b[2]                         // acc
-  sdot v22.4s, v0.16b, v2.4b[2]                          // acc
-  sdot v23.4s, v10.16b, v2.4b[3]                         // acc
-  sdot v24.4s, v0.16b, v2.4b[3]                          // acc
-  sdot v25.4s, v10.16b, v6.4b[0]                         // acc
-  sdot v26.4s, v0.16b, v6.4b[0]                          // acc
-  sdot v27.4s, v10.16b, v6.4b[1]                         // acc
-  sdot v28.4s, v0.16b, v6.4b[1]                          // acc
-  sdot v29.4s, v10.16b, v6.4b[2]                         // acc
-  sdot v30.4s, v0.16b, v6.4b[2]                          // acc
-  sdot v31.4s, v10.16b, v6.4b[3]                         // acc
+  sdot v25.4s, v0.16b, v2.4b[0]                          // acc
+  sdot v18.4s, v10.16b, v2.4b[1]                         // acc
+  sdot v26.4s, v0.16b, v2.4b[1]                          // acc
+  sdot v19.4s, v10.16b, v2.4b[2]                         // acc
+  sdot v27.4s, v0.16b, v2.4b[2]                          // acc
+  sdot v20.4s, v10.16b, v2.4b[3]                         // acc
+  sdot v28.4s, v0.16b, v2.4b[3]                          // acc
+  sdot v21.4s, v10.16b, v6.4b[0]                         // acc
+  sdot v29.4s, v0.16b, v6.4b[0]                          // acc
+  sdot v22.4s, v10.16b, v6.4b[1]                         // acc
+  sdot v30.4s, v0.16b, v6.4b[1]                          // acc
+  sdot v23.4s, v10.16b, v6.4b[2]                         // acc
+  sdot v31.4s, v0.16b, v6.4b[2]                          // acc
+  sdot v24.4s, v10.16b, v6.4b[3]                         // acc
   sdot v12.4s, v0.16b, v6.4b[3]                          // acc
   and v0.16b, v11.16b, v16.16b                           // lo_0
   sdot v17.4s, v11.16b, v3.4b[0]                         // acc
-  sdot v18.4s, v0.16b, v3.4b[0]                          // acc
-  sdot v19.4s, v11.16b, v3.4b[1]                         // acc
-  sdot v20.4s, v0.16b, v3.4b[1]                          // acc
-  sdot v21.4s, v11.16b, v3.4b[2]                         // acc
-  sdot v22.4s, v0.16b, v3.4b[2]                          // acc
-  sdot v23.4s, v11.16b, v3.4b[3]                         // acc
-  sdot v24.4s, v0.16b, v3.4b[3]                          // acc
-  sdot v25.4s, v11.16b, v7.4b[0]                         // acc
-  sdot v26.4s, v0.16b, v7.4b[0]                          // acc
-  sdot v27.4s, v11.16b, v7.4b[1]                         // acc
-  sdot v28.4s, v0.16b, v7.4b[1]                          // acc
-  sdot v29.4s, v11.16b, v7.4b[2]                         // acc
-  sdot v30.4s, v0.16b, v7.4b[2]                          // acc
-  sdot v31.4s, v11.16b, v7.4b[3]                         // acc
+  sdot v25.4s, v0.16b, v3.4b[0]                          // acc
+  sdot v18.4s, v11.16b, v3.4b[1]                         // acc
+  sdot v26.4s, v0.16b, v3.4b[1]                          // acc
+  sdot v19.4s, v11.16b, v3.4b[2]                         // acc
+  sdot v27.4s, v0.16b, v3.4b[2]                          // acc
+  sdot v20.4s, v11.16b, v3.4b[3]                         // acc
+  sdot v28.4s, v0.16b, v3.4b[3]                          // acc
+  sdot v21.4s, v11.16b, v7.4b[0]                         // acc
+  sdot v29.4s, v0.16b, v7.4b[0]                          // acc
+  sdot v22.4s, v11.16b, v7.4b[1]                         // acc
+  sdot v30.4s, v0.16b, v7.4b[1]                          // acc
+  sdot v23.4s, v11.16b, v7.4b[2]                         // acc
+  sdot v31.4s, v0.16b, v7.4b[2]                          // acc
+  sdot v24.4s, v11.16b, v7.4b[3]                         // acc
   sdot v12.4s, v0.16b, v7.4b[3]                          // acc
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // a_0, a_0, a_0, a_0
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x13], #64       // a_4, a_4, a_4, a_4
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x14], #64     // raw_0, raw_0, raw_0, raw_0
   and v13.16b, v8.16b, v16.16b                           // lo_0
   sdot v17.4s, v8.16b, v0.4b[0]                          // acc
-  sdot v18.4s, v13.16b, v0.4b[0]                         // acc
-  sdot v19.4s, v8.16b, v0.4b[1]                          // acc
-  sdot v20.4s, v13.16b, v0.4b[1]                         // acc
-  sdot v21.4s, v8.16b, v0.4b[2]                          // acc
-  sdot v22.4s, v13.16b, v0.4b[2]                         // acc
-  sdot v23.4s, v8.16b, v0.4b[3]                          // acc
-  sdot v24.4s, v13.16b, v0.4b[3]                         // acc
-  sdot v25.4s, v8.16b, v4.4b[0]                          // acc
-  sdot v26.4s, v13.16b, v4.4b[0]                         // acc
-  sdot v27.4s, v8.16b, v4.4b[1]                          // acc
-  sdot v28.4s, v13.16b, v4.4b[1]                         // acc
-  sdot v29.4s, v8.16b, v4.4b[2]                          // acc
-  sdot v30.4s, v13.16b, v4.4b[2]                         // acc
-  sdot v31.4s, v8.16b, v4.4b[3]                          // acc
+  sdot v25.4s, v13.16b, v0.4b[0]                         // acc
+  sdot v18.4s, v8.16b, v0.4b[1]                          // acc
+  sdot v26.4s, v13.16b, v0.4b[1]                         // acc
+  sdot v19.4s, v8.16b, v0.4b[2]                          // acc
+  sdot v27.4s, v13.16b, v0.4b[2]                         // acc
+  sdot v20.4s, v8.16b, v0.4b[3]                          // acc
+  sdot v28.4s, v13.16b, v0.4b[3]                         // acc
+  sdot v21.4s, v8.16b, v4.4b[0]                          // acc
+  sdot v29.4s, v13.16b, v4.4b[0]                         // acc
+  sdot v22.4s, v8.16b, v4.4b[1]                          // acc
+  sdot v30.4s, v13.16b, v4.4b[1]                         // acc
+  sdot v23.4s, v8.16b, v4.4b[2]                          // acc
+  sdot v31.4s, v13.16b, v4.4b[2]                         // acc
+  sdot v24.4s, v8.16b, v4.4b[3]                          // acc
   sdot v12.4s, v13.16b, v4.4b[3]                         // acc
   and v0.16b, v9.16b, v16.16b                            // lo_0
   sdot v17.4s, v9.16b, v1.4b[0]                          // acc
-  sdot v18.4s, v0.16b, v1.4b[0]                          // acc
-  sdot v19.4s, v9.16b, v1.4b[1]                          // acc
-  sdot v20.4s, v0.16b, v1.4b[1]                          // acc
-  sdot v21.4s, v9.16b, v1.4b[2]                          // acc
-  sdot v22.4s, v0.16b, v1.4b[2]                          // acc
-  sdot v23.4s, v9.16b, v1.4b[3]                          // acc
-  sdot v24.4s, v0.16b, v1.4b[3]                          // acc
-  sdot v25.4s, v9.16b, v5.4b[0]                          // acc
-  sdot v26.4s, v0.16b, v5.4b[0]                          // acc
-  sdot v27.4s, v9.16b, v5.4b[1]                          // acc
-  sdot v28.4s, v0.16b, v5.4b[1]                          // acc
-  sdot v29.4s, v9.16b, v5.4b[2]                          // acc
-  sdot v30.4s, v0.16b, v5.4b[2]                          // acc
-  sdot v31.4s, v9.16b, v5.4b[3]                          // acc
+  sdot v25.4s, v0.16b, v1.4b[0]                          // acc
+  sdot v18.4s, v9.16b, v1.4b[1]                          // acc
+  sdot v26.4s, v0.16b, v1.4b[1]                          // acc
+  sdot v19.4s, v9.16b, v1.4b[2]                          // acc
+  sdot v27.4s, v0.16b, v1.4b[2]                          // acc
+  sdot v20.4s, v9.16b, v1.4b[3]                          // acc
+  sdot v28.4s, v0.16b, v1.4b[3]                          // acc
+  sdot v21.4s, v9.16b, v5.4b[0]                          // acc
+  sdot v29.4s, v0.16b, v5.4b[0]                          // acc
+  sdot v22.4s, v9.16b, v5.4b[1]                          // acc
+  sdot v30.4s, v0.16b, v5.4b[1]                          // acc
+  sdot v23.4s, v9.16b, v5.4b[2]                          // acc
+  sdot v31.4s, v0.16b, v5.4b[2]                          // acc
+  sdot v24.4s, v9.16b, v5.4b[3]                          // acc
   sdot v12.4s, v0.16b, v5.4b[3]                          // acc
   and v0.16b, v10.16b, v16.16b                           // lo_0
   sdot v17.4s, v10.16b, v2.4b[0]                         // acc
-  sdot v18.4s, v0.16b, v2.4b[0]                          // acc
-  sdot v19.4s, v10.16b, v2.4b[1]                         // acc
-  sdot v20.4s, v0.16b, v2.4b[1]                          // acc
-  sdot v21.4s, v10.16b, v2.4b[2]                         // acc
-  sdot v22.4s, v0.16b, v2.4b[2]                          // acc
-  sdot v23.4s, v10.16b, v2.4b[3]                         // acc
-  sdot v24.4s, v0.16b, v2.4b[3]                          // acc
-  sdot v25.4s, v10.16b, v6.4b[0]                         // acc
-  sdot v26.4s, v0.16b, v6.4b[0]                          // acc
-  sdot v27.4s, v10.16b, v6.4b[1]                         // acc
-  sdot v28.4s, v0.16b, v6.4b[1]                          // acc
-  sdot v29.4s, v10.16b, v6.4b[2]                         // acc
-  sdot v30.4s, v0.16b, v6.4b[2]                          // acc
-  sdot v31.4s, v10.16b, v6.4b[3]                         // acc
+  sdot v25.4s, v0.16b, v2.4b[0]                          // acc
+  sdot v18.4s, v10.16b, v2.4b[1]                         // acc
+  sdot v26.4s, v0.16b, v2.4b[1]                          // acc
+  sdot v19.4s, v10.16b, v2.4b[2]                         // acc
+  sdot v27.4s, v0.16b, v2.4b[2]                          // acc
+  sdot v20.4s, v10.16b, v2.4b[3]                         // acc
+  sdot v28.4s, v0.16b, v2.4b[3]                          // acc
+  sdot v21.4s, v10.16b, v6.4b[0]                         // acc
+  sdot v29.4s, v0.16b, v6.4b[0]                          // acc
+  sdot v22.4s, v10.16b, v6.4b[1]                         // acc
+  sdot v30.4s, v0.16b, v6.4b[1]                          // acc
+  sdot v23.4s, v10.16b, v6.4b[2]                         // acc
+  sdot v31.4s, v0.16b, v6.4b[2]                          // acc
+  sdot v24.4s, v10.16b, v6.4b[3]                         // acc
   sdot v12.4s, v0.16b, v6.4b[3]                          // acc
   and v0.16b, v11.16b, v16.16b                           // lo_0
   sdot v17.4s, v11.16b, v3.4b[0]                         // acc
-  sdot v18.4s, v0.16b, v3.4b[0]                          // acc
-  sdot v19.4s, v11.16b, v3.4b[1]                         // acc
-  sdot v20.4s, v0.16b, v3.4b[1]                          // acc
-  sdot v21.4s, v11.16b, v3.4b[2]                         // acc
-  sdot v22.4s, v0.16b, v3.4b[2]                          // acc
-  sdot v23.4s, v11.16b, v3.4b[3]                         // acc
-  sdot v24.4s, v0.16b, v3.4b[3]                          // acc
-  sdot v25.4s, v11.16b, v7.4b[0]                         // acc
-  sdot v26.4s, v0.16b, v7.4b[0]                          // acc
-  sdot v27.4s, v11.16b, v7.4b[1]                         // acc
-  sdot v28.4s, v0.16b, v7.4b[1]                          // acc
-  sdot v29.4s, v11.16b, v7.4b[2]                         // acc
-  sdot v30.4s, v0.16b, v7.4b[2]                          // acc
-  sdot v31.4s, v11.16b, v7.4b[3]                         // acc
+  sdot v25.4s, v0.16b, v3.4b[0]                          // acc
+  sdot v18.4s, v11.16b, v3.4b[1]                         // acc
+  sdot v26.4s, v0.16b, v3.4b[1]                          // acc
+  sdot v19.4s, v11.16b, v3.4b[2]                         // acc
+  sdot v27.4s, v0.16b, v3.4b[2]                          // acc
+  sdot v20.4s, v11.16b, v3.4b[3]                         // acc
+  sdot v28.4s, v0.16b, v3.4b[3]                          // acc
+  sdot v21.4s, v11.16b, v7.4b[0]                         // acc
+  sdot v29.4s, v0.16b, v7.4b[0]                          // acc
+  sdot v22.4s, v11.16b, v7.4b[1]                         // acc
+  sdot v30.4s, v0.16b, v7.4b[1]                          // acc
+  sdot v23.4s, v11.16b, v7.4b[2]                         // acc
+  sdot v31.4s, v0.16b, v7.4b[2]                          // acc
+  sdot v24.4s, v11.16b, v7.4b[3]                         // acc
   sdot v12.4s, v0.16b, v7.4b[3]                          // acc
   subs x11, x11, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  sub v0.4s, v17.4s, v18.4s                              // high
+  sub v0.4s, v17.4s, v25.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
-  sub v1.4s, v19.4s, v20.4s                              // high
+  sub v1.4s, v18.4s, v26.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
-  sub v2.4s, v21.4s, v22.4s                              // high
+  sub v2.4s, v19.4s, v27.4s                              // high
   sshr v2.4s, v2.4s, #4                                  // high
-  sub v3.4s, v23.4s, v24.4s                              // high
+  sub v3.4s, v20.4s, v28.4s                              // high
   sshr v3.4s, v3.4s, #4                                  // high
-  sub v4.4s, v25.4s, v26.4s                              // high
+  sub v4.4s, v21.4s, v29.4s                              // high
   sshr v4.4s, v4.4s, #4                                  // high
-  sub v5.4s, v27.4s, v28.4s                              // high
+  sub v5.4s, v22.4s, v30.4s                              // high
   sshr v5.4s, v5.4s, #4                                  // high
-  sub v6.4s, v29.4s, v30.4s                              // high
+  sub v6.4s, v23.4s, v31.4s                              // high
   sshr v6.4s, v6.4s, #4                                  // high
-  sub v7.4s, v31.4s, v12.4s                              // high
+  sub v7.4s, v24.4s, v12.4s                              // high
   sshr v7.4s, v7.4s, #4                                  // high
   mov x11, #4
   mul x11, x10, x11
@@ -286,36 +286,36 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   add x11, x11, #16
   add x12, x7, x11                                       // field
   add x11, x9, x11                                       // field
-  ld1r {v19.4s}, [x12]                                   // zero_0
-  mla v0.4s, v17.4s, v19.4s                              // sum
-  mla v18.4s, v16.4s, v19.4s                             // sum
-  ldr s19, [x12, #4]                                     // zero_1
-  dup v19.4s, v19.s[0]
-  mla v1.4s, v17.4s, v19.4s                              // sum
-  mla v20.4s, v16.4s, v19.4s                             // sum
-  ldr s19, [x12, #8]                                     // zero_2
-  dup v19.4s, v19.s[0]
-  mla v2.4s, v17.4s, v19.4s                              // sum
-  mla v22.4s, v16.4s, v19.4s                             // sum
-  ldr s19, [x12, #12]                                    // zero_3
-  dup v19.4s, v19.s[0]
-  mla v3.4s, v17.4s, v19.4s                              // sum
-  mla v24.4s, v16.4s, v19.4s                             // sum
-  ld1r {v19.4s}, [x11]                                   // zero_4
-  mla v4.4s, v17.4s, v19.4s                              // sum
-  mla v26.4s, v16.4s, v19.4s                             // sum
-  ldr s19, [x11, #4]                                     // zero_5
-  dup v19.4s, v19.s[0]
-  mla v5.4s, v17.4s, v19.4s                              // sum
-  mla v28.4s, v16.4s, v19.4s                             // sum
-  ldr s19, [x11, #8]                                     // zero_6
-  dup v19.4s, v19.s[0]
-  mla v6.4s, v17.4s, v19.4s                              // sum
-  mla v30.4s, v16.4s, v19.4s                             // sum
-  ldr s19, [x11, #12]                                    // zero_7
-  dup v19.4s, v19.s[0]
-  mla v7.4s, v17.4s, v19.4s                              // sum
-  mla v12.4s, v16.4s, v19.4s                             // sum
+  ld1r {v18.4s}, [x12]                                   // zero_0
+  mla v0.4s, v17.4s, v18.4s                              // sum
+  mla v25.4s, v16.4s, v18.4s                             // sum
+  ldr s18, [x12, #4]                                     // zero_1
+  dup v18.4s, v18.s[0]
+  mla v1.4s, v17.4s, v18.4s                              // sum
+  mla v26.4s, v16.4s, v18.4s                             // sum
+  ldr s18, [x12, #8]                                     // zero_2
+  dup v18.4s, v18.s[0]
+  mla v2.4s, v17.4s, v18.4s                              // sum
+  mla v27.4s, v16.4s, v18.4s                             // sum
+  ldr s18, [x12, #12]                                    // zero_3
+  dup v18.4s, v18.s[0]
+  mla v3.4s, v17.4s, v18.4s                              // sum
+  mla v28.4s, v16.4s, v18.4s                             // sum
+  ld1r {v18.4s}, [x11]                                   // zero_4
+  mla v4.4s, v17.4s, v18.4s                              // sum
+  mla v29.4s, v16.4s, v18.4s                             // sum
+  ldr s18, [x11, #4]                                     // zero_5
+  dup v18.4s, v18.s[0]
+  mla v5.4s, v17.4s, v18.4s                              // sum
+  mla v30.4s, v16.4s, v18.4s                             // sum
+  ldr s18, [x11, #8]                                     // zero_6
+  dup v18.4s, v18.s[0]
+  mla v6.4s, v17.4s, v18.4s                              // sum
+  mla v31.4s, v16.4s, v18.4s                             // sum
+  ldr s18, [x11, #12]                                    // zero_7
+  dup v18.4s, v18.s[0]
+  mla v7.4s, v17.4s, v18.4s                              // sum
+  mla v12.4s, v16.4s, v18.4s                             // sum
   mov x11, #4
   mul x11, x10, x11
   add x11, x11, #32
@@ -327,9 +327,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   add x12, x7, x11                                       // field
   add x9, x9, x11                                        // field
   add x11, x0, #8*15                                     // clamp
-  ld1r {v19.4s}, [x11]                                   // min
-  ldr s21, [x11, #4]                                     // max
-  dup v21.4s, v21.s[0]
+  ld1r {v18.4s}, [x11]                                   // min
+  ldr s19, [x11, #4]                                     // max
+  dup v19.4s, v19.s[0]
   mov x11, #8
   ldr x13, [x0, #8*13]                                   // dst_stride
   mov x14, #1
@@ -384,176 +384,176 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   add x21, x11, x2
   cmp x11, #0                                            // bias
   csel x10, x10, x21, eq
-  ldp q25, q23, [x10, #0]                                // bias, bias
-  ldr s27, [x9, #12]                                     // scale_row_7
-  dup v27.4s, v27.s[0]
+  ldp q21, q20, [x10, #0]                                // bias, bias
+  ldr s22, [x9, #12]                                     // scale_row_7
+  dup v22.4s, v22.s[0]
   scvtf v7.4s, v7.4s                                     // real
-  fmul v27.4s, v17.4s, v27.4s                            // scale
-  mov v29.16b, v25.16b                                   // bias
-  fmla v29.4s, v7.4s, v27.4s                             // out
-  fcmgt v7.4s, v19.4s, v29.4s                            // out
-  bsl v7.16b, v19.16b, v29.16b
-  fcmgt v27.4s, v7.4s, v21.4s                            // out_7_0
-  bsl v27.16b, v21.16b, v7.16b
-  str q27, [x13, #0]                                     // out_7_0
+  fmul v22.4s, v17.4s, v22.4s                            // scale
+  mov v23.16b, v21.16b                                   // bias
+  fmla v23.4s, v7.4s, v22.4s                             // out
+  fcmgt v7.4s, v18.4s, v23.4s                            // out
+  bsl v7.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v7.4s, v19.4s                            // out_7_0
+  bsl v22.16b, v19.16b, v7.16b
+  str q22, [x13, #0]                                     // out_7_0
   ldr s7, [x9, #12]                                      // scale_row_7
   dup v7.4s, v7.s[0]
-  scvtf v27.4s, v12.4s                                   // real
+  scvtf v22.4s, v12.4s                                   // real
   fmul v7.4s, v16.4s, v7.4s                              // scale
-  mov v29.16b, v23.16b                                   // bias
-  fmla v29.4s, v27.4s, v7.4s                             // out
-  fcmgt v7.4s, v19.4s, v29.4s                            // out
-  bsl v7.16b, v19.16b, v29.16b
-  fcmgt v27.4s, v7.4s, v21.4s                            // out_7_1
-  bsl v27.16b, v21.16b, v7.16b
-  str q27, [x13, #16]                                    // out_7_1
+  mov v23.16b, v20.16b                                   // bias
+  fmla v23.4s, v22.4s, v7.4s                             // out
+  fcmgt v7.4s, v18.4s, v23.4s                            // out
+  bsl v7.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v7.4s, v19.4s                            // out_7_1
+  bsl v22.16b, v19.16b, v7.16b
+  str q22, [x13, #16]                                    // out_7_1
   ldr s7, [x9, #8]                                       // scale_row_6
   dup v7.4s, v7.s[0]
   scvtf v6.4s, v6.4s                                     // real
   fmul v7.4s, v17.4s, v7.4s                              // scale
-  mov v27.16b, v25.16b                                   // bias
-  fmla v27.4s, v6.4s, v7.4s                              // out
-  fcmgt v6.4s, v19.4s, v27.4s                            // out
-  bsl v6.16b, v19.16b, v27.16b
-  fcmgt v7.4s, v6.4s, v21.4s                             // out_6_0
-  bsl v7.16b, v21.16b, v6.16b
+  mov v22.16b, v21.16b                                   // bias
+  fmla v22.4s, v6.4s, v7.4s                              // out
+  fcmgt v6.4s, v18.4s, v22.4s                            // out
+  bsl v6.16b, v18.16b, v22.16b
+  fcmgt v7.4s, v6.4s, v19.4s                             // out_6_0
+  bsl v7.16b, v19.16b, v6.16b
   str q7, [x20, #0]                                      // out_6_0
   ldr s6, [x9, #8]                                       // scale_row_6
   dup v6.4s, v6.s[0]
-  scvtf v7.4s, v30.4s                                    // real
+  scvtf v7.4s, v31.4s                                    // real
   fmul v6.4s, v16.4s, v6.4s                              // scale
-  mov v27.16b, v23.16b                                   // bias
-  fmla v27.4s, v7.4s, v6.4s                              // out
-  fcmgt v6.4s, v19.4s, v27.4s                            // out
-  bsl v6.16b, v19.16b, v27.16b
-  fcmgt v7.4s, v6.4s, v21.4s                             // out_6_1
-  bsl v7.16b, v21.16b, v6.16b
+  mov v22.16b, v20.16b                                   // bias
+  fmla v22.4s, v7.4s, v6.4s                              // out
+  fcmgt v6.4s, v18.4s, v22.4s                            // out
+  bsl v6.16b, v18.16b, v22.16b
+  fcmgt v7.4s, v6.4s, v19.4s                             // out_6_1
+  bsl v7.16b, v19.16b, v6.16b
   str q7, [x20, #16]                                     // out_6_1
   ldr s6, [x9, #4]                                       // scale_row_5
   dup v6.4s, v6.s[0]
   scvtf v5.4s, v5.4s                                     // real
   fmul v6.4s, v17.4s, v6.4s                              // scale
-  mov v7.16b, v25.16b                                    // bias
+  mov v7.16b, v21.16b                                    // bias
   fmla v7.4s, v5.4s, v6.4s                               // out
-  fcmgt v5.4s, v19.4s, v7.4s                             // out
-  bsl v5.16b, v19.16b, v7.16b
-  fcmgt v6.4s, v5.4s, v21.4s                             // out_5_0
-  bsl v6.16b, v21.16b, v5.16b
+  fcmgt v5.4s, v18.4s, v7.4s                             // out
+  bsl v5.16b, v18.16b, v7.16b
+  fcmgt v6.4s, v5.4s, v19.4s                             // out_5_0
+  bsl v6.16b, v19.16b, v5.16b
   str q6, [x19, #0]                                      // out_5_0
   ldr s5, [x9, #4]                                       // scale_row_5
   dup v5.4s, v5.s[0]
-  scvtf v6.4s, v28.4s                                    // real
+  scvtf v6.4s, v30.4s                                    // real
   fmul v5.4s, v16.4s, v5.4s                              // scale
-  mov v7.16b, v23.16b                                    // bias
+  mov v7.16b, v20.16b                                    // bias
   fmla v7.4s, v6.4s, v5.4s                               // out
-  fcmgt v5.4s, v19.4s, v7.4s                             // out
-  bsl v5.16b, v19.16b, v7.16b
-  fcmgt v6.4s, v5.4s, v21.4s                             // out_5_1
-  bsl v6.16b, v21.16b, v5.16b
+  fcmgt v5.4s, v18.4s, v7.4s                             // out
+  bsl v5.16b, v18.16b, v7.16b
+  fcmgt v6.4s, v5.4s, v19.4s                             // out_5_1
+  bsl v6.16b, v19.16b, v5.16b
   str q6, [x19, #16]                                     // out_5_1
   ld1r {v5.4s}, [x9]                                     // scale_row_4
   scvtf v4.4s, v4.4s                                     // real
   fmul v5.4s, v17.4s, v5.4s                              // scale
-  mov v6.16b, v25.16b                                    // bias
+  mov v6.16b, v21.16b                                    // bias
   fmla v6.4s, v4.4s, v5.4s                               // out
-  fcmgt v4.4s, v19.4s, v6.4s                             // out
-  bsl v4.16b, v19.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v21.4s                             // out_4_0
-  bsl v5.16b, v21.16b, v4.16b
+  fcmgt v4.4s, v18.4s, v6.4s                             // out
+  bsl v4.16b, v18.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v19.4s                             // out_4_0
+  bsl v5.16b, v19.16b, v4.16b
   str q5, [x17, #0]                                      // out_4_0
   ld1r {v4.4s}, [x9]                                     // scale_row_4
-  scvtf v5.4s, v26.4s                                    // real
+  scvtf v5.4s, v29.4s                                    // real
   fmul v4.4s, v16.4s, v4.4s                              // scale
-  mov v6.16b, v23.16b                                    // bias
+  mov v6.16b, v20.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v19.4s, v6.4s                             // out
-  bsl v4.16b, v19.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v21.4s                             // out_4_1
-  bsl v5.16b, v21.16b, v4.16b
+  fcmgt v4.4s, v18.4s, v6.4s                             // out
+  bsl v4.16b, v18.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v19.4s                             // out_4_1
+  bsl v5.16b, v19.16b, v4.16b
   str q5, [x17, #16]                                     // out_4_1
   ldr s4, [x12, #12]                                     // scale_row_3
   dup v4.4s, v4.s[0]
   scvtf v3.4s, v3.4s                                     // real
   fmul v4.4s, v17.4s, v4.4s                              // scale
-  mov v5.16b, v25.16b                                    // bias
+  mov v5.16b, v21.16b                                    // bias
   fmla v5.4s, v3.4s, v4.4s                               // out
-  fcmgt v3.4s, v19.4s, v5.4s                             // out
-  bsl v3.16b, v19.16b, v5.16b
-  fcmgt v4.4s, v3.4s, v21.4s                             // out_3_0
-  bsl v4.16b, v21.16b, v3.16b
+  fcmgt v3.4s, v18.4s, v5.4s                             // out
+  bsl v3.16b, v18.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v19.4s                             // out_3_0
+  bsl v4.16b, v19.16b, v3.16b
   str q4, [x16, #0]                                      // out_3_0
   ldr s3, [x12, #12]                                     // scale_row_3
   dup v3.4s, v3.s[0]
-  scvtf v4.4s, v24.4s                                    // real
+  scvtf v4.4s, v28.4s                                    // real
   fmul v3.4s, v16.4s, v3.4s                              // scale
-  mov v5.16b, v23.16b                                    // bias
+  mov v5.16b, v20.16b                                    // bias
   fmla v5.4s, v4.4s, v3.4s                               // out
-  fcmgt v3.4s, v19.4s, v5.4s                             // out
-  bsl v3.16b, v19.16b, v5.16b
-  fcmgt v4.4s, v3.4s, v21.4s                             // out_3_1
-  bsl v4.16b, v21.16b, v3.16b
+  fcmgt v3.4s, v18.4s, v5.4s                             // out
+  bsl v3.16b, v18.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v19.4s                             // out_3_1
+  bsl v4.16b, v19.16b, v3.16b
   str q4, [x16, #16]                                     // out_3_1
   ldr s3, [x12, #8]                                      // scale_row_2
   dup v3.4s, v3.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v3.4s, v17.4s, v3.4s                              // scale
-  mov v4.16b, v25.16b                                    // bias
+  mov v4.16b, v21.16b                                    // bias
   fmla v4.4s, v2.4s, v3.4s                               // out
-  fcmgt v2.4s, v19.4s, v4.4s                             // out
-  bsl v2.16b, v19.16b, v4.16b
-  fcmgt v3.4s, v2.4s, v21.4s                             // out_2_0
-  bsl v3.16b, v21.16b, v2.16b
+  fcmgt v2.4s, v18.4s, v4.4s                             // out
+  bsl v2.16b, v18.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_0
+  bsl v3.16b, v19.16b, v2.16b
   str q3, [x15, #0]                                      // out_2_0
   ldr s2, [x12, #8]                                      // scale_row_2
   dup v2.4s, v2.s[0]
-  scvtf v3.4s, v22.4s                                    // real
+  scvtf v3.4s, v27.4s                                    // real
   fmul v2.4s, v16.4s, v2.4s                              // scale
-  mov v4.16b, v23.16b                                    // bias
+  mov v4.16b, v20.16b                                    // bias
   fmla v4.4s, v3.4s, v2.4s                               // out
-  fcmgt v2.4s, v19.4s, v4.4s                             // out
-  bsl v2.16b, v19.16b, v4.16b
-  fcmgt v3.4s, v2.4s, v21.4s                             // out_2_1
-  bsl v3.16b, v21.16b, v2.16b
+  fcmgt v2.4s, v18.4s, v4.4s                             // out
+  bsl v2.16b, v18.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_1
+  bsl v3.16b, v19.16b, v2.16b
   str q3, [x15, #16]                                     // out_2_1
   ldr s2, [x12, #4]                                      // scale_row_1
   dup v2.4s, v2.s[0]
   scvtf v1.4s, v1.4s                                     // real
   fmul v2.4s, v17.4s, v2.4s                              // scale
-  mov v3.16b, v25.16b                                    // bias
+  mov v3.16b, v21.16b                                    // bias
   fmla v3.4s, v1.4s, v2.4s                               // out
-  fcmgt v1.4s, v19.4s, v3.4s                             // out
-  bsl v1.16b, v19.16b, v3.16b
-  fcmgt v2.4s, v1.4s, v21.4s                             // out_1_0
-  bsl v2.16b, v21.16b, v1.16b
+  fcmgt v1.4s, v18.4s, v3.4s                             // out
+  bsl v1.16b, v18.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v19.4s                             // out_1_0
+  bsl v2.16b, v19.16b, v1.16b
   str q2, [x14, #0]                                      // out_1_0
   ldr s1, [x12, #4]                                      // scale_row_1
   dup v1.4s, v1.s[0]
-  scvtf v2.4s, v20.4s                                    // real
+  scvtf v2.4s, v26.4s                                    // real
   fmul v1.4s, v16.4s, v1.4s                              // scale
-  mov v3.16b, v23.16b                                    // bias
+  mov v3.16b, v20.16b                                    // bias
   fmla v3.4s, v2.4s, v1.4s                               // out
-  fcmgt v1.4s, v19.4s, v3.4s                             // out
-  bsl v1.16b, v19.16b, v3.16b
-  fcmgt v2.4s, v1.4s, v21.4s                             // out_1_1
-  bsl v2.16b, v21.16b, v1.16b
+  fcmgt v1.4s, v18.4s, v3.4s                             // out
+  bsl v1.16b, v18.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v19.4s                             // out_1_1
+  bsl v2.16b, v19.16b, v1.16b
   str q2, [x14, #16]                                     // out_1_1
   ld1r {v1.4s}, [x12]                                    // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
   fmul v1.4s, v17.4s, v1.4s                              // scale
-  fmla v25.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v19.4s, v25.4s                            // out
-  bsl v0.16b, v19.16b, v25.16b
-  fcmgt v1.4s, v0.4s, v21.4s                             // out_0_0
-  bsl v1.16b, v21.16b, v0.16b
+  fmla v21.4s, v0.4s, v1.4s                              // out
+  fcmgt v0.4s, v18.4s, v21.4s                            // out
+  bsl v0.16b, v18.16b, v21.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_0
+  bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x12]                                    // scale_row_0
-  scvtf v1.4s, v18.4s                                    // real
+  scvtf v1.4s, v25.4s                                    // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
-  fmla v23.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v19.4s, v23.4s                            // out
-  bsl v0.16b, v19.16b, v23.16b
-  fcmgt v1.4s, v0.4s, v21.4s                             // out_0_1
-  bsl v1.16b, v21.16b, v0.16b
+  fmla v20.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v18.4s, v20.4s                            // out
+  bsl v0.16b, v18.16b, v20.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_1
+  bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
   b .Lif_done
 .Lif_else:
@@ -570,22 +570,22 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   csel x21, x21, xzr, hs
   cmp x21, #0
   csel x21, x10, x10, eq
-  ld1r {v23.4s}, [x21]                                   // bias
+  ld1r {v20.4s}, [x21]                                   // bias
   mov x23, #1
   cmp x22, x23
   csel x23, x22, x23, lo
   add x23, x21, x23, lsl #2
-  ld1 {v23.s}[1], [x23]                                  // bias
+  ld1 {v20.s}[1], [x23]                                  // bias
   mov x23, #2
   cmp x22, x23
   csel x23, x22, x23, lo
   add x23, x21, x23, lsl #2
-  ld1 {v23.s}[2], [x23]                                  // bias
+  ld1 {v20.s}[2], [x23]                                  // bias
   mov x23, #3
   cmp x22, x23
   csel x22, x22, x23, lo
   add x21, x21, x22, lsl #2
-  ld1 {v23.s}[3], [x21]                                  // bias
+  ld1 {v20.s}[3], [x21]                                  // bias
   mov x21, #4
   subs x11, x11, x21
   csel x11, x11, xzr, hs
@@ -594,180 +594,180 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   add x22, x10, #16
   cmp x21, #0
   csel x10, x10, x22, eq
-  ld1r {v25.4s}, [x10]                                   // bias
+  ld1r {v21.4s}, [x10]                                   // bias
   mov x21, #1
   cmp x11, x21
   csel x21, x11, x21, lo
   add x21, x10, x21, lsl #2
-  ld1 {v25.s}[1], [x21]                                  // bias
+  ld1 {v21.s}[1], [x21]                                  // bias
   mov x21, #2
   cmp x11, x21
   csel x21, x11, x21, lo
   add x21, x10, x21, lsl #2
-  ld1 {v25.s}[2], [x21]                                  // bias
+  ld1 {v21.s}[2], [x21]                                  // bias
   mov x21, #3
   cmp x11, x21
   csel x11, x11, x21, lo
   add x10, x10, x11, lsl #2
-  ld1 {v25.s}[3], [x10]                                  // bias
-  ldr s27, [x9, #12]                                     // scale_row_7
-  dup v27.4s, v27.s[0]
+  ld1 {v21.s}[3], [x10]                                  // bias
+  ldr s22, [x9, #12]                                     // scale_row_7
+  dup v22.4s, v22.s[0]
   scvtf v7.4s, v7.4s                                     // real
-  fmul v27.4s, v17.4s, v27.4s                            // scale
-  mov v29.16b, v23.16b                                   // bias
-  fmla v29.4s, v7.4s, v27.4s                             // out
-  fcmgt v7.4s, v19.4s, v29.4s                            // out
-  bsl v7.16b, v19.16b, v29.16b
-  fcmgt v27.4s, v7.4s, v21.4s                            // out_7_0
-  bsl v27.16b, v21.16b, v7.16b
+  fmul v22.4s, v17.4s, v22.4s                            // scale
+  mov v23.16b, v20.16b                                   // bias
+  fmla v23.4s, v7.4s, v22.4s                             // out
+  fcmgt v7.4s, v18.4s, v23.4s                            // out
+  bsl v7.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v7.4s, v19.4s                            // out_7_0
+  bsl v22.16b, v19.16b, v7.16b
   ldr s7, [x9, #12]                                      // scale_row_7
   dup v7.4s, v7.s[0]
-  scvtf v29.4s, v12.4s                                   // real
+  scvtf v23.4s, v12.4s                                   // real
   fmul v7.4s, v16.4s, v7.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v29.4s, v7.4s                             // out
-  fcmgt v7.4s, v19.4s, v31.4s                            // out
-  bsl v7.16b, v19.16b, v31.16b
-  fcmgt v29.4s, v7.4s, v21.4s                            // out_7_1
-  bsl v29.16b, v21.16b, v7.16b
+  mov v24.16b, v21.16b                                   // bias
+  fmla v24.4s, v23.4s, v7.4s                             // out
+  fcmgt v7.4s, v18.4s, v24.4s                            // out
+  bsl v7.16b, v18.16b, v24.16b
+  fcmgt v23.4s, v7.4s, v19.4s                            // out_7_1
+  bsl v23.16b, v19.16b, v7.16b
   ldr s7, [x9, #8]                                       // scale_row_6
   dup v7.4s, v7.s[0]
   scvtf v6.4s, v6.4s                                     // real
   fmul v7.4s, v17.4s, v7.4s                              // scale
-  mov v31.16b, v23.16b                                   // bias
-  fmla v31.4s, v6.4s, v7.4s                              // out
-  fcmgt v6.4s, v19.4s, v31.4s                            // out
-  bsl v6.16b, v19.16b, v31.16b
-  fcmgt v7.4s, v6.4s, v21.4s                             // out_6_0
-  bsl v7.16b, v21.16b, v6.16b
+  mov v24.16b, v20.16b                                   // bias
+  fmla v24.4s, v6.4s, v7.4s                              // out
+  fcmgt v6.4s, v18.4s, v24.4s                            // out
+  bsl v6.16b, v18.16b, v24.16b
+  fcmgt v7.4s, v6.4s, v19.4s                             // out_6_0
+  bsl v7.16b, v19.16b, v6.16b
   ldr s6, [x9, #8]                                       // scale_row_6
   dup v6.4s, v6.s[0]
-  scvtf v30.4s, v30.4s                                   // real
+  scvtf v24.4s, v31.4s                                   // real
   fmul v6.4s, v16.4s, v6.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v30.4s, v6.4s                             // out
-  fcmgt v6.4s, v19.4s, v31.4s                            // out
-  bsl v6.16b, v19.16b, v31.16b
-  fcmgt v30.4s, v6.4s, v21.4s                            // out_6_1
-  bsl v30.16b, v21.16b, v6.16b
+  mov v31.16b, v21.16b                                   // bias
+  fmla v31.4s, v24.4s, v6.4s                             // out
+  fcmgt v6.4s, v18.4s, v31.4s                            // out
+  bsl v6.16b, v18.16b, v31.16b
+  fcmgt v24.4s, v6.4s, v19.4s                            // out_6_1
+  bsl v24.16b, v19.16b, v6.16b
   ldr s6, [x9, #4]                                       // scale_row_5
   dup v6.4s, v6.s[0]
   scvtf v5.4s, v5.4s                                     // real
   fmul v6.4s, v17.4s, v6.4s                              // scale
-  mov v31.16b, v23.16b                                   // bias
+  mov v31.16b, v20.16b                                   // bias
   fmla v31.4s, v5.4s, v6.4s                              // out
-  fcmgt v5.4s, v19.4s, v31.4s                            // out
-  bsl v5.16b, v19.16b, v31.16b
-  fcmgt v6.4s, v5.4s, v21.4s                             // out_5_0
-  bsl v6.16b, v21.16b, v5.16b
+  fcmgt v5.4s, v18.4s, v31.4s                            // out
+  bsl v5.16b, v18.16b, v31.16b
+  fcmgt v6.4s, v5.4s, v19.4s                             // out_5_0
+  bsl v6.16b, v19.16b, v5.16b
   ldr s5, [x9, #4]                                       // scale_row_5
   dup v5.4s, v5.s[0]
-  scvtf v28.4s, v28.4s                                   // real
+  scvtf v30.4s, v30.4s                                   // real
   fmul v5.4s, v16.4s, v5.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v28.4s, v5.4s                             // out
-  fcmgt v5.4s, v19.4s, v31.4s                            // out
-  bsl v5.16b, v19.16b, v31.16b
-  fcmgt v28.4s, v5.4s, v21.4s                            // out_5_1
-  bsl v28.16b, v21.16b, v5.16b
+  mov v31.16b, v21.16b                                   // bias
+  fmla v31.4s, v30.4s, v5.4s                             // out
+  fcmgt v5.4s, v18.4s, v31.4s                            // out
+  bsl v5.16b, v18.16b, v31.16b
+  fcmgt v30.4s, v5.4s, v19.4s                            // out_5_1
+  bsl v30.16b, v19.16b, v5.16b
   ld1r {v5.4s}, [x9]                                     // scale_row_4
   scvtf v4.4s, v4.4s                                     // real
   fmul v5.4s, v17.4s, v5.4s                              // scale
-  mov v31.16b, v23.16b                                   // bias
+  mov v31.16b, v20.16b                                   // bias
   fmla v31.4s, v4.4s, v5.4s                              // out
-  fcmgt v4.4s, v19.4s, v31.4s                            // out
-  bsl v4.16b, v19.16b, v31.16b
-  fcmgt v5.4s, v4.4s, v21.4s                             // out_4_0
-  bsl v5.16b, v21.16b, v4.16b
+  fcmgt v4.4s, v18.4s, v31.4s                            // out
+  bsl v4.16b, v18.16b, v31.16b
+  fcmgt v5.4s, v4.4s, v19.4s                             // out_4_0
+  bsl v5.16b, v19.16b, v4.16b
   ld1r {v4.4s}, [x9]                                     // scale_row_4
-  scvtf v26.4s, v26.4s                                   // real
+  scvtf v29.4s, v29.4s                                   // real
   fmul v4.4s, v16.4s, v4.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v26.4s, v4.4s                             // out
-  fcmgt v4.4s, v19.4s, v31.4s                            // out
-  bsl v4.16b, v19.16b, v31.16b
-  fcmgt v26.4s, v4.4s, v21.4s                            // out_4_1
-  bsl v26.16b, v21.16b, v4.16b
+  mov v31.16b, v21.16b                                   // bias
+  fmla v31.4s, v29.4s, v4.4s                             // out
+  fcmgt v4.4s, v18.4s, v31.4s                            // out
+  bsl v4.16b, v18.16b, v31.16b
+  fcmgt v29.4s, v4.4s, v19.4s                            // out_4_1
+  bsl v29.16b, v19.16b, v4.16b
   ldr s4, [x12, #12]                                     // scale_row_3
   dup v4.4s, v4.s[0]
   scvtf v3.4s, v3.4s                                     // real
   fmul v4.4s, v17.4s, v4.4s                              // scale
-  mov v31.16b, v23.16b                                   // bias
+  mov v31.16b, v20.16b                                   // bias
   fmla v31.4s, v3.4s, v4.4s                              // out
-  fcmgt v3.4s, v19.4s, v31.4s                            // out
-  bsl v3.16b, v19.16b, v31.16b
-  fcmgt v4.4s, v3.4s, v21.4s                             // out_3_0
-  bsl v4.16b, v21.16b, v3.16b
+  fcmgt v3.4s, v18.4s, v31.4s                            // out
+  bsl v3.16b, v18.16b, v31.16b
+  fcmgt v4.4s, v3.4s, v19.4s                             // out_3_0
+  bsl v4.16b, v19.16b, v3.16b
   ldr s3, [x12, #12]                                     // scale_row_3
   dup v3.4s, v3.s[0]
-  scvtf v24.4s, v24.4s                                   // real
+  scvtf v28.4s, v28.4s                                   // real
   fmul v3.4s, v16.4s, v3.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v24.4s, v3.4s                             // out
-  fcmgt v3.4s, v19.4s, v31.4s                            // out
-  bsl v3.16b, v19.16b, v31.16b
-  fcmgt v24.4s, v3.4s, v21.4s                            // out_3_1
-  bsl v24.16b, v21.16b, v3.16b
+  mov v31.16b, v21.16b                                   // bias
+  fmla v31.4s, v28.4s, v3.4s                             // out
+  fcmgt v3.4s, v18.4s, v31.4s                            // out
+  bsl v3.16b, v18.16b, v31.16b
+  fcmgt v28.4s, v3.4s, v19.4s                            // out_3_1
+  bsl v28.16b, v19.16b, v3.16b
   ldr s3, [x12, #8]                                      // scale_row_2
   dup v3.4s, v3.s[0]
   scvtf v2.4s, v2.4s                                     // real
   fmul v3.4s, v17.4s, v3.4s                              // scale
-  mov v31.16b, v23.16b                                   // bias
+  mov v31.16b, v20.16b                                   // bias
   fmla v31.4s, v2.4s, v3.4s                              // out
-  fcmgt v2.4s, v19.4s, v31.4s                            // out
-  bsl v2.16b, v19.16b, v31.16b
-  fcmgt v3.4s, v2.4s, v21.4s                             // out_2_0
-  bsl v3.16b, v21.16b, v2.16b
+  fcmgt v2.4s, v18.4s, v31.4s                            // out
+  bsl v2.16b, v18.16b, v31.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_0
+  bsl v3.16b, v19.16b, v2.16b
   ldr s2, [x12, #8]                                      // scale_row_2
   dup v2.4s, v2.s[0]
-  scvtf v22.4s, v22.4s                                   // real
+  scvtf v27.4s, v27.4s                                   // real
   fmul v2.4s, v16.4s, v2.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v22.4s, v2.4s                             // out
-  fcmgt v2.4s, v19.4s, v31.4s                            // out
-  bsl v2.16b, v19.16b, v31.16b
-  fcmgt v22.4s, v2.4s, v21.4s                            // out_2_1
-  bsl v22.16b, v21.16b, v2.16b
+  mov v31.16b, v21.16b                                   // bias
+  fmla v31.4s, v27.4s, v2.4s                             // out
+  fcmgt v2.4s, v18.4s, v31.4s                            // out
+  bsl v2.16b, v18.16b, v31.16b
+  fcmgt v27.4s, v2.4s, v19.4s                            // out_2_1
+  bsl v27.16b, v19.16b, v2.16b
   ldr s2, [x12, #4]                                      // scale_row_1
   dup v2.4s, v2.s[0]
   scvtf v1.4s, v1.4s                                     // real
   fmul v2.4s, v17.4s, v2.4s                              // scale
-  mov v31.16b, v23.16b                                   // bias
+  mov v31.16b, v20.16b                                   // bias
   fmla v31.4s, v1.4s, v2.4s                              // out
-  fcmgt v1.4s, v19.4s, v31.4s                            // out
-  bsl v1.16b, v19.16b, v31.16b
-  fcmgt v2.4s, v1.4s, v21.4s                             // out_1_0
-  bsl v2.16b, v21.16b, v1.16b
+  fcmgt v1.4s, v18.4s, v31.4s                            // out
+  bsl v1.16b, v18.16b, v31.16b
+  fcmgt v2.4s, v1.4s, v19.4s                             // out_1_0
+  bsl v2.16b, v19.16b, v1.16b
   ldr s1, [x12, #4]                                      // scale_row_1
   dup v1.4s, v1.s[0]
-  scvtf v20.4s, v20.4s                                   // real
+  scvtf v26.4s, v26.4s                                   // real
   fmul v1.4s, v16.4s, v1.4s                              // scale
-  mov v31.16b, v25.16b                                   // bias
-  fmla v31.4s, v20.4s, v1.4s                             // out
-  fcmgt v1.4s, v19.4s, v31.4s                            // out
-  bsl v1.16b, v19.16b, v31.16b
-  fcmgt v20.4s, v1.4s, v21.4s                            // out_1_1
-  bsl v20.16b, v21.16b, v1.16b
+  mov v31.16b, v21.16b                                   // bias
+  fmla v31.4s, v26.4s, v1.4s                             // out
+  fcmgt v1.4s, v18.4s, v31.4s                            // out
+  bsl v1.16b, v18.16b, v31.16b
+  fcmgt v26.4s, v1.4s, v19.4s                            // out_1_1
+  bsl v26.16b, v19.16b, v1.16b
   ld1r {v1.4s}, [x12]                                    // scale_row_0
   scvtf v0.4s, v0.4s                                     // real
   fmul v1.4s, v17.4s, v1.4s                              // scale
-  fmla v23.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v19.4s, v23.4s                            // out
-  bsl v0.16b, v19.16b, v23.16b
-  fcmgt v1.4s, v0.4s, v21.4s                             // out_0_0
-  bsl v1.16b, v21.16b, v0.16b
+  fmla v20.4s, v0.4s, v1.4s                              // out
+  fcmgt v0.4s, v18.4s, v20.4s                            // out
+  bsl v0.16b, v18.16b, v20.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_0
+  bsl v1.16b, v19.16b, v0.16b
   ld1r {v0.4s}, [x12]                                    // scale_row_0
-  scvtf v17.4s, v18.4s                                   // real
+  scvtf v17.4s, v25.4s                                   // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
-  fmla v25.4s, v17.4s, v0.4s                             // out
-  fcmgt v0.4s, v19.4s, v25.4s                            // out
-  bsl v0.16b, v19.16b, v25.16b
-  fcmgt v16.4s, v0.4s, v21.4s                            // out_0_1
-  bsl v16.16b, v21.16b, v0.16b
+  fmla v21.4s, v17.4s, v0.4s                             // out
+  fcmgt v0.4s, v18.4s, v21.4s                            // out
+  bsl v0.16b, v18.16b, v21.16b
+  fcmgt v16.4s, v0.4s, v19.4s                            // out_0_1
+  bsl v16.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v27.s}[0], [x13]                                  // out_7_0
+  st1 {v22.s}[0], [x13]                                  // out_7_0
   st1 {v7.s}[0], [x20]                                   // out_6_0
   st1 {v6.s}[0], [x19]                                   // out_5_0
   st1 {v5.s}[0], [x17]                                   // out_4_0
@@ -780,7 +780,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x13, #4
-  st1 {v27.s}[1], [x9]                                   // out_7_0
+  st1 {v22.s}[1], [x9]                                   // out_7_0
   add x9, x20, #4
   st1 {v7.s}[1], [x9]                                    // out_6_0
   add x9, x19, #4
@@ -800,7 +800,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x13, #8
-  st1 {v27.s}[2], [x9]                                   // out_7_0
+  st1 {v22.s}[2], [x9]                                   // out_7_0
   add x9, x20, #8
   st1 {v7.s}[2], [x9]                                    // out_6_0
   add x9, x19, #8
@@ -820,7 +820,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x13, #12
-  st1 {v27.s}[3], [x9]                                   // out_7_0
+  st1 {v22.s}[3], [x9]                                   // out_7_0
   add x9, x20, #12
   st1 {v7.s}[3], [x9]                                    // out_6_0
   add x9, x19, #12
@@ -840,19 +840,19 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x13, #16
-  st1 {v29.s}[0], [x9]                                   // out_7_1
+  st1 {v23.s}[0], [x9]                                   // out_7_1
   add x9, x20, #16
-  st1 {v30.s}[0], [x9]                                   // out_6_1
+  st1 {v24.s}[0], [x9]                                   // out_6_1
   add x9, x19, #16
-  st1 {v28.s}[0], [x9]                                   // out_5_1
+  st1 {v30.s}[0], [x9]                                   // out_5_1
   add x9, x17, #16
-  st1 {v26.s}[0], [x9]                                   // out_4_1
+  st1 {v29.s}[0], [x9]                                   // out_4_1
   add x9, x16, #16
-  st1 {v24.s}[0], [x9]                                   // out_3_1
+  st1 {v28.s}[0], [x9]                                   // out_3_1
   add x9, x15, #16
-  st1 {v22.s}[0], [x9]                                   // out_2_1
+  st1 {v27.s}[0], [x9]                                   // out_2_1
   add x9, x14, #16
-  st1 {v20.s}[0], [x9]                                   // out_1_1
+  st1 {v26.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v16.s}[0], [x9]                                   // out_0_1
 .Lif_6_done:
@@ -860,19 +860,19 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x13, #20
-  st1 {v29.s}[1], [x9]                                   // out_7_1
+  st1 {v23.s}[1], [x9]                                   // out_7_1
   add x9, x20, #20
-  st1 {v30.s}[1], [x9]                                   // out_6_1
+  st1 {v24.s}[1], [x9]                                   // out_6_1
   add x9, x19, #20
-  st1 {v28.s}[1], [x9]                                   // out_5_1
+  st1 {v30.s}[1], [x9]                                   // out_5_1
   add x9, x17, #20
-  st1 {v26.s}[1], [x9]                                   // out_4_1
+  st1 {v29.s}[1], [x9]                                   // out_4_1
   add x9, x16, #20
-  st1 {v24.s}[1], [x9]                                   // out_3_1
+  st1 {v28.s}[1], [x9]                                   // out_3_1
   add x9, x15, #20
-  st1 {v22.s}[1], [x9]                                   // out_2_1
+  st1 {v27.s}[1], [x9]                                   // out_2_1
   add x9, x14, #20
-  st1 {v20.s}[1], [x9]                                   // out_1_1
+  st1 {v26.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v16.s}[1], [x9]                                   // out_0_1
 .Lif_7_done:
@@ -880,19 +880,19 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm:
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x13, #24
-  st1 {v29.s}[2], [x9]                                   // out_7_1
+  st1 {v23.s}[2], [x9]                                   // out_7_1
   add x9, x20, #24
-  st1 {v30.s}[2], [x9]                                   // out_6_1
+  st1 {v24.s}[2], [x9]                                   // out_6_1
   add x9, x19, #24
-  st1 {v28.s}[2], [x9]                                   // out_5_1
+  st1 {v30.s}[2], [x9]                                   // out_5_1
   add x9, x17, #24
-  st1 {v26.s}[2], [x9]                                   // out_4_1
+  st1 {v29.s}[2], [x9]                                   // out_4_1
   add x9, x16, #24
-  st1 {v24.s}[2], [x9]                                   // out_3_1
+  st1 {v28.s}[2], [x9]                                   // out_3_1
   add x9, x15, #24
-  st1 {v22.s}[2], [x9]                                   // out_2_1
+  st1 {v27.s}[2], [x9]                                   // out_2_1
   add x9, x14, #24
-  st1 {v20.s}[2], [x9]                                   // out_1_1
+  st1 {v26.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v16.s}[2], [x9]                                   // out_0_1
 .Lif_8_done:

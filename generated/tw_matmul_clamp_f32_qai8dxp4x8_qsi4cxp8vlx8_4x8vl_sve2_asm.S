@@ -14,8 +14,8 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  z0 mask
-//  z1 acc_0_0h ...  z2 acc_0_0l ...  z3 acc_0_1h ...  z4 acc_0_1l ...  z5 acc_1_0h ...
-//  z6 acc_1_0l ...  z7 acc_1_1h ...  z16 acc_1_1l ...  z17 a_0  z18 a_1  z19 raw_0 ...
+//  z1 acc_0_0h ...  z2 acc_1_0h ...  z3 acc_0_0l ...  z4 acc_1_0l ...  z5 acc_0_1h ...
+//  z6 acc_1_1h ...  z7 acc_0_1l ...  z16 acc_1_1l ...  z17 a_0  z18 a_1  z19 raw_0 ...
 //  z20 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+sve2+i8mm
@@ -53,12 +53,12 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm:
   add x9, x7, x9                                         // field
   mov z0.b, #15                                          // mask
   ld1rqb {z1.b}, p7/z, [x9, #0]                          // acc_0_0h
-  ld1rqb {z2.b}, p7/z, [x9, #0]                          // acc_0_0l
-  ld1rqb {z3.b}, p7/z, [x9, #0]                          // acc_0_1h
-  ld1rqb {z4.b}, p7/z, [x9, #0]                          // acc_0_1l
-  ld1rqb {z5.b}, p7/z, [x9, #16]                         // acc_1_0h
-  ld1rqb {z6.b}, p7/z, [x9, #16]                         // acc_1_0l
-  ld1rqb {z7.b}, p7/z, [x9, #16]                         // acc_1_1h
+  ld1rqb {z2.b}, p7/z, [x9, #16]                         // acc_1_0h
+  ld1rqb {z3.b}, p7/z, [x9, #0]                          // acc_0_0l
+  ld1rqb {z4.b}, p7/z, [x9, #16]                         // acc_1_0l
+  ld1rqb {z5.b}, p7/z, [x9, #0]                          // acc_0_1h
+  ld1rqb {z6.b}, p7/z, [x9, #16]                         // acc_1_1h
+  ld1rqb {z7.b}, p7/z, [x9, #0]                          // acc_0_1l
   ld1rqb {z16.b}, p7/z, [x9, #16]                        // acc_1_1l
   lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
@@ -71,78 +71,78 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm:
   ldr z19, [x12, #0, mul vl]                             // raw_0
   and z20.d, z19.d, z0.d                                 // lo_0
   smmla z1.s, z17.b, z19.b                               // acc_0_0
-  smmla z5.s, z18.b, z19.b                               // acc_1_0
-  smmla z2.s, z17.b, z20.b                               // acc_0_1
-  smmla z6.s, z18.b, z20.b                               // acc_1_1
+  smmla z2.s, z18.b, z19.b                               // acc_1_0
+  smmla z3.s, z17.b, z20.b                               // acc_0_1
+  smmla z4.s, z18.b, z20.b                               // acc_1_1
   ldr z19, [x12, #1, mul vl]                             // raw_1
   and z20.d, z19.d, z0.d                                 // lo_1
-  smmla z3.s, z17.b, z19.b                               // acc_0_2
-  smmla z7.s, z18.b, z19.b                               // acc_1_2
-  smmla z4.s, z17.b, z20.b                               // acc_0_3
+  smmla z5.s, z17.b, z19.b                               // acc_0_2
+  smmla z6.s, z18.b, z19.b                               // acc_1_2
+  smmla z7.s, z17.b, z20.b                               // acc_0_3
   smmla z16.s, z18.b, z20.b                              // acc_1_3
   ld1rqb {z17.b}, p7/z, [x11, #32]                       // a_0
   ld1rqb {z18.b}, p7/z, [x11, #48]                       // a_1
   ldr z19, [x12, #2, mul vl]                             // raw_0
   and z20.d, z19.d, z0.d                                 // lo_0
   smmla z1.s, z17.b, z19.b                               // acc_0_0
-  smmla z5.s, z18.b, z19.b                               // acc_1_0
-  smmla z2.s, z17.b, z20.b                               // acc_0_1
-  smmla z6.s, z18.b, z20.b                               // acc_1_1
+  smmla z2.s, z18.b, z19.b                               // acc_1_0
+  smmla z3.s, z17.b, z20.b                               // acc_0_1
+  smmla z4.s, z18.b, z20.b                               // acc_1_1
   ldr z19, [x12, #3, mul vl]                             // raw_1
   and z20.d, z19.d, z0.d                                 // lo_1
-  smmla z3.s, z17.b, z19.b                               // acc_0_2
-  smmla z7.s, z18.b, z19.b                               // acc_1_2
-  smmla z4.s, z17.b, z20.b                               // acc_0_3
+  smmla z5.s, z17.b, z19.b                               // acc_0_2
+  smmla z6.s, z18.b, z19.b                               // acc_1_2
+  smmla z7.s, z17.b, z20.b                               // acc_0_3
   smmla z16.s, z18.b, z20.b                              // acc_1_3
   ld1rqb {z17.b}, p7/z, [x11, #64]                       // a_0
   ld1rqb {z18.b}, p7/z, [x11, #80]                       // a_1
   ldr z19, [x12, #4, mul vl]                             // raw_0
   and z20.d, z19.d, z0.d                                 // lo_0
   smmla z1.s, z17.b, z19.b                               // acc_0_0
-  smmla z5.s, z18.b, z19.b                               // acc_1_0
-  smmla z2.s, z17.b, z20.b                               // acc_0_1
-  smmla z6.s, z18.b, z20.b                               // acc_1_1
+  smmla z2.s, z18.b, z19.b                               // acc_1_0
+  smmla z3.s, z17.b, z20.b                               // acc_0_1
+  smmla z4.s, z18.b, z20.b                               // acc_1_1
   ldr z19, [x12, #5, mul vl]                             // raw_1
   and z20.d, z19.d, z0.d                                 // lo_1
-  smmla z3.s, z17.b, z19.b                               // acc_0_2
-  smmla z7.s, z18.b, z19.b                               // acc_1_2
-  smmla z4.s, z17.b, z20.b                               // acc_0_3
+  smmla z5.s, z17.b, z19.b                               // acc_0_2
+  smmla z6.s, z18.b, z19.b                               // acc_1_2
+  smmla z7.s, z17.b, z20.b                               // acc_0_3
   smmla z16.s, z18.b, z20.b                              // acc_1_3
   ld1rqb {z17.b}, p7/z, [x11, #96]                       // a_0
   ld1rqb {z18.b}, p7/z, [x11, #112]                      // a_1
   ldr z19, [x12, #6, mul vl]                             // raw_0
   and z20.d, z19.d, z0.d                                 // lo_0
   smmla z1.s, z17.b, z19.b                               // acc_0_0
-  smmla z5.s, z18.b, z19.b                               // acc_1_0
-  smmla z2.s, z17.b, z20.b                               // acc_0_1
-  smmla z6.s, z18.b, z20.b                               // acc_1_1
+  smmla z2.s, z18.b, z19.b                               // acc_1_0
+  smmla z3.s, z17.b, z20.b                               // acc_0_1
+  smmla z4.s, z18.b, z20.b                               // acc_1_1
   ldr z19, [x12, #7, mul vl]                             // raw_1
   and z20.d, z19.d, z0.d                                 // lo_1
-  smmla z3.s, z17.b, z19.b                               // acc_0_2
-  smmla z7.s, z18.b, z19.b                               // acc_1_2
-  smmla z4.s, z17.b, z20.b                               // acc_0_3
+  smmla z5.s, z17.b, z19.b                               // acc_0_2
+  smmla z6.s, z18.b, z19.b                               // acc_1_2
+  smmla z7.s, z17.b, z20.b                               // acc_0_3
   smmla z16.s, z18.b, z20.b                              // acc_1_3
   add x11, x11, #128
   addvl x12, x12, #8
   subs x9, x9, #1                                        // next k
   b.hi .Lk
 .Lk_done:
-  sub z0.s, z1.s, z2.s                                   // high
+  sub z0.s, z1.s, z3.s                                   // high
   asr z0.s, z0.s, #4                                     // high
-  uzp1 z1.d, z0.d, z2.d                                  // row_0
-  uzp2 z0.d, z0.d, z2.d                                  // row_1
-  sub z2.s, z3.s, z4.s                                   // high
+  sub z1.s, z5.s, z7.s                                   // high
+  asr z1.s, z1.s, #4                                     // high
+  sub z2.s, z2.s, z4.s                                   // high
   asr z2.s, z2.s, #4                                     // high
-  uzp1 z3.d, z2.d, z4.d                                  // row_0
-  uzp2 z2.d, z2.d, z4.d                                  // row_1
-  sub z4.s, z5.s, z6.s                                   // high
-  asr z4.s, z4.s, #4                                     // high
-  uzp1 z5.d, z4.d, z6.d                                  // row_2
-  uzp2 z4.d, z4.d, z6.d                                  // row_3
-  sub z6.s, z7.s, z16.s                                  // high
-  asr z6.s, z6.s, #4                                     // high
-  uzp1 z7.d, z6.d, z16.d                                 // row_2
-  uzp2 z6.d, z6.d, z16.d                                 // row_3
+  sub z5.s, z6.s, z16.s                                  // high
+  asr z5.s, z5.s, #4                                     // high
+  uzp1 z6.d, z0.d, z3.d                                  // row_0
+  uzp2 z0.d, z0.d, z3.d                                  // row_1
+  uzp1 z3.d, z1.d, z7.d                                  // row_0
+  uzp2 z1.d, z1.d, z7.d                                  // row_1
+  uzp1 z7.d, z2.d, z4.d                                  // row_2
+  uzp2 z2.d, z2.d, z4.d                                  // row_3
+  uzp1 z4.d, z5.d, z16.d                                 // row_2
+  uzp2 z5.d, z5.d, z16.d                                 // row_3
   cntw x9, all, mul #1
   mul x9, x10, x9
   add x9, x3, x9                                         // field
@@ -153,17 +153,17 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm:
   add x9, x9, #32
   add x9, x7, x9                                         // field
   ld1rw {z18.s}, p7/z, [x9, #0]                          // zero_0
-  mla z1.s, p7/m, z16.s, z18.s                           // sum
+  mla z6.s, p7/m, z16.s, z18.s                           // sum
   mla z3.s, p7/m, z17.s, z18.s                           // sum
   ld1rw {z18.s}, p7/z, [x9, #4]                          // zero_1
   mla z0.s, p7/m, z16.s, z18.s                           // sum
-  mla z2.s, p7/m, z17.s, z18.s                           // sum
+  mla z1.s, p7/m, z17.s, z18.s                           // sum
   ld1rw {z18.s}, p7/z, [x9, #8]                          // zero_2
-  mla z5.s, p7/m, z16.s, z18.s                           // sum
-  mla z7.s, p7/m, z17.s, z18.s                           // sum
+  mla z7.s, p7/m, z16.s, z18.s                           // sum
+  mla z4.s, p7/m, z17.s, z18.s                           // sum
   ld1rw {z18.s}, p7/z, [x9, #12]                         // zero_3
-  mla z4.s, p7/m, z16.s, z18.s                           // sum
-  mla z6.s, p7/m, z17.s, z18.s                           // sum
+  mla z2.s, p7/m, z16.s, z18.s                           // sum
+  mla z5.s, p7/m, z17.s, z18.s                           // sum
   cntw x9, all, mul #1
   mul x9, x10, x9
   addvl x9, x9, #2
@@ -210,67 +210,67 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm:
   ldr z20, [x10, #0, mul vl]                             // bias
   ldr z21, [x10, #1, mul vl]                             // bias
   ld1rw {z22.s}, p7/z, [x9, #12]                         // scale_row_3
-  scvtf z4.s, p7/m, z4.s                                 // real
+  scvtf z2.s, p7/m, z2.s                                 // real
   fmul z22.s, z16.s, z22.s                               // scale
   mov z23.d, z20.d                                       // bias
-  fmla z23.s, p7/m, z4.s, z22.s                          // out
+  fmla z23.s, p7/m, z2.s, z22.s                          // out
   fcmgt p6.s, p7/z, z18.s, z23.s                         // out
-  sel z4.s, p6, z18.s, z23.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_0
-  sel z4.s, p6, z19.s, z4.s
-  str z4, [x12, #0, mul vl]                              // out_3_0
-  ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
-  scvtf z6.s, p7/m, z6.s                                 // real
-  fmul z4.s, z17.s, z4.s                                 // scale
-  mov z22.d, z21.d                                       // bias
-  fmla z22.s, p7/m, z6.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z22.s                         // out
-  sel z4.s, p6, z18.s, z22.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_1
-  sel z4.s, p6, z19.s, z4.s
-  str z4, [x12, #1, mul vl]                              // out_3_1
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
+  sel z2.s, p6, z18.s, z23.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_3_0
+  sel z2.s, p6, z19.s, z2.s
+  str z2, [x12, #0, mul vl]                              // out_3_0
+  ld1rw {z2.s}, p7/z, [x9, #12]                          // scale_row_3
   scvtf z5.s, p7/m, z5.s                                 // real
-  fmul z4.s, z16.s, z4.s                                 // scale
-  mov z6.d, z20.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z6.s                          // out
-  sel z4.s, p6, z18.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_2_0
-  sel z4.s, p6, z19.s, z4.s
-  str z4, [x14, #0, mul vl]                              // out_2_0
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
+  fmul z2.s, z17.s, z2.s                                 // scale
+  mov z22.d, z21.d                                       // bias
+  fmla z22.s, p7/m, z5.s, z2.s                           // out
+  fcmgt p6.s, p7/z, z18.s, z22.s                         // out
+  sel z2.s, p6, z18.s, z22.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_3_1
+  sel z2.s, p6, z19.s, z2.s
+  str z2, [x12, #1, mul vl]                              // out_3_1
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
   scvtf z5.s, p7/m, z7.s                                 // real
-  fmul z4.s, z17.s, z4.s                                 // scale
-  mov z6.d, z21.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z6.s                          // out
-  sel z4.s, p6, z18.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_2_1
-  sel z4.s, p6, z19.s, z4.s
-  str z4, [x14, #1, mul vl]                              // out_2_1
-  ld1rw {z4.s}, p7/z, [x9, #4]                           // scale_row_1
-  scvtf z0.s, p7/m, z0.s                                 // real
-  fmul z4.s, z16.s, z4.s                                 // scale
-  mov z5.d, z20.d                                        // bias
-  fmla z5.s, p7/m, z0.s, z4.s                            // out
+  fmul z2.s, z16.s, z2.s                                 // scale
+  mov z7.d, z20.d                                        // bias
+  fmla z7.s, p7/m, z5.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z18.s, z7.s                          // out
+  sel z2.s, p6, z18.s, z7.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_2_0
+  sel z2.s, p6, z19.s, z2.s
+  str z2, [x14, #0, mul vl]                              // out_2_0
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
+  scvtf z4.s, p7/m, z4.s                                 // real
+  fmul z2.s, z17.s, z2.s                                 // scale
+  mov z5.d, z21.d                                        // bias
+  fmla z5.s, p7/m, z4.s, z2.s                            // out
   fcmgt p6.s, p7/z, z18.s, z5.s                          // out
-  sel z0.s, p6, z18.s, z5.s
+  sel z2.s, p6, z18.s, z5.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_2_1
+  sel z2.s, p6, z19.s, z2.s
+  str z2, [x14, #1, mul vl]                              // out_2_1
+  ld1rw {z2.s}, p7/z, [x9, #4]                           // scale_row_1
+  scvtf z0.s, p7/m, z0.s                                 // real
+  fmul z2.s, z16.s, z2.s                                 // scale
+  mov z4.d, z20.d                                        // bias
+  fmla z4.s, p7/m, z0.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z18.s, z4.s                          // out
+  sel z0.s, p6, z18.s, z4.s
   fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_0
   sel z0.s, p6, z19.s, z0.s
   str z0, [x13, #0, mul vl]                              // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
-  scvtf z2.s, p7/m, z2.s                                 // real
+  scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z17.s, z0.s                                 // scale
-  mov z4.d, z21.d                                        // bias
-  fmla z4.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z4.s                          // out
-  sel z0.s, p6, z18.s, z4.s
+  mov z2.d, z21.d                                        // bias
+  fmla z2.s, p7/m, z1.s, z0.s                            // out
+  fcmgt p6.s, p7/z, z18.s, z2.s                          // out
+  sel z0.s, p6, z18.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_1
   sel z0.s, p6, z19.s, z0.s
   str z0, [x13, #1, mul vl]                              // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
-  scvtf z1.s, p7/m, z1.s                                 // real
+  scvtf z1.s, p7/m, z6.s                                 // real
   fmul z0.s, z16.s, z0.s                                 // scale
   fmla z20.s, p7/m, z1.s, z0.s                           // out
   fcmgt p6.s, p7/z, z18.s, z20.s                         // out
@@ -301,67 +301,67 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm:
   ld1w {z20.s}, p0/z, [x10, #0, mul vl]                  // bias
   ld1w {z21.s}, p1/z, [x10, #1, mul vl]                  // bias
   ld1rw {z22.s}, p7/z, [x9, #12]                         // scale_row_3
-  scvtf z4.s, p7/m, z4.s                                 // real
+  scvtf z2.s, p7/m, z2.s                                 // real
   fmul z22.s, z16.s, z22.s                               // scale
   mov z23.d, z20.d                                       // bias
-  fmla z23.s, p7/m, z4.s, z22.s                          // out
+  fmla z23.s, p7/m, z2.s, z22.s                          // out
   fcmgt p6.s, p7/z, z18.s, z23.s                         // out
-  sel z4.s, p6, z18.s, z23.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_0
-  sel z4.s, p6, z19.s, z4.s
-  st1w {z4.s}, p0, [x12, #0, mul vl]                     // out_3_0
-  ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
-  scvtf z6.s, p7/m, z6.s                                 // real
-  fmul z4.s, z17.s, z4.s                                 // scale
-  mov z22.d, z21.d                                       // bias
-  fmla z22.s, p7/m, z6.s, z4.s                           // out
-  fcmgt p6.s, p7/z, z18.s, z22.s                         // out
-  sel z4.s, p6, z18.s, z22.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_3_1
-  sel z4.s, p6, z19.s, z4.s
-  st1w {z4.s}, p1, [x12, #1, mul vl]                     // out_3_1
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
+  sel z2.s, p6, z18.s, z23.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_3_0
+  sel z2.s, p6, z19.s, z2.s
+  st1w {z2.s}, p0, [x12, #0, mul vl]                     // out_3_0
+  ld1rw {z2.s}, p7/z, [x9, #12]                          // scale_row_3
   scvtf z5.s, p7/m, z5.s                                 // real
-  fmul z4.s, z16.s, z4.s                                 // scale
-  mov z6.d, z20.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z6.s                          // out
-  sel z4.s, p6, z18.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_2_0
-  sel z4.s, p6, z19.s, z4.s
-  st1w {z4.s}, p0, [x14, #0, mul vl]                     // out_2_0
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
+  fmul z2.s, z17.s, z2.s                                 // scale
+  mov z22.d, z21.d                                       // bias
+  fmla z22.s, p7/m, z5.s, z2.s                           // out
+  fcmgt p6.s, p7/z, z18.s, z22.s                         // out
+  sel z2.s, p6, z18.s, z22.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_3_1
+  sel z2.s, p6, z19.s, z2.s
+  st1w {z2.s}, p1, [x12, #1, mul vl]                     // out_3_1
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
   scvtf z5.s, p7/m, z7.s                                 // real
-  fmul z4.s, z17.s, z4.s                                 // scale
-  mov z6.d, z21.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z6.s                          // out
-  sel z4.s, p6, z18.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z19.s                          // out_2_1
-  sel z4.s, p6, z19.s, z4.s
-  st1w {z4.s}, p1, [x14, #1, mul vl]                     // out_2_1
-  ld1rw {z4.s}, p7/z, [x9, #4]                           // scale_row_1
-  scvtf z0.s, p7/m, z0.s                                 // real
-  fmul z4.s, z16.s, z4.s                                 // scale
-  mov z5.d, z20.d                                        // bias
-  fmla z5.s, p7/m, z0.s, z4.s                            // out
+  fmul z2.s, z16.s, z2.s                                 // scale
+  mov z7.d, z20.d                                        // bias
+  fmla z7.s, p7/m, z5.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z18.s, z7.s                          // out
+  sel z2.s, p6, z18.s, z7.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_2_0
+  sel z2.s, p6, z19.s, z2.s
+  st1w {z2.s}, p0, [x14, #0, mul vl]                     // out_2_0
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
+  scvtf z4.s, p7/m, z4.s                                 // real
+  fmul z2.s, z17.s, z2.s                                 // scale
+  mov z5.d, z21.d                                        // bias
+  fmla z5.s, p7/m, z4.s, z2.s                            // out
   fcmgt p6.s, p7/z, z18.s, z5.s                          // out
-  sel z0.s, p6, z18.s, z5.s
+  sel z2.s, p6, z18.s, z5.s
+  fcmgt p6.s, p7/z, z2.s, z19.s                          // out_2_1
+  sel z2.s, p6, z19.s, z2.s
+  st1w {z2.s}, p1, [x14, #1, mul vl]                     // out_2_1
+  ld1rw {z2.s}, p7/z, [x9, #4]                           // scale_row_1
+  scvtf z0.s, p7/m, z0.s                                 // real
+  fmul z2.s, z16.s, z2.s                                 // scale
+  mov z4.d, z20.d                                        // bias
+  fmla z4.s, p7/m, z0.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z18.s, z4.s                          // out
+  sel z0.s, p6, z18.s, z4.s
   fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_0
   sel z0.s, p6, z19.s, z0.s
   st1w {z0.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
-  scvtf z2.s, p7/m, z2.s                                 // real
+  scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z17.s, z0.s                                 // scale
-  mov z4.d, z21.d                                        // bias
-  fmla z4.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z18.s, z4.s                          // out
-  sel z0.s, p6, z18.s, z4.s
+  mov z2.d, z21.d                                        // bias
+  fmla z2.s, p7/m, z1.s, z0.s                            // out
+  fcmgt p6.s, p7/z, z18.s, z2.s                          // out
+  sel z0.s, p6, z18.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z19.s                          // out_1_1
   sel z0.s, p6, z19.s, z0.s
   st1w {z0.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
-  scvtf z1.s, p7/m, z1.s                                 // real
+  scvtf z1.s, p7/m, z6.s                                 // real
   fmul z0.s, z16.s, z0.s                                 // scale
   fmla z20.s, p7/m, z1.s, z0.s                           // out
   fcmgt p6.s, p7/z, z18.s, z20.s                         // out

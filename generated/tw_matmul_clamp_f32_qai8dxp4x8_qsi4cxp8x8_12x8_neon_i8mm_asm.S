@@ -14,12 +14,12 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 lhs_2  x10 k_padded  x11 lhs_1  x12 k_left  x13 lhs_panel  x14 lhs_1
-//  x15 lhs_2  x16 rhs_panel  v0 mask  v1 acc_0_0h ...  v2 acc_0_0l ...  v3 acc_0_1h ...
-//  v4 acc_0_1l ...  v5 acc_1_0h ...  v6 acc_1_0l ...  v7 acc_1_1h ...  v8 acc_5_1l ...  v9 a_0
-//  v10 a_1  v11 a_2  v12 a_3  v13 a_4  v14 a_5  v15 raw_0 ...  v16 acc_1_1l ...  v17 acc_2_0h ...
-//  v18 acc_2_0l ...  v19 acc_2_1h ...  v20 acc_2_1l ...  v21 acc_3_0h ...  v22 acc_3_0l ...
-//  v23 acc_3_1h ...  v24 acc_3_1l ...  v25 acc_4_0h ...  v26 acc_4_0l ...  v27 acc_4_1h ...
-//  v28 acc_4_1l ...  v29 acc_5_0h ...  v30 acc_5_0l ...  v31 acc_5_1h ...
+//  x15 lhs_2  x16 rhs_panel  v0 mask  v1 acc_0_0h ...  v2 acc_1_0h ...  v3 acc_2_0h ...
+//  v4 acc_3_0h ...  v5 acc_4_0h ...  v6 acc_5_0h ...  v7 acc_0_0l ...  v8 acc_5_1l ...  v9 a_0
+//  v10 a_1  v11 a_2  v12 a_3  v13 a_4  v14 a_5  v15 raw_0 ...  v16 acc_1_0l ...  v17 acc_2_0l ...
+//  v18 acc_3_0l ...  v19 acc_4_0l ...  v20 acc_5_0l ...  v21 acc_0_1h ...  v22 acc_1_1h ...
+//  v23 acc_2_1h ...  v24 acc_3_1h ...  v25 acc_4_1h ...  v26 acc_5_1h ...  v27 acc_0_1l ...
+//  v28 acc_1_1l ...  v29 acc_2_1l ...  v30 acc_3_1l ...  v31 acc_4_1l ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -104,28 +104,28 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x12, x9, x12                                       // field
   movi v0.16b, #15                                       // mask
   ldr q1, [x13, #0]                                      // acc_0_0h
-  ldr q2, [x13, #0]                                      // acc_0_0l
-  ldr q3, [x13, #0]                                      // acc_0_1h
-  ldr q4, [x13, #0]                                      // acc_0_1l
-  ldr q5, [x13, #16]                                     // acc_1_0h
-  ldr q6, [x13, #16]                                     // acc_1_0l
-  ldr q7, [x13, #16]                                     // acc_1_1h
-  ldr q16, [x13, #16]                                    // acc_1_1l
-  ldr q17, [x14, #0]                                     // acc_2_0h
-  ldr q18, [x14, #0]                                     // acc_2_0l
-  ldr q19, [x14, #0]                                     // acc_2_1h
-  ldr q20, [x14, #0]                                     // acc_2_1l
-  ldr q21, [x14, #16]                                    // acc_3_0h
-  ldr q22, [x14, #16]                                    // acc_3_0l
-  ldr q23, [x14, #16]                                    // acc_3_1h
-  ldr q24, [x14, #16]                                    // acc_3_1l
-  ldr q25, [x12, #0]                                     // acc_4_0h
-  ldr q26, [x12, #0]                                     // acc_4_0l
-  ldr q27, [x12, #0]                                     // acc_4_1h
-  ldr q28, [x12, #0]                                     // acc_4_1l
-  ldr q29, [x12, #16]                                    // acc_5_0h
-  ldr q30, [x12, #16]                                    // acc_5_0l
-  ldr q31, [x12, #16]                                    // acc_5_1h
+  ldr q2, [x13, #16]                                     // acc_1_0h
+  ldr q3, [x14, #0]                                      // acc_2_0h
+  ldr q4, [x14, #16]                                     // acc_3_0h
+  ldr q5, [x12, #0]                                      // acc_4_0h
+  ldr q6, [x12, #16]                                     // acc_5_0h
+  ldr q7, [x13, #0]                                      // acc_0_0l
+  ldr q16, [x13, #16]                                    // acc_1_0l
+  ldr q17, [x14, #0]                                     // acc_2_0l
+  ldr q18, [x14, #16]                                    // acc_3_0l
+  ldr q19, [x12, #0]                                     // acc_4_0l
+  ldr q20, [x12, #16]                                    // acc_5_0l
+  ldr q21, [x13, #0]                                     // acc_0_1h
+  ldr q22, [x13, #16]                                    // acc_1_1h
+  ldr q23, [x14, #0]                                     // acc_2_1h
+  ldr q24, [x14, #16]                                    // acc_3_1h
+  ldr q25, [x12, #0]                                     // acc_4_1h
+  ldr q26, [x12, #16]                                    // acc_5_1h
+  ldr q27, [x13, #0]                                     // acc_0_1l
+  ldr q28, [x13, #16]                                    // acc_1_1l
+  ldr q29, [x14, #0]                                     // acc_2_1l
+  ldr q30, [x14, #16]                                    // acc_3_1l
+  ldr q31, [x12, #0]                                     // acc_4_1l
   ldr q8, [x12, #16]                                     // acc_5_1l
   lsr x12, x10, #5                                       // k_steps
   mov x13, x7                                            // lhs_panel
@@ -143,31 +143,31 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   ldr q14, [x15, #16]                                    // a_5
   ldr q15, [x16, #0]                                     // raw_0
   smmla v1.4s, v9.16b, v15.16b                           // acc_0_0
-  smmla v5.4s, v10.16b, v15.16b                          // acc_1_0
-  smmla v17.4s, v11.16b, v15.16b                         // acc_2_0
-  smmla v21.4s, v12.16b, v15.16b                         // acc_3_0
-  smmla v25.4s, v13.16b, v15.16b                         // acc_4_0
-  smmla v29.4s, v14.16b, v15.16b                         // acc_5_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_1_0
+  smmla v3.4s, v11.16b, v15.16b                          // acc_2_0
+  smmla v4.4s, v12.16b, v15.16b                          // acc_3_0
+  smmla v5.4s, v13.16b, v15.16b                          // acc_4_0
+  smmla v6.4s, v14.16b, v15.16b                          // acc_5_0
   and v15.16b, v15.16b, v0.16b                           // lo_0
-  smmla v2.4s, v9.16b, v15.16b                           // acc_0_1
-  smmla v6.4s, v10.16b, v15.16b                          // acc_1_1
-  smmla v18.4s, v11.16b, v15.16b                         // acc_2_1
-  smmla v22.4s, v12.16b, v15.16b                         // acc_3_1
-  smmla v26.4s, v13.16b, v15.16b                         // acc_4_1
-  smmla v30.4s, v14.16b, v15.16b                         // acc_5_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_0_1
+  smmla v16.4s, v10.16b, v15.16b                         // acc_1_1
+  smmla v17.4s, v11.16b, v15.16b                         // acc_2_1
+  smmla v18.4s, v12.16b, v15.16b                         // acc_3_1
+  smmla v19.4s, v13.16b, v15.16b                         // acc_4_1
+  smmla v20.4s, v14.16b, v15.16b                         // acc_5_1
   ldr q15, [x16, #16]                                    // raw_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_0_2
-  smmla v7.4s, v10.16b, v15.16b                          // acc_1_2
-  smmla v19.4s, v11.16b, v15.16b                         // acc_2_2
-  smmla v23.4s, v12.16b, v15.16b                         // acc_3_2
-  smmla v27.4s, v13.16b, v15.16b                         // acc_4_2
-  smmla v31.4s, v14.16b, v15.16b                         // acc_5_2
+  smmla v21.4s, v9.16b, v15.16b                          // acc_0_2
+  smmla v22.4s, v10.16b, v15.16b                         // acc_1_2
+  smmla v23.4s, v11.16b, v15.16b                         // acc_2_2
+  smmla v24.4s, v12.16b, v15.16b                         // acc_3_2
+  smmla v25.4s, v13.16b, v15.16b                         // acc_4_2
+  smmla v26.4s, v14.16b, v15.16b                         // acc_5_2
   and v15.16b, v15.16b, v0.16b                           // lo_1
-  smmla v4.4s, v9.16b, v15.16b                           // acc_0_3
-  smmla v16.4s, v10.16b, v15.16b                         // acc_1_3
-  smmla v20.4s, v11.16b, v15.16b                         // acc_2_3
-  smmla v24.4s, v12.16b, v15.16b                         // acc_3_3
-  smmla v28.4s, v13.16b, v15.16b                         // acc_4_3
+  smmla v27.4s, v9.16b, v15.16b                          // acc_0_3
+  smmla v28.4s, v10.16b, v15.16b                         // acc_1_3
+  smmla v29.4s, v11.16b, v15.16b                         // acc_2_3
+  smmla v30.4s, v12.16b, v15.16b                         // acc_3_3
+  smmla v31.4s, v13.16b, v15.16b                         // acc_4_3
   smmla v8.4s, v14.16b, v15.16b                          // acc_5_3
   ldr q9, [x13, #32]                                     // a_0
   ldr q10, [x13, #48]                                    // a_1
@@ -177,31 +177,31 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   ldr q14, [x15, #48]                                    // a_5
   ldr q15, [x16, #32]                                    // raw_0
   smmla v1.4s, v9.16b, v15.16b                           // acc_0_0
-  smmla v5.4s, v10.16b, v15.16b                          // acc_1_0
-  smmla v17.4s, v11.16b, v15.16b                         // acc_2_0
-  smmla v21.4s, v12.16b, v15.16b                         // acc_3_0
-  smmla v25.4s, v13.16b, v15.16b                         // acc_4_0
-  smmla v29.4s, v14.16b, v15.16b                         // acc_5_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_1_0
+  smmla v3.4s, v11.16b, v15.16b                          // acc_2_0
+  smmla v4.4s, v12.16b, v15.16b                          // acc_3_0
+  smmla v5.4s, v13.16b, v15.16b                          // acc_4_0
+  smmla v6.4s, v14.16b, v15.16b                          // acc_5_0
   and v15.16b, v15.16b, v0.16b                           // lo_0
-  smmla v2.4s, v9.16b, v15.16b                           // acc_0_1
-  smmla v6.4s, v10.16b, v15.16b                          // acc_1_1
-  smmla v18.4s, v11.16b, v15.16b                         // acc_2_1
-  smmla v22.4s, v12.16b, v15.16b                         // acc_3_1
-  smmla v26.4s, v13.16b, v15.16b                         // acc_4_1
-  smmla v30.4s, v14.16b, v15.16b                         // acc_5_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_0_1
+  smmla v16.4s, v10.16b, v15.16b                         // acc_1_1
+  smmla v17.4s, v11.16b, v15.16b                         // acc_2_1
+  smmla v18.4s, v12.16b, v15.16b                         // acc_3_1
+  smmla v19.4s, v13.16b, v15.16b                         // acc_4_1
+  smmla v20.4s, v14.16b, v15.16b                         // acc_5_1
   ldr q15, [x16, #48]                                    // raw_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_0_2
-  smmla v7.4s, v10.16b, v15.16b                          // acc_1_2
-  smmla v19.4s, v11.16b, v15.16b                         // acc_2_2
-  smmla v23.4s, v12.16b, v15.16b                         // acc_3_2
-  smmla v27.4s, v13.16b, v15.16b                         // acc_4_2
-  smmla v31.4s, v14.16b, v15.16b                         // acc_5_2
+  smmla v21.4s, v9.16b, v15.16b                          // acc_0_2
+  smmla v22.4s, v10.16b, v15.16b                         // acc_1_2
+  smmla v23.4s, v11.16b, v15.16b                         // acc_2_2
+  smmla v24.4s, v12.16b, v15.16b                         // acc_3_2
+  smmla v25.4s, v13.16b, v15.16b                         // acc_4_2
+  smmla v26.4s, v14.16b, v15.16b                         // acc_5_2
   and v15.16b, v15.16b, v0.16b                           // lo_1
-  smmla v4.4s, v9.16b, v15.16b                           // acc_0_3
-  smmla v16.4s, v10.16b, v15.16b                         // acc_1_3
-  smmla v20.4s, v11.16b, v15.16b                         // acc_2_3
-  smmla v24.4s, v12.16b, v15.16b                         // acc_3_3
-  smmla v28.4s, v13.16b, v15.16b                         // acc_4_3
+  smmla v27.4s, v9.16b, v15.16b                          // acc_0_3
+  smmla v28.4s, v10.16b, v15.16b                         // acc_1_3
+  smmla v29.4s, v11.16b, v15.16b                         // acc_2_3
+  smmla v30.4s, v12.16b, v15.16b                         // acc_3_3
+  smmla v31.4s, v13.16b, v15.16b                         // acc_4_3
   smmla v8.4s, v14.16b, v15.16b                          // acc_5_3
   ldr q9, [x13, #64]                                     // a_0
   ldr q10, [x13, #80]                                    // a_1
@@ -211,31 +211,31 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   ldr q14, [x15, #80]                                    // a_5
   ldr q15, [x16, #64]                                    // raw_0
   smmla v1.4s, v9.16b, v15.16b                           // acc_0_0
-  smmla v5.4s, v10.16b, v15.16b                          // acc_1_0
-  smmla v17.4s, v11.16b, v15.16b                         // acc_2_0
-  smmla v21.4s, v12.16b, v15.16b                         // acc_3_0
-  smmla v25.4s, v13.16b, v15.16b                         // acc_4_0
-  smmla v29.4s, v14.16b, v15.16b                         // acc_5_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_1_0
+  smmla v3.4s, v11.16b, v15.16b                          // acc_2_0
+  smmla v4.4s, v12.16b, v15.16b                          // acc_3_0
+  smmla v5.4s, v13.16b, v15.16b                          // acc_4_0
+  smmla v6.4s, v14.16b, v15.16b                          // acc_5_0
   and v15.16b, v15.16b, v0.16b                           // lo_0
-  smmla v2.4s, v9.16b, v15.16b                           // acc_0_1
-  smmla v6.4s, v10.16b, v15.16b                          // acc_1_1
-  smmla v18.4s, v11.16b, v15.16b                         // acc_2_1
-  smmla v22.4s, v12.16b, v15.16b                         // acc_3_1
-  smmla v26.4s, v13.16b, v15.16b                         // acc_4_1
-  smmla v30.4s, v14.16b, v15.16b                         // acc_5_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_0_1
+  smmla v16.4s, v10.16b, v15.16b                         // acc_1_1
+  smmla v17.4s, v11.16b, v15.16b                         // acc_2_1
+  smmla v18.4s, v12.16b, v15.16b                         // acc_3_1
+  smmla v19.4s, v13.16b, v15.16b                         // acc_4_1
+  smmla v20.4s, v14.16b, v15.16b                         // acc_5_1
   ldr q15, [x16, #80]                                    // raw_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_0_2
-  smmla v7.4s, v10.16b, v15.16b                          // acc_1_2
-  smmla v19.4s, v11.16b, v15.16b                         // acc_2_2
-  smmla v23.4s, v12.16b, v15.16b                         // acc_3_2
-  smmla v27.4s, v13.16b, v15.16b                         // acc_4_2
-  smmla v31.4s, v14.16b, v15.16b                         // acc_5_2
+  smmla v21.4s, v9.16b, v15.16b                          // acc_0_2
+  smmla v22.4s, v10.16b, v15.16b                         // acc_1_2
+  smmla v23.4s, v11.16b, v15.16b                         // acc_2_2
+  smmla v24.4s, v12.16b, v15.16b                         // acc_3_2
+  smmla v25.4s, v13.16b, v15.16b                         // acc_4_2
+  smmla v26.4s, v14.16b, v15.16b                         // acc_5_2
   and v15.16b, v15.16b, v0.16b                           // lo_1
-  smmla v4.4s, v9.16b, v15.16b                           // acc_0_3
-  smmla v16.4s, v10.16b, v15.16b                         // acc_1_3
-  smmla v20.4s, v11.16b, v15.16b                         // acc_2_3
-  smmla v24.4s, v12.16b, v15.16b                         // acc_3_3
-  smmla v28.4s, v13.16b, v15.16b                         // acc_4_3
+  smmla v27.4s, v9.16b, v15.16b                          // acc_0_3
+  smmla v28.4s, v10.16b, v15.16b                         // acc_1_3
+  smmla v29.4s, v11.16b, v15.16b                         // acc_2_3
+  smmla v30.4s, v12.16b, v15.16b                         // acc_3_3
+  smmla v31.4s, v13.16b, v15.16b                         // acc_4_3
   smmla v8.4s, v14.16b, v15.16b                          // acc_5_3
   ldr q9, [x13, #96]                                     // a_0
   ldr q10, [x13, #112]                                   // a_1
@@ -248,84 +248,84 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x15, x15, #128
   ldr q15, [x16, #96]                                    // raw_0
   smmla v1.4s, v9.16b, v15.16b                           // acc_0_0
-  smmla v5.4s, v10.16b, v15.16b                          // acc_1_0
-  smmla v17.4s, v11.16b, v15.16b                         // acc_2_0
-  smmla v21.4s, v12.16b, v15.16b                         // acc_3_0
-  smmla v25.4s, v13.16b, v15.16b                         // acc_4_0
-  smmla v29.4s, v14.16b, v15.16b                         // acc_5_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_1_0
+  smmla v3.4s, v11.16b, v15.16b                          // acc_2_0
+  smmla v4.4s, v12.16b, v15.16b                          // acc_3_0
+  smmla v5.4s, v13.16b, v15.16b                          // acc_4_0
+  smmla v6.4s, v14.16b, v15.16b                          // acc_5_0
   and v15.16b, v15.16b, v0.16b                           // lo_0
-  smmla v2.4s, v9.16b, v15.16b                           // acc_0_1
-  smmla v6.4s, v10.16b, v15.16b                          // acc_1_1
-  smmla v18.4s, v11.16b, v15.16b                         // acc_2_1
-  smmla v22.4s, v12.16b, v15.16b                         // acc_3_1
-  smmla v26.4s, v13.16b, v15.16b                         // acc_4_1
-  smmla v30.4s, v14.16b, v15.16b                         // acc_5_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_0_1
+  smmla v16.4s, v10.16b, v15.16b                         // acc_1_1
+  smmla v17.4s, v11.16b, v15.16b                         // acc_2_1
+  smmla v18.4s, v12.16b, v15.16b                         // acc_3_1
+  smmla v19.4s, v13.16b, v15.16b                         // acc_4_1
+  smmla v20.4s, v14.16b, v15.16b                         // acc_5_1
   ldr q15, [x16, #112]                                   // raw_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_0_2
-  smmla v7.4s, v10.16b, v15.16b                          // acc_1_2
-  smmla v19.4s, v11.16b, v15.16b                         // acc_2_2
-  smmla v23.4s, v12.16b, v15.16b                         // acc_3_2
-  smmla v27.4s, v13.16b, v15.16b                         // acc_4_2
-  smmla v31.4s, v14.16b, v15.16b                         // acc_5_2
+  smmla v21.4s, v9.16b, v15.16b                          // acc_0_2
+  smmla v22.4s, v10.16b, v15.16b                         // acc_1_2
+  smmla v23.4s, v11.16b, v15.16b                         // acc_2_2
+  smmla v24.4s, v12.16b, v15.16b                         // acc_3_2
+  smmla v25.4s, v13.16b, v15.16b                         // acc_4_2
+  smmla v26.4s, v14.16b, v15.16b                         // acc_5_2
   and v15.16b, v15.16b, v0.16b                           // lo_1
-  smmla v4.4s, v9.16b, v15.16b                           // acc_0_3
-  smmla v16.4s, v10.16b, v15.16b                         // acc_1_3
-  smmla v20.4s, v11.16b, v15.16b                         // acc_2_3
-  smmla v24.4s, v12.16b, v15.16b                         // acc_3_3
-  smmla v28.4s, v13.16b, v15.16b                         // acc_4_3
+  smmla v27.4s, v9.16b, v15.16b                          // acc_0_3
+  smmla v28.4s, v10.16b, v15.16b                         // acc_1_3
+  smmla v29.4s, v11.16b, v15.16b                         // acc_2_3
+  smmla v30.4s, v12.16b, v15.16b                         // acc_3_3
+  smmla v31.4s, v13.16b, v15.16b                         // acc_4_3
   smmla v8.4s, v14.16b, v15.16b                          // acc_5_3
   add x16, x16, #128
   subs x12, x12, #1                                      // next k
   b.hi .Lk
 .Lk_done:
-  sub v0.4s, v1.4s, v2.4s                                // high
+  sub v0.4s, v1.4s, v7.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
-  uzp1 v1.2d, v0.2d, v2.2d                               // row_0
-  uzp2 v0.2d, v0.2d, v2.2d                               // row_1
-  sub v2.4s, v3.4s, v4.4s                                // high
+  sub v1.4s, v21.4s, v27.4s                              // high
+  sshr v1.4s, v1.4s, #4                                  // high
+  sub v2.4s, v2.4s, v16.4s                               // high
   sshr v2.4s, v2.4s, #4                                  // high
-  uzp1 v3.2d, v2.2d, v4.2d                               // row_0
-  uzp2 v2.2d, v2.2d, v4.2d                               // row_1
-  sub v4.4s, v5.4s, v6.4s                                // high
-  sshr v4.4s, v4.4s, #4                                  // high
-  uzp1 v5.2d, v4.2d, v6.2d                               // row_2
-  uzp2 v4.2d, v4.2d, v6.2d                               // row_3
-  sub v6.4s, v7.4s, v16.4s                               // high
-  sshr v6.4s, v6.4s, #4                                  // high
-  uzp1 v7.2d, v6.2d, v16.2d                              // row_2
-  uzp2 v6.2d, v6.2d, v16.2d                              // row_3
-  sub v16.4s, v17.4s, v18.4s                             // high
-  sshr v16.4s, v16.4s, #4                                // high
-  uzp1 v17.2d, v16.2d, v18.2d                            // row_4
-  uzp2 v16.2d, v16.2d, v18.2d                            // row_5
-  sub v18.4s, v19.4s, v20.4s                             // high
-  sshr v18.4s, v18.4s, #4                                // high
-  uzp1 v19.2d, v18.2d, v20.2d                            // row_4
-  uzp2 v18.2d, v18.2d, v20.2d                            // row_5
-  sub v20.4s, v21.4s, v22.4s                             // high
-  sshr v20.4s, v20.4s, #4                                // high
-  uzp1 v21.2d, v20.2d, v22.2d                            // row_6
-  uzp2 v20.2d, v20.2d, v22.2d                            // row_7
-  sub v22.4s, v23.4s, v24.4s                             // high
+  sub v21.4s, v22.4s, v28.4s                             // high
+  sshr v21.4s, v21.4s, #4                                // high
+  sub v3.4s, v3.4s, v17.4s                               // high
+  sshr v3.4s, v3.4s, #4                                  // high
+  sub v22.4s, v23.4s, v29.4s                             // high
   sshr v22.4s, v22.4s, #4                                // high
-  uzp1 v23.2d, v22.2d, v24.2d                            // row_6
-  uzp2 v22.2d, v22.2d, v24.2d                            // row_7
-  sub v24.4s, v25.4s, v26.4s                             // high
+  sub v4.4s, v4.4s, v18.4s                               // high
+  sshr v4.4s, v4.4s, #4                                  // high
+  sub v23.4s, v24.4s, v30.4s                             // high
+  sshr v23.4s, v23.4s, #4                                // high
+  sub v5.4s, v5.4s, v19.4s                               // high
+  sshr v5.4s, v5.4s, #4                                  // high
+  sub v24.4s, v25.4s, v31.4s                             // high
   sshr v24.4s, v24.4s, #4                                // high
-  uzp1 v25.2d, v24.2d, v26.2d                            // row_8
-  uzp2 v24.2d, v24.2d, v26.2d                            // row_9
-  sub v26.4s, v27.4s, v28.4s                             // high
-  sshr v26.4s, v26.4s, #4                                // high
-  uzp1 v27.2d, v26.2d, v28.2d                            // row_8
-  uzp2 v26.2d, v26.2d, v28.2d                            // row_9
-  sub v28.4s, v29.4s, v30.4s                             // high
-  sshr v28.4s, v28.4s, #4                                // high
-  uzp1 v29.2d, v28.2d, v30.2d                            // row_10
-  uzp2 v28.2d, v28.2d, v30.2d                            // row_11
-  sub v30.4s, v31.4s, v8.4s                              // high
-  sshr v30.4s, v30.4s, #4                                // high
-  uzp1 v31.2d, v30.2d, v8.2d                             // row_10
-  uzp2 v30.2d, v30.2d, v8.2d                             // row_11
+  sub v6.4s, v6.4s, v20.4s                               // high
+  sshr v6.4s, v6.4s, #4                                  // high
+  sub v25.4s, v26.4s, v8.4s                              // high
+  sshr v25.4s, v25.4s, #4                                // high
+  uzp1 v26.2d, v0.2d, v7.2d                              // row_0
+  uzp2 v0.2d, v0.2d, v7.2d                               // row_1
+  uzp1 v7.2d, v1.2d, v27.2d                              // row_0
+  uzp2 v1.2d, v1.2d, v27.2d                              // row_1
+  uzp1 v27.2d, v2.2d, v16.2d                             // row_2
+  uzp2 v2.2d, v2.2d, v16.2d                              // row_3
+  uzp1 v16.2d, v21.2d, v28.2d                            // row_2
+  uzp2 v21.2d, v21.2d, v28.2d                            // row_3
+  uzp1 v28.2d, v3.2d, v17.2d                             // row_4
+  uzp2 v3.2d, v3.2d, v17.2d                              // row_5
+  uzp1 v17.2d, v22.2d, v29.2d                            // row_4
+  uzp2 v22.2d, v22.2d, v29.2d                            // row_5
+  uzp1 v29.2d, v4.2d, v18.2d                             // row_6
+  uzp2 v4.2d, v4.2d, v18.2d                              // row_7
+  uzp1 v18.2d, v23.2d, v30.2d                            // row_6
+  uzp2 v23.2d, v23.2d, v30.2d                            // row_7
+  uzp1 v30.2d, v5.2d, v19.2d                             // row_8
+  uzp2 v5.2d, v5.2d, v19.2d                              // row_9
+  uzp1 v19.2d, v24.2d, v31.2d                            // row_8
+  uzp2 v24.2d, v24.2d, v31.2d                            // row_9
+  uzp1 v31.2d, v6.2d, v20.2d                             // row_10
+  uzp2 v6.2d, v6.2d, v20.2d                              // row_11
+  uzp1 v20.2d, v25.2d, v8.2d                             // row_10
+  uzp2 v25.2d, v25.2d, v8.2d                             // row_11
   mov x12, #4
   mul x12, x10, x12
   add x12, x3, x12                                       // field
@@ -338,50 +338,50 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x14, x11, x12                                      // field
   add x12, x9, x12                                       // field
   ld1r {v10.4s}, [x13]                                   // zero_0
-  mla v1.4s, v8.4s, v10.4s                               // sum
-  mla v3.4s, v9.4s, v10.4s                               // sum
+  mla v26.4s, v8.4s, v10.4s                              // sum
+  mla v7.4s, v9.4s, v10.4s                               // sum
   ldr s10, [x13, #4]                                     // zero_1
   dup v10.4s, v10.s[0]
   mla v0.4s, v8.4s, v10.4s                               // sum
-  mla v2.4s, v9.4s, v10.4s                               // sum
+  mla v1.4s, v9.4s, v10.4s                               // sum
   ldr s10, [x13, #8]                                     // zero_2
   dup v10.4s, v10.s[0]
-  mla v5.4s, v8.4s, v10.4s                               // sum
-  mla v7.4s, v9.4s, v10.4s                               // sum
+  mla v27.4s, v8.4s, v10.4s                              // sum
+  mla v16.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x13, #12]                                    // zero_3
   dup v10.4s, v10.s[0]
-  mla v4.4s, v8.4s, v10.4s                               // sum
-  mla v6.4s, v9.4s, v10.4s                               // sum
+  mla v2.4s, v8.4s, v10.4s                               // sum
+  mla v21.4s, v9.4s, v10.4s                              // sum
   ld1r {v10.4s}, [x14]                                   // zero_4
-  mla v17.4s, v8.4s, v10.4s                              // sum
-  mla v19.4s, v9.4s, v10.4s                              // sum
+  mla v28.4s, v8.4s, v10.4s                              // sum
+  mla v17.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x14, #4]                                     // zero_5
   dup v10.4s, v10.s[0]
-  mla v16.4s, v8.4s, v10.4s                              // sum
-  mla v18.4s, v9.4s, v10.4s                              // sum
+  mla v3.4s, v8.4s, v10.4s                               // sum
+  mla v22.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x14, #8]                                     // zero_6
   dup v10.4s, v10.s[0]
-  mla v21.4s, v8.4s, v10.4s                              // sum
-  mla v23.4s, v9.4s, v10.4s                              // sum
+  mla v29.4s, v8.4s, v10.4s                              // sum
+  mla v18.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x14, #12]                                    // zero_7
   dup v10.4s, v10.s[0]
-  mla v20.4s, v8.4s, v10.4s                              // sum
-  mla v22.4s, v9.4s, v10.4s                              // sum
+  mla v4.4s, v8.4s, v10.4s                               // sum
+  mla v23.4s, v9.4s, v10.4s                              // sum
   ld1r {v10.4s}, [x12]                                   // zero_8
-  mla v25.4s, v8.4s, v10.4s                              // sum
-  mla v27.4s, v9.4s, v10.4s                              // sum
+  mla v30.4s, v8.4s, v10.4s                              // sum
+  mla v19.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x12, #4]                                     // zero_9
   dup v10.4s, v10.s[0]
-  mla v24.4s, v8.4s, v10.4s                              // sum
-  mla v26.4s, v9.4s, v10.4s                              // sum
+  mla v5.4s, v8.4s, v10.4s                               // sum
+  mla v24.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x12, #8]                                     // zero_10
   dup v10.4s, v10.s[0]
-  mla v29.4s, v8.4s, v10.4s                              // sum
-  mla v31.4s, v9.4s, v10.4s                              // sum
+  mla v31.4s, v8.4s, v10.4s                              // sum
+  mla v20.4s, v9.4s, v10.4s                              // sum
   ldr s10, [x12, #12]                                    // zero_11
   dup v10.4s, v10.s[0]
-  mla v28.4s, v8.4s, v10.4s                              // sum
-  mla v30.4s, v9.4s, v10.4s                              // sum
+  mla v6.4s, v8.4s, v10.4s                               // sum
+  mla v25.4s, v9.4s, v10.4s                              // sum
   mov x12, #4
   mul x12, x10, x12
   add x12, x12, #32
@@ -480,244 +480,244 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   ldr q13, [x10, #16]                                    // bias
   ldr s14, [x9, #12]                                     // scale_row_11
   dup v14.4s, v14.s[0]
-  scvtf v28.4s, v28.4s                                   // real
+  scvtf v6.4s, v6.4s                                     // real
   fmul v14.4s, v8.4s, v14.4s                             // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v28.4s, v14.4s                            // out
-  fcmgt v28.4s, v10.4s, v15.4s                           // out
-  bsl v28.16b, v10.16b, v15.16b
-  fcmgt v14.4s, v28.4s, v11.4s                           // out_11_0
-  bsl v14.16b, v11.16b, v28.16b
+  fmla v15.4s, v6.4s, v14.4s                             // out
+  fcmgt v6.4s, v10.4s, v15.4s                            // out
+  bsl v6.16b, v10.16b, v15.16b
+  fcmgt v14.4s, v6.4s, v11.4s                            // out_11_0
+  bsl v14.16b, v11.16b, v6.16b
   str q14, [x14, #0]                                     // out_11_0
-  ldr s28, [x9, #12]                                     // scale_row_11
-  dup v28.4s, v28.s[0]
-  scvtf v30.4s, v30.4s                                   // real
-  fmul v28.4s, v9.4s, v28.4s                             // scale
-  mov v14.16b, v13.16b                                   // bias
-  fmla v14.4s, v30.4s, v28.4s                            // out
-  fcmgt v28.4s, v10.4s, v14.4s                           // out
-  bsl v28.16b, v10.16b, v14.16b
-  fcmgt v30.4s, v28.4s, v11.4s                           // out_11_1
-  bsl v30.16b, v11.16b, v28.16b
-  str q30, [x14, #16]                                    // out_11_1
-  ldr s28, [x9, #8]                                      // scale_row_10
-  dup v28.4s, v28.s[0]
-  scvtf v29.4s, v29.4s                                   // real
-  fmul v28.4s, v8.4s, v28.4s                             // scale
-  mov v30.16b, v12.16b                                   // bias
-  fmla v30.4s, v29.4s, v28.4s                            // out
-  fcmgt v28.4s, v10.4s, v30.4s                           // out
-  bsl v28.16b, v10.16b, v30.16b
-  fcmgt v29.4s, v28.4s, v11.4s                           // out_10_0
-  bsl v29.16b, v11.16b, v28.16b
-  str q29, [x25, #0]                                     // out_10_0
-  ldr s28, [x9, #8]                                      // scale_row_10
-  dup v28.4s, v28.s[0]
-  scvtf v29.4s, v31.4s                                   // real
-  fmul v28.4s, v9.4s, v28.4s                             // scale
-  mov v30.16b, v13.16b                                   // bias
-  fmla v30.4s, v29.4s, v28.4s                            // out
-  fcmgt v28.4s, v10.4s, v30.4s                           // out
-  bsl v28.16b, v10.16b, v30.16b
-  fcmgt v29.4s, v28.4s, v11.4s                           // out_10_1
-  bsl v29.16b, v11.16b, v28.16b
-  str q29, [x25, #16]                                    // out_10_1
-  ldr s28, [x9, #4]                                      // scale_row_9
-  dup v28.4s, v28.s[0]
-  scvtf v24.4s, v24.4s                                   // real
-  fmul v28.4s, v8.4s, v28.4s                             // scale
-  mov v29.16b, v12.16b                                   // bias
-  fmla v29.4s, v24.4s, v28.4s                            // out
-  fcmgt v24.4s, v10.4s, v29.4s                           // out
-  bsl v24.16b, v10.16b, v29.16b
-  fcmgt v28.4s, v24.4s, v11.4s                           // out_9_0
-  bsl v28.16b, v11.16b, v24.16b
-  str q28, [x24, #0]                                     // out_9_0
-  ldr s24, [x9, #4]                                      // scale_row_9
-  dup v24.4s, v24.s[0]
-  scvtf v26.4s, v26.4s                                   // real
-  fmul v24.4s, v9.4s, v24.4s                             // scale
-  mov v28.16b, v13.16b                                   // bias
-  fmla v28.4s, v26.4s, v24.4s                            // out
-  fcmgt v24.4s, v10.4s, v28.4s                           // out
-  bsl v24.16b, v10.16b, v28.16b
-  fcmgt v26.4s, v24.4s, v11.4s                           // out_9_1
-  bsl v26.16b, v11.16b, v24.16b
-  str q26, [x24, #16]                                    // out_9_1
-  ld1r {v24.4s}, [x9]                                    // scale_row_8
+  ldr s6, [x9, #12]                                      // scale_row_11
+  dup v6.4s, v6.s[0]
   scvtf v25.4s, v25.4s                                   // real
-  fmul v24.4s, v8.4s, v24.4s                             // scale
-  mov v26.16b, v12.16b                                   // bias
-  fmla v26.4s, v25.4s, v24.4s                            // out
-  fcmgt v24.4s, v10.4s, v26.4s                           // out
-  bsl v24.16b, v10.16b, v26.16b
-  fcmgt v25.4s, v24.4s, v11.4s                           // out_8_0
-  bsl v25.16b, v11.16b, v24.16b
-  str q25, [x23, #0]                                     // out_8_0
-  ld1r {v24.4s}, [x9]                                    // scale_row_8
-  scvtf v25.4s, v27.4s                                   // real
-  fmul v24.4s, v9.4s, v24.4s                             // scale
-  mov v26.16b, v13.16b                                   // bias
-  fmla v26.4s, v25.4s, v24.4s                            // out
-  fcmgt v24.4s, v10.4s, v26.4s                           // out
-  bsl v24.16b, v10.16b, v26.16b
-  fcmgt v25.4s, v24.4s, v11.4s                           // out_8_1
-  bsl v25.16b, v11.16b, v24.16b
-  str q25, [x23, #16]                                    // out_8_1
-  ldr s24, [x11, #12]                                    // scale_row_7
-  dup v24.4s, v24.s[0]
+  fmul v6.4s, v9.4s, v6.4s                               // scale
+  mov v14.16b, v13.16b                                   // bias
+  fmla v14.4s, v25.4s, v6.4s                             // out
+  fcmgt v6.4s, v10.4s, v14.4s                            // out
+  bsl v6.16b, v10.16b, v14.16b
+  fcmgt v25.4s, v6.4s, v11.4s                            // out_11_1
+  bsl v25.16b, v11.16b, v6.16b
+  str q25, [x14, #16]                                    // out_11_1
+  ldr s6, [x9, #8]                                       // scale_row_10
+  dup v6.4s, v6.s[0]
+  scvtf v25.4s, v31.4s                                   // real
+  fmul v6.4s, v8.4s, v6.4s                               // scale
+  mov v31.16b, v12.16b                                   // bias
+  fmla v31.4s, v25.4s, v6.4s                             // out
+  fcmgt v6.4s, v10.4s, v31.4s                            // out
+  bsl v6.16b, v10.16b, v31.16b
+  fcmgt v25.4s, v6.4s, v11.4s                            // out_10_0
+  bsl v25.16b, v11.16b, v6.16b
+  str q25, [x25, #0]                                     // out_10_0
+  ldr s6, [x9, #8]                                       // scale_row_10
+  dup v6.4s, v6.s[0]
   scvtf v20.4s, v20.4s                                   // real
-  fmul v24.4s, v8.4s, v24.4s                             // scale
-  mov v25.16b, v12.16b                                   // bias
-  fmla v25.4s, v20.4s, v24.4s                            // out
-  fcmgt v20.4s, v10.4s, v25.4s                           // out
-  bsl v20.16b, v10.16b, v25.16b
-  fcmgt v24.4s, v20.4s, v11.4s                           // out_7_0
-  bsl v24.16b, v11.16b, v20.16b
-  str q24, [x22, #0]                                     // out_7_0
-  ldr s20, [x11, #12]                                    // scale_row_7
-  dup v20.4s, v20.s[0]
-  scvtf v22.4s, v22.4s                                   // real
-  fmul v20.4s, v9.4s, v20.4s                             // scale
-  mov v24.16b, v13.16b                                   // bias
-  fmla v24.4s, v22.4s, v20.4s                            // out
-  fcmgt v20.4s, v10.4s, v24.4s                           // out
-  bsl v20.16b, v10.16b, v24.16b
-  fcmgt v22.4s, v20.4s, v11.4s                           // out_7_1
-  bsl v22.16b, v11.16b, v20.16b
-  str q22, [x22, #16]                                    // out_7_1
-  ldr s20, [x11, #8]                                     // scale_row_6
-  dup v20.4s, v20.s[0]
-  scvtf v21.4s, v21.4s                                   // real
-  fmul v20.4s, v8.4s, v20.4s                             // scale
-  mov v22.16b, v12.16b                                   // bias
-  fmla v22.4s, v21.4s, v20.4s                            // out
-  fcmgt v20.4s, v10.4s, v22.4s                           // out
-  bsl v20.16b, v10.16b, v22.16b
-  fcmgt v21.4s, v20.4s, v11.4s                           // out_6_0
-  bsl v21.16b, v11.16b, v20.16b
-  str q21, [x21, #0]                                     // out_6_0
-  ldr s20, [x11, #8]                                     // scale_row_6
-  dup v20.4s, v20.s[0]
-  scvtf v21.4s, v23.4s                                   // real
-  fmul v20.4s, v9.4s, v20.4s                             // scale
-  mov v22.16b, v13.16b                                   // bias
-  fmla v22.4s, v21.4s, v20.4s                            // out
-  fcmgt v20.4s, v10.4s, v22.4s                           // out
-  bsl v20.16b, v10.16b, v22.16b
-  fcmgt v21.4s, v20.4s, v11.4s                           // out_6_1
-  bsl v21.16b, v11.16b, v20.16b
-  str q21, [x21, #16]                                    // out_6_1
-  ldr s20, [x11, #4]                                     // scale_row_5
-  dup v20.4s, v20.s[0]
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v20.4s, v8.4s, v20.4s                             // scale
-  mov v21.16b, v12.16b                                   // bias
-  fmla v21.4s, v16.4s, v20.4s                            // out
-  fcmgt v16.4s, v10.4s, v21.4s                           // out
-  bsl v16.16b, v10.16b, v21.16b
-  fcmgt v20.4s, v16.4s, v11.4s                           // out_5_0
-  bsl v20.16b, v11.16b, v16.16b
-  str q20, [x20, #0]                                     // out_5_0
-  ldr s16, [x11, #4]                                     // scale_row_5
-  dup v16.4s, v16.s[0]
-  scvtf v18.4s, v18.4s                                   // real
-  fmul v16.4s, v9.4s, v16.4s                             // scale
-  mov v20.16b, v13.16b                                   // bias
-  fmla v20.4s, v18.4s, v16.4s                            // out
-  fcmgt v16.4s, v10.4s, v20.4s                           // out
-  bsl v16.16b, v10.16b, v20.16b
-  fcmgt v18.4s, v16.4s, v11.4s                           // out_5_1
-  bsl v18.16b, v11.16b, v16.16b
-  str q18, [x20, #16]                                    // out_5_1
-  ld1r {v16.4s}, [x11]                                   // scale_row_4
-  scvtf v17.4s, v17.4s                                   // real
-  fmul v16.4s, v8.4s, v16.4s                             // scale
-  mov v18.16b, v12.16b                                   // bias
-  fmla v18.4s, v17.4s, v16.4s                            // out
-  fcmgt v16.4s, v10.4s, v18.4s                           // out
-  bsl v16.16b, v10.16b, v18.16b
-  fcmgt v17.4s, v16.4s, v11.4s                           // out_4_0
-  bsl v17.16b, v11.16b, v16.16b
-  str q17, [x19, #0]                                     // out_4_0
-  ld1r {v16.4s}, [x11]                                   // scale_row_4
-  scvtf v17.4s, v19.4s                                   // real
-  fmul v16.4s, v9.4s, v16.4s                             // scale
-  mov v18.16b, v13.16b                                   // bias
-  fmla v18.4s, v17.4s, v16.4s                            // out
-  fcmgt v16.4s, v10.4s, v18.4s                           // out
-  bsl v16.16b, v10.16b, v18.16b
-  fcmgt v17.4s, v16.4s, v11.4s                           // out_4_1
-  bsl v17.16b, v11.16b, v16.16b
-  str q17, [x19, #16]                                    // out_4_1
-  ldr s16, [x13, #12]                                    // scale_row_3
-  dup v16.4s, v16.s[0]
-  scvtf v4.4s, v4.4s                                     // real
-  fmul v16.4s, v8.4s, v16.4s                             // scale
-  mov v17.16b, v12.16b                                   // bias
-  fmla v17.4s, v4.4s, v16.4s                             // out
-  fcmgt v4.4s, v10.4s, v17.4s                            // out
-  bsl v4.16b, v10.16b, v17.16b
-  fcmgt v16.4s, v4.4s, v11.4s                            // out_3_0
-  bsl v16.16b, v11.16b, v4.16b
-  str q16, [x17, #0]                                     // out_3_0
-  ldr s4, [x13, #12]                                     // scale_row_3
-  dup v4.4s, v4.s[0]
-  scvtf v6.4s, v6.4s                                     // real
-  fmul v4.4s, v9.4s, v4.4s                               // scale
-  mov v16.16b, v13.16b                                   // bias
-  fmla v16.4s, v6.4s, v4.4s                              // out
-  fcmgt v4.4s, v10.4s, v16.4s                            // out
-  bsl v4.16b, v10.16b, v16.16b
-  fcmgt v6.4s, v4.4s, v11.4s                             // out_3_1
-  bsl v6.16b, v11.16b, v4.16b
-  str q6, [x17, #16]                                     // out_3_1
-  ldr s4, [x13, #8]                                      // scale_row_2
-  dup v4.4s, v4.s[0]
+  fmul v6.4s, v9.4s, v6.4s                               // scale
+  mov v25.16b, v13.16b                                   // bias
+  fmla v25.4s, v20.4s, v6.4s                             // out
+  fcmgt v6.4s, v10.4s, v25.4s                            // out
+  bsl v6.16b, v10.16b, v25.16b
+  fcmgt v20.4s, v6.4s, v11.4s                            // out_10_1
+  bsl v20.16b, v11.16b, v6.16b
+  str q20, [x25, #16]                                    // out_10_1
+  ldr s6, [x9, #4]                                       // scale_row_9
+  dup v6.4s, v6.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v4.4s, v8.4s, v4.4s                               // scale
+  fmul v6.4s, v8.4s, v6.4s                               // scale
+  mov v20.16b, v12.16b                                   // bias
+  fmla v20.4s, v5.4s, v6.4s                              // out
+  fcmgt v5.4s, v10.4s, v20.4s                            // out
+  bsl v5.16b, v10.16b, v20.16b
+  fcmgt v6.4s, v5.4s, v11.4s                             // out_9_0
+  bsl v6.16b, v11.16b, v5.16b
+  str q6, [x24, #0]                                      // out_9_0
+  ldr s5, [x9, #4]                                       // scale_row_9
+  dup v5.4s, v5.s[0]
+  scvtf v6.4s, v24.4s                                    // real
+  fmul v5.4s, v9.4s, v5.4s                               // scale
+  mov v20.16b, v13.16b                                   // bias
+  fmla v20.4s, v6.4s, v5.4s                              // out
+  fcmgt v5.4s, v10.4s, v20.4s                            // out
+  bsl v5.16b, v10.16b, v20.16b
+  fcmgt v6.4s, v5.4s, v11.4s                             // out_9_1
+  bsl v6.16b, v11.16b, v5.16b
+  str q6, [x24, #16]                                     // out_9_1
+  ld1r {v5.4s}, [x9]                                     // scale_row_8
+  scvtf v6.4s, v30.4s                                    // real
+  fmul v5.4s, v8.4s, v5.4s                               // scale
+  mov v20.16b, v12.16b                                   // bias
+  fmla v20.4s, v6.4s, v5.4s                              // out
+  fcmgt v5.4s, v10.4s, v20.4s                            // out
+  bsl v5.16b, v10.16b, v20.16b
+  fcmgt v6.4s, v5.4s, v11.4s                             // out_8_0
+  bsl v6.16b, v11.16b, v5.16b
+  str q6, [x23, #0]                                      // out_8_0
+  ld1r {v5.4s}, [x9]                                     // scale_row_8
+  scvtf v6.4s, v19.4s                                    // real
+  fmul v5.4s, v9.4s, v5.4s                               // scale
+  mov v19.16b, v13.16b                                   // bias
+  fmla v19.4s, v6.4s, v5.4s                              // out
+  fcmgt v5.4s, v10.4s, v19.4s                            // out
+  bsl v5.16b, v10.16b, v19.16b
+  fcmgt v6.4s, v5.4s, v11.4s                             // out_8_1
+  bsl v6.16b, v11.16b, v5.16b
+  str q6, [x23, #16]                                     // out_8_1
+  ldr s5, [x11, #12]                                     // scale_row_7
+  dup v5.4s, v5.s[0]
+  scvtf v4.4s, v4.4s                                     // real
+  fmul v5.4s, v8.4s, v5.4s                               // scale
   mov v6.16b, v12.16b                                    // bias
-  fmla v6.4s, v5.4s, v4.4s                               // out
+  fmla v6.4s, v4.4s, v5.4s                               // out
   fcmgt v4.4s, v10.4s, v6.4s                             // out
   bsl v4.16b, v10.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v11.4s                             // out_2_0
+  fcmgt v5.4s, v4.4s, v11.4s                             // out_7_0
   bsl v5.16b, v11.16b, v4.16b
-  str q5, [x16, #0]                                      // out_2_0
-  ldr s4, [x13, #8]                                      // scale_row_2
+  str q5, [x22, #0]                                      // out_7_0
+  ldr s4, [x11, #12]                                     // scale_row_7
   dup v4.4s, v4.s[0]
-  scvtf v5.4s, v7.4s                                     // real
+  scvtf v5.4s, v23.4s                                    // real
   fmul v4.4s, v9.4s, v4.4s                               // scale
   mov v6.16b, v13.16b                                    // bias
   fmla v6.4s, v5.4s, v4.4s                               // out
   fcmgt v4.4s, v10.4s, v6.4s                             // out
   bsl v4.16b, v10.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v11.4s                             // out_2_1
+  fcmgt v5.4s, v4.4s, v11.4s                             // out_7_1
   bsl v5.16b, v11.16b, v4.16b
-  str q5, [x16, #16]                                     // out_2_1
-  ldr s4, [x13, #4]                                      // scale_row_1
+  str q5, [x22, #16]                                     // out_7_1
+  ldr s4, [x11, #8]                                      // scale_row_6
   dup v4.4s, v4.s[0]
-  scvtf v0.4s, v0.4s                                     // real
+  scvtf v5.4s, v29.4s                                    // real
+  fmul v4.4s, v8.4s, v4.4s                               // scale
+  mov v6.16b, v12.16b                                    // bias
+  fmla v6.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v10.4s, v6.4s                             // out
+  bsl v4.16b, v10.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v11.4s                             // out_6_0
+  bsl v5.16b, v11.16b, v4.16b
+  str q5, [x21, #0]                                      // out_6_0
+  ldr s4, [x11, #8]                                      // scale_row_6
+  dup v4.4s, v4.s[0]
+  scvtf v5.4s, v18.4s                                    // real
+  fmul v4.4s, v9.4s, v4.4s                               // scale
+  mov v6.16b, v13.16b                                    // bias
+  fmla v6.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v10.4s, v6.4s                             // out
+  bsl v4.16b, v10.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v11.4s                             // out_6_1
+  bsl v5.16b, v11.16b, v4.16b
+  str q5, [x21, #16]                                     // out_6_1
+  ldr s4, [x11, #4]                                      // scale_row_5
+  dup v4.4s, v4.s[0]
+  scvtf v3.4s, v3.4s                                     // real
   fmul v4.4s, v8.4s, v4.4s                               // scale
   mov v5.16b, v12.16b                                    // bias
-  fmla v5.4s, v0.4s, v4.4s                               // out
-  fcmgt v0.4s, v10.4s, v5.4s                             // out
-  bsl v0.16b, v10.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_1_0
-  bsl v4.16b, v11.16b, v0.16b
-  str q4, [x15, #0]                                      // out_1_0
+  fmla v5.4s, v3.4s, v4.4s                               // out
+  fcmgt v3.4s, v10.4s, v5.4s                             // out
+  bsl v3.16b, v10.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v11.4s                             // out_5_0
+  bsl v4.16b, v11.16b, v3.16b
+  str q4, [x20, #0]                                      // out_5_0
+  ldr s3, [x11, #4]                                      // scale_row_5
+  dup v3.4s, v3.s[0]
+  scvtf v4.4s, v22.4s                                    // real
+  fmul v3.4s, v9.4s, v3.4s                               // scale
+  mov v5.16b, v13.16b                                    // bias
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v10.4s, v5.4s                             // out
+  bsl v3.16b, v10.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v11.4s                             // out_5_1
+  bsl v4.16b, v11.16b, v3.16b
+  str q4, [x20, #16]                                     // out_5_1
+  ld1r {v3.4s}, [x11]                                    // scale_row_4
+  scvtf v4.4s, v28.4s                                    // real
+  fmul v3.4s, v8.4s, v3.4s                               // scale
+  mov v5.16b, v12.16b                                    // bias
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v10.4s, v5.4s                             // out
+  bsl v3.16b, v10.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v11.4s                             // out_4_0
+  bsl v4.16b, v11.16b, v3.16b
+  str q4, [x19, #0]                                      // out_4_0
+  ld1r {v3.4s}, [x11]                                    // scale_row_4
+  scvtf v4.4s, v17.4s                                    // real
+  fmul v3.4s, v9.4s, v3.4s                               // scale
+  mov v5.16b, v13.16b                                    // bias
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v10.4s, v5.4s                             // out
+  bsl v3.16b, v10.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v11.4s                             // out_4_1
+  bsl v4.16b, v11.16b, v3.16b
+  str q4, [x19, #16]                                     // out_4_1
+  ldr s3, [x13, #12]                                     // scale_row_3
+  dup v3.4s, v3.s[0]
+  scvtf v2.4s, v2.4s                                     // real
+  fmul v3.4s, v8.4s, v3.4s                               // scale
+  mov v4.16b, v12.16b                                    // bias
+  fmla v4.4s, v2.4s, v3.4s                               // out
+  fcmgt v2.4s, v10.4s, v4.4s                             // out
+  bsl v2.16b, v10.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v11.4s                             // out_3_0
+  bsl v3.16b, v11.16b, v2.16b
+  str q3, [x17, #0]                                      // out_3_0
+  ldr s2, [x13, #12]                                     // scale_row_3
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v21.4s                                    // real
+  fmul v2.4s, v9.4s, v2.4s                               // scale
+  mov v4.16b, v13.16b                                    // bias
+  fmla v4.4s, v3.4s, v2.4s                               // out
+  fcmgt v2.4s, v10.4s, v4.4s                             // out
+  bsl v2.16b, v10.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v11.4s                             // out_3_1
+  bsl v3.16b, v11.16b, v2.16b
+  str q3, [x17, #16]                                     // out_3_1
+  ldr s2, [x13, #8]                                      // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v27.4s                                    // real
+  fmul v2.4s, v8.4s, v2.4s                               // scale
+  mov v4.16b, v12.16b                                    // bias
+  fmla v4.4s, v3.4s, v2.4s                               // out
+  fcmgt v2.4s, v10.4s, v4.4s                             // out
+  bsl v2.16b, v10.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v11.4s                             // out_2_0
+  bsl v3.16b, v11.16b, v2.16b
+  str q3, [x16, #0]                                      // out_2_0
+  ldr s2, [x13, #8]                                      // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v16.4s                                    // real
+  fmul v2.4s, v9.4s, v2.4s                               // scale
+  mov v4.16b, v13.16b                                    // bias
+  fmla v4.4s, v3.4s, v2.4s                               // out
+  fcmgt v2.4s, v10.4s, v4.4s                             // out
+  bsl v2.16b, v10.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v11.4s                             // out_2_1
+  bsl v3.16b, v11.16b, v2.16b
+  str q3, [x16, #16]                                     // out_2_1
+  ldr s2, [x13, #4]                                      // scale_row_1
+  dup v2.4s, v2.s[0]
+  scvtf v0.4s, v0.4s                                     // real
+  fmul v2.4s, v8.4s, v2.4s                               // scale
+  mov v3.16b, v12.16b                                    // bias
+  fmla v3.4s, v0.4s, v2.4s                               // out
+  fcmgt v0.4s, v10.4s, v3.4s                             // out
+  bsl v0.16b, v10.16b, v3.16b
+  fcmgt v2.4s, v0.4s, v11.4s                             // out_1_0
+  bsl v2.16b, v11.16b, v0.16b
+  str q2, [x15, #0]                                      // out_1_0
   ldr s0, [x13, #4]                                      // scale_row_1
   dup v0.4s, v0.s[0]
-  scvtf v2.4s, v2.4s                                     // real
-  fmul v0.4s, v9.4s, v0.4s                               // scale
-  mov v4.16b, v13.16b                                    // bias
-  fmla v4.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v10.4s, v4.4s                             // out
-  bsl v0.16b, v10.16b, v4.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_1_1
-  bsl v2.16b, v11.16b, v0.16b
-  str q2, [x15, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
+  fmul v0.4s, v9.4s, v0.4s                               // scale
+  mov v2.16b, v13.16b                                    // bias
+  fmla v2.4s, v1.4s, v0.4s                               // out
+  fcmgt v0.4s, v10.4s, v2.4s                             // out
+  bsl v0.16b, v10.16b, v2.16b
+  fcmgt v1.4s, v0.4s, v11.4s                             // out_1_1
+  bsl v1.16b, v11.16b, v0.16b
+  str q1, [x15, #16]                                     // out_1_1
+  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  scvtf v1.4s, v26.4s                                    // real
   fmul v0.4s, v8.4s, v0.4s                               // scale
   fmla v12.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v10.4s, v12.4s                            // out
@@ -726,7 +726,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   bsl v1.16b, v11.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v1.4s, v3.4s                                     // real
+  scvtf v1.4s, v7.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   fmla v13.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v10.4s, v13.4s                            // out
@@ -791,251 +791,251 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   ld1 {v13.s}[3], [x10]                                  // bias
   ldr s14, [x9, #12]                                     // scale_row_11
   dup v14.4s, v14.s[0]
-  scvtf v28.4s, v28.4s                                   // real
+  scvtf v6.4s, v6.4s                                     // real
   fmul v14.4s, v8.4s, v14.4s                             // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v28.4s, v14.4s                            // out
-  fcmgt v28.4s, v10.4s, v15.4s                           // out
-  bsl v28.16b, v10.16b, v15.16b
-  fcmgt v14.4s, v28.4s, v11.4s                           // out_11_0
-  bsl v14.16b, v11.16b, v28.16b
-  ldr s28, [x9, #12]                                     // scale_row_11
-  dup v28.4s, v28.s[0]
-  scvtf v30.4s, v30.4s                                   // real
-  fmul v28.4s, v9.4s, v28.4s                             // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v30.4s, v28.4s                            // out
-  fcmgt v28.4s, v10.4s, v15.4s                           // out
-  bsl v28.16b, v10.16b, v15.16b
-  fcmgt v30.4s, v28.4s, v11.4s                           // out_11_1
-  bsl v30.16b, v11.16b, v28.16b
-  ldr s28, [x9, #8]                                      // scale_row_10
-  dup v28.4s, v28.s[0]
-  scvtf v29.4s, v29.4s                                   // real
-  fmul v28.4s, v8.4s, v28.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v29.4s, v28.4s                            // out
-  fcmgt v28.4s, v10.4s, v15.4s                           // out
-  bsl v28.16b, v10.16b, v15.16b
-  fcmgt v29.4s, v28.4s, v11.4s                           // out_10_0
-  bsl v29.16b, v11.16b, v28.16b
-  ldr s28, [x9, #8]                                      // scale_row_10
-  dup v28.4s, v28.s[0]
-  scvtf v31.4s, v31.4s                                   // real
-  fmul v28.4s, v9.4s, v28.4s                             // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v31.4s, v28.4s                            // out
-  fcmgt v28.4s, v10.4s, v15.4s                           // out
-  bsl v28.16b, v10.16b, v15.16b
-  fcmgt v31.4s, v28.4s, v11.4s                           // out_10_1
-  bsl v31.16b, v11.16b, v28.16b
-  ldr s28, [x9, #4]                                      // scale_row_9
-  dup v28.4s, v28.s[0]
-  scvtf v24.4s, v24.4s                                   // real
-  fmul v28.4s, v8.4s, v28.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v24.4s, v28.4s                            // out
-  fcmgt v24.4s, v10.4s, v15.4s                           // out
-  bsl v24.16b, v10.16b, v15.16b
-  fcmgt v28.4s, v24.4s, v11.4s                           // out_9_0
-  bsl v28.16b, v11.16b, v24.16b
-  ldr s24, [x9, #4]                                      // scale_row_9
-  dup v24.4s, v24.s[0]
-  scvtf v26.4s, v26.4s                                   // real
-  fmul v24.4s, v9.4s, v24.4s                             // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v26.4s, v24.4s                            // out
-  fcmgt v24.4s, v10.4s, v15.4s                           // out
-  bsl v24.16b, v10.16b, v15.16b
-  fcmgt v26.4s, v24.4s, v11.4s                           // out_9_1
-  bsl v26.16b, v11.16b, v24.16b
-  ld1r {v24.4s}, [x9]                                    // scale_row_8
+  fmla v15.4s, v6.4s, v14.4s                             // out
+  fcmgt v6.4s, v10.4s, v15.4s                            // out
+  bsl v6.16b, v10.16b, v15.16b
+  fcmgt v14.4s, v6.4s, v11.4s                            // out_11_0
+  bsl v14.16b, v11.16b, v6.16b
+  ldr s6, [x9, #12]                                      // scale_row_11
+  dup v6.4s, v6.s[0]
   scvtf v25.4s, v25.4s                                   // real
-  fmul v24.4s, v8.4s, v24.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v25.4s, v24.4s                            // out
-  fcmgt v24.4s, v10.4s, v15.4s                           // out
-  bsl v24.16b, v10.16b, v15.16b
-  fcmgt v25.4s, v24.4s, v11.4s                           // out_8_0
-  bsl v25.16b, v11.16b, v24.16b
-  ld1r {v24.4s}, [x9]                                    // scale_row_8
-  scvtf v27.4s, v27.4s                                   // real
-  fmul v24.4s, v9.4s, v24.4s                             // scale
+  fmul v6.4s, v9.4s, v6.4s                               // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v27.4s, v24.4s                            // out
-  fcmgt v24.4s, v10.4s, v15.4s                           // out
-  bsl v24.16b, v10.16b, v15.16b
-  fcmgt v27.4s, v24.4s, v11.4s                           // out_8_1
-  bsl v27.16b, v11.16b, v24.16b
-  ldr s24, [x11, #12]                                    // scale_row_7
-  dup v24.4s, v24.s[0]
+  fmla v15.4s, v25.4s, v6.4s                             // out
+  fcmgt v6.4s, v10.4s, v15.4s                            // out
+  bsl v6.16b, v10.16b, v15.16b
+  fcmgt v25.4s, v6.4s, v11.4s                            // out_11_1
+  bsl v25.16b, v11.16b, v6.16b
+  ldr s6, [x9, #8]                                       // scale_row_10
+  dup v6.4s, v6.s[0]
+  scvtf v31.4s, v31.4s                                   // real
+  fmul v6.4s, v8.4s, v6.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v31.4s, v6.4s                             // out
+  fcmgt v6.4s, v10.4s, v15.4s                            // out
+  bsl v6.16b, v10.16b, v15.16b
+  fcmgt v31.4s, v6.4s, v11.4s                            // out_10_0
+  bsl v31.16b, v11.16b, v6.16b
+  ldr s6, [x9, #8]                                       // scale_row_10
+  dup v6.4s, v6.s[0]
   scvtf v20.4s, v20.4s                                   // real
-  fmul v24.4s, v8.4s, v24.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v20.4s, v24.4s                            // out
-  fcmgt v20.4s, v10.4s, v15.4s                           // out
-  bsl v20.16b, v10.16b, v15.16b
-  fcmgt v24.4s, v20.4s, v11.4s                           // out_7_0
-  bsl v24.16b, v11.16b, v20.16b
-  ldr s20, [x11, #12]                                    // scale_row_7
-  dup v20.4s, v20.s[0]
-  scvtf v22.4s, v22.4s                                   // real
-  fmul v20.4s, v9.4s, v20.4s                             // scale
+  fmul v6.4s, v9.4s, v6.4s                               // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v22.4s, v20.4s                            // out
-  fcmgt v20.4s, v10.4s, v15.4s                           // out
-  bsl v20.16b, v10.16b, v15.16b
-  fcmgt v22.4s, v20.4s, v11.4s                           // out_7_1
-  bsl v22.16b, v11.16b, v20.16b
-  ldr s20, [x11, #8]                                     // scale_row_6
-  dup v20.4s, v20.s[0]
-  scvtf v21.4s, v21.4s                                   // real
-  fmul v20.4s, v8.4s, v20.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v21.4s, v20.4s                            // out
-  fcmgt v20.4s, v10.4s, v15.4s                           // out
-  bsl v20.16b, v10.16b, v15.16b
-  fcmgt v21.4s, v20.4s, v11.4s                           // out_6_0
-  bsl v21.16b, v11.16b, v20.16b
-  ldr s20, [x11, #8]                                     // scale_row_6
-  dup v20.4s, v20.s[0]
-  scvtf v23.4s, v23.4s                                   // real
-  fmul v20.4s, v9.4s, v20.4s                             // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v23.4s, v20.4s                            // out
-  fcmgt v20.4s, v10.4s, v15.4s                           // out
-  bsl v20.16b, v10.16b, v15.16b
-  fcmgt v23.4s, v20.4s, v11.4s                           // out_6_1
-  bsl v23.16b, v11.16b, v20.16b
-  ldr s20, [x11, #4]                                     // scale_row_5
-  dup v20.4s, v20.s[0]
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v20.4s, v8.4s, v20.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v16.4s, v20.4s                            // out
-  fcmgt v16.4s, v10.4s, v15.4s                           // out
-  bsl v16.16b, v10.16b, v15.16b
-  fcmgt v20.4s, v16.4s, v11.4s                           // out_5_0
-  bsl v20.16b, v11.16b, v16.16b
-  ldr s16, [x11, #4]                                     // scale_row_5
-  dup v16.4s, v16.s[0]
-  scvtf v18.4s, v18.4s                                   // real
-  fmul v16.4s, v9.4s, v16.4s                             // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v18.4s, v16.4s                            // out
-  fcmgt v16.4s, v10.4s, v15.4s                           // out
-  bsl v16.16b, v10.16b, v15.16b
-  fcmgt v18.4s, v16.4s, v11.4s                           // out_5_1
-  bsl v18.16b, v11.16b, v16.16b
-  ld1r {v16.4s}, [x11]                                   // scale_row_4
-  scvtf v17.4s, v17.4s                                   // real
-  fmul v16.4s, v8.4s, v16.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v17.4s, v16.4s                            // out
-  fcmgt v16.4s, v10.4s, v15.4s                           // out
-  bsl v16.16b, v10.16b, v15.16b
-  fcmgt v17.4s, v16.4s, v11.4s                           // out_4_0
-  bsl v17.16b, v11.16b, v16.16b
-  ld1r {v16.4s}, [x11]                                   // scale_row_4
-  scvtf v19.4s, v19.4s                                   // real
-  fmul v16.4s, v9.4s, v16.4s                             // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v19.4s, v16.4s                            // out
-  fcmgt v16.4s, v10.4s, v15.4s                           // out
-  bsl v16.16b, v10.16b, v15.16b
-  fcmgt v19.4s, v16.4s, v11.4s                           // out_4_1
-  bsl v19.16b, v11.16b, v16.16b
-  ldr s16, [x13, #12]                                    // scale_row_3
-  dup v16.4s, v16.s[0]
-  scvtf v4.4s, v4.4s                                     // real
-  fmul v16.4s, v8.4s, v16.4s                             // scale
-  mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v4.4s, v16.4s                             // out
-  fcmgt v4.4s, v10.4s, v15.4s                            // out
-  bsl v4.16b, v10.16b, v15.16b
-  fcmgt v16.4s, v4.4s, v11.4s                            // out_3_0
-  bsl v16.16b, v11.16b, v4.16b
-  ldr s4, [x13, #12]                                     // scale_row_3
-  dup v4.4s, v4.s[0]
-  scvtf v6.4s, v6.4s                                     // real
-  fmul v4.4s, v9.4s, v4.4s                               // scale
-  mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v6.4s, v4.4s                              // out
-  fcmgt v4.4s, v10.4s, v15.4s                            // out
-  bsl v4.16b, v10.16b, v15.16b
-  fcmgt v6.4s, v4.4s, v11.4s                             // out_3_1
-  bsl v6.16b, v11.16b, v4.16b
-  ldr s4, [x13, #8]                                      // scale_row_2
-  dup v4.4s, v4.s[0]
+  fmla v15.4s, v20.4s, v6.4s                             // out
+  fcmgt v6.4s, v10.4s, v15.4s                            // out
+  bsl v6.16b, v10.16b, v15.16b
+  fcmgt v20.4s, v6.4s, v11.4s                            // out_10_1
+  bsl v20.16b, v11.16b, v6.16b
+  ldr s6, [x9, #4]                                       // scale_row_9
+  dup v6.4s, v6.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v4.4s, v8.4s, v4.4s                               // scale
+  fmul v6.4s, v8.4s, v6.4s                               // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v5.4s, v4.4s                              // out
+  fmla v15.4s, v5.4s, v6.4s                              // out
+  fcmgt v5.4s, v10.4s, v15.4s                            // out
+  bsl v5.16b, v10.16b, v15.16b
+  fcmgt v6.4s, v5.4s, v11.4s                             // out_9_0
+  bsl v6.16b, v11.16b, v5.16b
+  ldr s5, [x9, #4]                                       // scale_row_9
+  dup v5.4s, v5.s[0]
+  scvtf v24.4s, v24.4s                                   // real
+  fmul v5.4s, v9.4s, v5.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v24.4s, v5.4s                             // out
+  fcmgt v5.4s, v10.4s, v15.4s                            // out
+  bsl v5.16b, v10.16b, v15.16b
+  fcmgt v24.4s, v5.4s, v11.4s                            // out_9_1
+  bsl v24.16b, v11.16b, v5.16b
+  ld1r {v5.4s}, [x9]                                     // scale_row_8
+  scvtf v30.4s, v30.4s                                   // real
+  fmul v5.4s, v8.4s, v5.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v30.4s, v5.4s                             // out
+  fcmgt v5.4s, v10.4s, v15.4s                            // out
+  bsl v5.16b, v10.16b, v15.16b
+  fcmgt v30.4s, v5.4s, v11.4s                            // out_8_0
+  bsl v30.16b, v11.16b, v5.16b
+  ld1r {v5.4s}, [x9]                                     // scale_row_8
+  scvtf v19.4s, v19.4s                                   // real
+  fmul v5.4s, v9.4s, v5.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v19.4s, v5.4s                             // out
+  fcmgt v5.4s, v10.4s, v15.4s                            // out
+  bsl v5.16b, v10.16b, v15.16b
+  fcmgt v19.4s, v5.4s, v11.4s                            // out_8_1
+  bsl v19.16b, v11.16b, v5.16b
+  ldr s5, [x11, #12]                                     // scale_row_7
+  dup v5.4s, v5.s[0]
+  scvtf v4.4s, v4.4s                                     // real
+  fmul v5.4s, v8.4s, v5.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v4.4s, v5.4s                              // out
   fcmgt v4.4s, v10.4s, v15.4s                            // out
   bsl v4.16b, v10.16b, v15.16b
-  fcmgt v5.4s, v4.4s, v11.4s                             // out_2_0
+  fcmgt v5.4s, v4.4s, v11.4s                             // out_7_0
   bsl v5.16b, v11.16b, v4.16b
-  ldr s4, [x13, #8]                                      // scale_row_2
+  ldr s4, [x11, #12]                                     // scale_row_7
   dup v4.4s, v4.s[0]
-  scvtf v7.4s, v7.4s                                     // real
+  scvtf v23.4s, v23.4s                                   // real
   fmul v4.4s, v9.4s, v4.4s                               // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v7.4s, v4.4s                              // out
+  fmla v15.4s, v23.4s, v4.4s                             // out
   fcmgt v4.4s, v10.4s, v15.4s                            // out
   bsl v4.16b, v10.16b, v15.16b
-  fcmgt v7.4s, v4.4s, v11.4s                             // out_2_1
-  bsl v7.16b, v11.16b, v4.16b
-  ldr s4, [x13, #4]                                      // scale_row_1
+  fcmgt v23.4s, v4.4s, v11.4s                            // out_7_1
+  bsl v23.16b, v11.16b, v4.16b
+  ldr s4, [x11, #8]                                      // scale_row_6
   dup v4.4s, v4.s[0]
-  scvtf v0.4s, v0.4s                                     // real
+  scvtf v29.4s, v29.4s                                   // real
   fmul v4.4s, v8.4s, v4.4s                               // scale
   mov v15.16b, v12.16b                                   // bias
-  fmla v15.4s, v0.4s, v4.4s                              // out
+  fmla v15.4s, v29.4s, v4.4s                             // out
+  fcmgt v4.4s, v10.4s, v15.4s                            // out
+  bsl v4.16b, v10.16b, v15.16b
+  fcmgt v29.4s, v4.4s, v11.4s                            // out_6_0
+  bsl v29.16b, v11.16b, v4.16b
+  ldr s4, [x11, #8]                                      // scale_row_6
+  dup v4.4s, v4.s[0]
+  scvtf v18.4s, v18.4s                                   // real
+  fmul v4.4s, v9.4s, v4.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v18.4s, v4.4s                             // out
+  fcmgt v4.4s, v10.4s, v15.4s                            // out
+  bsl v4.16b, v10.16b, v15.16b
+  fcmgt v18.4s, v4.4s, v11.4s                            // out_6_1
+  bsl v18.16b, v11.16b, v4.16b
+  ldr s4, [x11, #4]                                      // scale_row_5
+  dup v4.4s, v4.s[0]
+  scvtf v3.4s, v3.4s                                     // real
+  fmul v4.4s, v8.4s, v4.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v3.4s, v4.4s                              // out
+  fcmgt v3.4s, v10.4s, v15.4s                            // out
+  bsl v3.16b, v10.16b, v15.16b
+  fcmgt v4.4s, v3.4s, v11.4s                             // out_5_0
+  bsl v4.16b, v11.16b, v3.16b
+  ldr s3, [x11, #4]                                      // scale_row_5
+  dup v3.4s, v3.s[0]
+  scvtf v22.4s, v22.4s                                   // real
+  fmul v3.4s, v9.4s, v3.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v22.4s, v3.4s                             // out
+  fcmgt v3.4s, v10.4s, v15.4s                            // out
+  bsl v3.16b, v10.16b, v15.16b
+  fcmgt v22.4s, v3.4s, v11.4s                            // out_5_1
+  bsl v22.16b, v11.16b, v3.16b
+  ld1r {v3.4s}, [x11]                                    // scale_row_4
+  scvtf v28.4s, v28.4s                                   // real
+  fmul v3.4s, v8.4s, v3.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v28.4s, v3.4s                             // out
+  fcmgt v3.4s, v10.4s, v15.4s                            // out
+  bsl v3.16b, v10.16b, v15.16b
+  fcmgt v28.4s, v3.4s, v11.4s                            // out_4_0
+  bsl v28.16b, v11.16b, v3.16b
+  ld1r {v3.4s}, [x11]                                    // scale_row_4
+  scvtf v17.4s, v17.4s                                   // real
+  fmul v3.4s, v9.4s, v3.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v17.4s, v3.4s                             // out
+  fcmgt v3.4s, v10.4s, v15.4s                            // out
+  bsl v3.16b, v10.16b, v15.16b
+  fcmgt v17.4s, v3.4s, v11.4s                            // out_4_1
+  bsl v17.16b, v11.16b, v3.16b
+  ldr s3, [x13, #12]                                     // scale_row_3
+  dup v3.4s, v3.s[0]
+  scvtf v2.4s, v2.4s                                     // real
+  fmul v3.4s, v8.4s, v3.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v2.4s, v3.4s                              // out
+  fcmgt v2.4s, v10.4s, v15.4s                            // out
+  bsl v2.16b, v10.16b, v15.16b
+  fcmgt v3.4s, v2.4s, v11.4s                             // out_3_0
+  bsl v3.16b, v11.16b, v2.16b
+  ldr s2, [x13, #12]                                     // scale_row_3
+  dup v2.4s, v2.s[0]
+  scvtf v21.4s, v21.4s                                   // real
+  fmul v2.4s, v9.4s, v2.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v21.4s, v2.4s                             // out
+  fcmgt v2.4s, v10.4s, v15.4s                            // out
+  bsl v2.16b, v10.16b, v15.16b
+  fcmgt v21.4s, v2.4s, v11.4s                            // out_3_1
+  bsl v21.16b, v11.16b, v2.16b
+  ldr s2, [x13, #8]                                      // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v27.4s, v27.4s                                   // real
+  fmul v2.4s, v8.4s, v2.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v27.4s, v2.4s                             // out
+  fcmgt v2.4s, v10.4s, v15.4s                            // out
+  bsl v2.16b, v10.16b, v15.16b
+  fcmgt v27.4s, v2.4s, v11.4s                            // out_2_0
+  bsl v27.16b, v11.16b, v2.16b
+  ldr s2, [x13, #8]                                      // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v16.4s, v16.4s                                   // real
+  fmul v2.4s, v9.4s, v2.4s                               // scale
+  mov v15.16b, v13.16b                                   // bias
+  fmla v15.4s, v16.4s, v2.4s                             // out
+  fcmgt v2.4s, v10.4s, v15.4s                            // out
+  bsl v2.16b, v10.16b, v15.16b
+  fcmgt v16.4s, v2.4s, v11.4s                            // out_2_1
+  bsl v16.16b, v11.16b, v2.16b
+  ldr s2, [x13, #4]                                      // scale_row_1
+  dup v2.4s, v2.s[0]
+  scvtf v0.4s, v0.4s                                     // real
+  fmul v2.4s, v8.4s, v2.4s                               // scale
+  mov v15.16b, v12.16b                                   // bias
+  fmla v15.4s, v0.4s, v2.4s                              // out
   fcmgt v0.4s, v10.4s, v15.4s                            // out
   bsl v0.16b, v10.16b, v15.16b
-  fcmgt v4.4s, v0.4s, v11.4s                             // out_1_0
-  bsl v4.16b, v11.16b, v0.16b
+  fcmgt v2.4s, v0.4s, v11.4s                             // out_1_0
+  bsl v2.16b, v11.16b, v0.16b
   ldr s0, [x13, #4]                                      // scale_row_1
   dup v0.4s, v0.s[0]
-  scvtf v2.4s, v2.4s                                     // real
+  scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
   mov v15.16b, v13.16b                                   // bias
-  fmla v15.4s, v2.4s, v0.4s                              // out
+  fmla v15.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v10.4s, v15.4s                            // out
   bsl v0.16b, v10.16b, v15.16b
-  fcmgt v2.4s, v0.4s, v11.4s                             // out_1_1
-  bsl v2.16b, v11.16b, v0.16b
-  ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v1.4s, v1.4s                                     // real
-  fmul v0.4s, v8.4s, v0.4s                               // scale
-  fmla v12.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v10.4s, v12.4s                            // out
-  bsl v0.16b, v10.16b, v12.16b
-  fcmgt v1.4s, v0.4s, v11.4s                             // out_0_0
+  fcmgt v1.4s, v0.4s, v11.4s                             // out_1_1
   bsl v1.16b, v11.16b, v0.16b
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v3.4s, v3.4s                                     // real
+  scvtf v26.4s, v26.4s                                   // real
+  fmul v0.4s, v8.4s, v0.4s                               // scale
+  fmla v12.4s, v26.4s, v0.4s                             // out
+  fcmgt v0.4s, v10.4s, v12.4s                            // out
+  bsl v0.16b, v10.16b, v12.16b
+  fcmgt v26.4s, v0.4s, v11.4s                            // out_0_0
+  bsl v26.16b, v11.16b, v0.16b
+  ld1r {v0.4s}, [x13]                                    // scale_row_0
+  scvtf v7.4s, v7.4s                                     // real
   fmul v0.4s, v9.4s, v0.4s                               // scale
-  fmla v13.4s, v3.4s, v0.4s                              // out
+  fmla v13.4s, v7.4s, v0.4s                              // out
   fcmgt v0.4s, v10.4s, v13.4s                            // out
   bsl v0.16b, v10.16b, v13.16b
-  fcmgt v3.4s, v0.4s, v11.4s                             // out_0_1
-  bsl v3.16b, v11.16b, v0.16b
+  fcmgt v7.4s, v0.4s, v11.4s                             // out_0_1
+  bsl v7.16b, v11.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
   st1 {v14.s}[0], [x14]                                  // out_11_0
-  st1 {v29.s}[0], [x25]                                  // out_10_0
-  st1 {v28.s}[0], [x24]                                  // out_9_0
-  st1 {v25.s}[0], [x23]                                  // out_8_0
-  st1 {v24.s}[0], [x22]                                  // out_7_0
-  st1 {v21.s}[0], [x21]                                  // out_6_0
-  st1 {v20.s}[0], [x20]                                  // out_5_0
-  st1 {v17.s}[0], [x19]                                  // out_4_0
-  st1 {v16.s}[0], [x17]                                  // out_3_0
-  st1 {v5.s}[0], [x16]                                   // out_2_0
-  st1 {v4.s}[0], [x15]                                   // out_1_0
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v31.s}[0], [x25]                                  // out_10_0
+  st1 {v6.s}[0], [x24]                                   // out_9_0
+  st1 {v30.s}[0], [x23]                                  // out_8_0
+  st1 {v5.s}[0], [x22]                                   // out_7_0
+  st1 {v29.s}[0], [x21]                                  // out_6_0
+  st1 {v4.s}[0], [x20]                                   // out_5_0
+  st1 {v28.s}[0], [x19]                                  // out_4_0
+  st1 {v3.s}[0], [x17]                                   // out_3_0
+  st1 {v27.s}[0], [x16]                                  // out_2_0
+  st1 {v2.s}[0], [x15]                                   // out_1_0
+  st1 {v26.s}[0], [x6]                                   // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -1043,27 +1043,27 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x9, x14, #4
   st1 {v14.s}[1], [x9]                                   // out_11_0
   add x9, x25, #4
-  st1 {v29.s}[1], [x9]                                   // out_10_0
+  st1 {v31.s}[1], [x9]                                   // out_10_0
   add x9, x24, #4
-  st1 {v28.s}[1], [x9]                                   // out_9_0
+  st1 {v6.s}[1], [x9]                                    // out_9_0
   add x9, x23, #4
-  st1 {v25.s}[1], [x9]                                   // out_8_0
+  st1 {v30.s}[1], [x9]                                   // out_8_0
   add x9, x22, #4
-  st1 {v24.s}[1], [x9]                                   // out_7_0
+  st1 {v5.s}[1], [x9]                                    // out_7_0
   add x9, x21, #4
-  st1 {v21.s}[1], [x9]                                   // out_6_0
+  st1 {v29.s}[1], [x9]                                   // out_6_0
   add x9, x20, #4
-  st1 {v20.s}[1], [x9]                                   // out_5_0
+  st1 {v4.s}[1], [x9]                                    // out_5_0
   add x9, x19, #4
-  st1 {v17.s}[1], [x9]                                   // out_4_0
+  st1 {v28.s}[1], [x9]                                   // out_4_0
   add x9, x17, #4
-  st1 {v16.s}[1], [x9]                                   // out_3_0
+  st1 {v3.s}[1], [x9]                                    // out_3_0
   add x9, x16, #4
-  st1 {v5.s}[1], [x9]                                    // out_2_0
+  st1 {v27.s}[1], [x9]                                   // out_2_0
   add x9, x15, #4
-  st1 {v4.s}[1], [x9]                                    // out_1_0
+  st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v26.s}[1], [x9]                                   // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -1071,27 +1071,27 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x9, x14, #8
   st1 {v14.s}[2], [x9]                                   // out_11_0
   add x9, x25, #8
-  st1 {v29.s}[2], [x9]                                   // out_10_0
+  st1 {v31.s}[2], [x9]                                   // out_10_0
   add x9, x24, #8
-  st1 {v28.s}[2], [x9]                                   // out_9_0
+  st1 {v6.s}[2], [x9]                                    // out_9_0
   add x9, x23, #8
-  st1 {v25.s}[2], [x9]                                   // out_8_0
+  st1 {v30.s}[2], [x9]                                   // out_8_0
   add x9, x22, #8
-  st1 {v24.s}[2], [x9]                                   // out_7_0
+  st1 {v5.s}[2], [x9]                                    // out_7_0
   add x9, x21, #8
-  st1 {v21.s}[2], [x9]                                   // out_6_0
+  st1 {v29.s}[2], [x9]                                   // out_6_0
   add x9, x20, #8
-  st1 {v20.s}[2], [x9]                                   // out_5_0
+  st1 {v4.s}[2], [x9]                                    // out_5_0
   add x9, x19, #8
-  st1 {v17.s}[2], [x9]                                   // out_4_0
+  st1 {v28.s}[2], [x9]                                   // out_4_0
   add x9, x17, #8
-  st1 {v16.s}[2], [x9]                                   // out_3_0
+  st1 {v3.s}[2], [x9]                                    // out_3_0
   add x9, x16, #8
-  st1 {v5.s}[2], [x9]                                    // out_2_0
+  st1 {v27.s}[2], [x9]                                   // out_2_0
   add x9, x15, #8
-  st1 {v4.s}[2], [x9]                                    // out_1_0
+  st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v26.s}[2], [x9]                                   // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
@@ -1099,111 +1099,111 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x9, x14, #12
   st1 {v14.s}[3], [x9]                                   // out_11_0
   add x9, x25, #12
-  st1 {v29.s}[3], [x9]                                   // out_10_0
+  st1 {v31.s}[3], [x9]                                   // out_10_0
   add x9, x24, #12
-  st1 {v28.s}[3], [x9]                                   // out_9_0
+  st1 {v6.s}[3], [x9]                                    // out_9_0
   add x9, x23, #12
-  st1 {v25.s}[3], [x9]                                   // out_8_0
+  st1 {v30.s}[3], [x9]                                   // out_8_0
   add x9, x22, #12
-  st1 {v24.s}[3], [x9]                                   // out_7_0
+  st1 {v5.s}[3], [x9]                                    // out_7_0
   add x9, x21, #12
-  st1 {v21.s}[3], [x9]                                   // out_6_0
+  st1 {v29.s}[3], [x9]                                   // out_6_0
   add x9, x20, #12
-  st1 {v20.s}[3], [x9]                                   // out_5_0
+  st1 {v4.s}[3], [x9]                                    // out_5_0
   add x9, x19, #12
-  st1 {v17.s}[3], [x9]                                   // out_4_0
+  st1 {v28.s}[3], [x9]                                   // out_4_0
   add x9, x17, #12
-  st1 {v16.s}[3], [x9]                                   // out_3_0
+  st1 {v3.s}[3], [x9]                                    // out_3_0
   add x9, x16, #12
-  st1 {v5.s}[3], [x9]                                    // out_2_0
+  st1 {v27.s}[3], [x9]                                   // out_2_0
   add x9, x15, #12
-  st1 {v4.s}[3], [x9]                                    // out_1_0
+  st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v26.s}[3], [x9]                                   // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x14, #16
-  st1 {v30.s}[0], [x9]                                   // out_11_1
+  st1 {v25.s}[0], [x9]                                   // out_11_1
   add x9, x25, #16
-  st1 {v31.s}[0], [x9]                                   // out_10_1
+  st1 {v20.s}[0], [x9]                                   // out_10_1
   add x9, x24, #16
-  st1 {v26.s}[0], [x9]                                   // out_9_1
+  st1 {v24.s}[0], [x9]                                   // out_9_1
   add x9, x23, #16
-  st1 {v27.s}[0], [x9]                                   // out_8_1
+  st1 {v19.s}[0], [x9]                                   // out_8_1
   add x9, x22, #16
-  st1 {v22.s}[0], [x9]                                   // out_7_1
+  st1 {v23.s}[0], [x9]                                   // out_7_1
   add x9, x21, #16
-  st1 {v23.s}[0], [x9]                                   // out_6_1
+  st1 {v18.s}[0], [x9]                                   // out_6_1
   add x9, x20, #16
-  st1 {v18.s}[0], [x9]                                   // out_5_1
+  st1 {v22.s}[0], [x9]                                   // out_5_1
   add x9, x19, #16
-  st1 {v19.s}[0], [x9]                                   // out_4_1
+  st1 {v17.s}[0], [x9]                                   // out_4_1
   add x9, x17, #16
-  st1 {v6.s}[0], [x9]                                    // out_3_1
+  st1 {v21.s}[0], [x9]                                   // out_3_1
   add x9, x16, #16
-  st1 {v7.s}[0], [x9]                                    // out_2_1
+  st1 {v16.s}[0], [x9]                                   // out_2_1
   add x9, x15, #16
-  st1 {v2.s}[0], [x9]                                    // out_1_1
+  st1 {v1.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v3.s}[0], [x9]                                    // out_0_1
+  st1 {v7.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x14, #20
-  st1 {v30.s}[1], [x9]                                   // out_11_1
+  st1 {v25.s}[1], [x9]                                   // out_11_1
   add x9, x25, #20
-  st1 {v31.s}[1], [x9]                                   // out_10_1
+  st1 {v20.s}[1], [x9]                                   // out_10_1
   add x9, x24, #20
-  st1 {v26.s}[1], [x9]                                   // out_9_1
+  st1 {v24.s}[1], [x9]                                   // out_9_1
   add x9, x23, #20
-  st1 {v27.s}[1], [x9]                                   // out_8_1
+  st1 {v19.s}[1], [x9]                                   // out_8_1
   add x9, x22, #20
-  st1 {v22.s}[1], [x9]                                   // out_7_1
+  st1 {v23.s}[1], [x9]                                   // out_7_1
   add x9, x21, #20
-  st1 {v23.s}[1], [x9]                                   // out_6_1
+  st1 {v18.s}[1], [x9]                                   // out_6_1
   add x9, x20, #20
-  st1 {v18.s}[1], [x9]                                   // out_5_1
+  st1 {v22.s}[1], [x9]                                   // out_5_1
   add x9, x19, #20
-  st1 {v19.s}[1], [x9]                                   // out_4_1
+  st1 {v17.s}[1], [x9]                                   // out_4_1
   add x9, x17, #20
-  st1 {v6.s}[1], [x9]                                    // out_3_1
+  st1 {v21.s}[1], [x9]                                   // out_3_1
   add x9, x16, #20
-  st1 {v7.s}[1], [x9]                                    // out_2_1
+  st1 {v16.s}[1], [x9]                                   // out_2_1
   add x9, x15, #20
-  st1 {v2.s}[1], [x9]                                    // out_1_1
+  st1 {v1.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v3.s}[1], [x9]                                    // out_0_1
+  st1 {v7.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x14, #24
-  st1 {v30.s}[2], [x9]                                   // out_11_1
+  st1 {v25.s}[2], [x9]                                   // out_11_1
   add x9, x25, #24
-  st1 {v31.s}[2], [x9]                                   // out_10_1
+  st1 {v20.s}[2], [x9]                                   // out_10_1
   add x9, x24, #24
-  st1 {v26.s}[2], [x9]                                   // out_9_1
+  st1 {v24.s}[2], [x9]                                   // out_9_1
   add x9, x23, #24
-  st1 {v27.s}[2], [x9]                                   // out_8_1
+  st1 {v19.s}[2], [x9]                                   // out_8_1
   add x9, x22, #24
-  st1 {v22.s}[2], [x9]                                   // out_7_1
+  st1 {v23.s}[2], [x9]                                   // out_7_1
   add x9, x21, #24
-  st1 {v23.s}[2], [x9]                                   // out_6_1
+  st1 {v18.s}[2], [x9]                                   // out_6_1
   add x9, x20, #24
-  st1 {v18.s}[2], [x9]                                   // out_5_1
+  st1 {v22.s}[2], [x9]                                   // out_5_1
   add x9, x19, #24
-  st1 {v19.s}[2], [x9]                                   // out_4_1
+  st1 {v17.s}[2], [x9]                                   // out_4_1
   add x9, x17, #24
-  st1 {v6.s}[2], [x9]                                    // out_3_1
+  st1 {v21.s}[2], [x9]                                   // out_3_1
   add x9, x16, #24
-  st1 {v7.s}[2], [x9]                                    // out_2_1
+  st1 {v16.s}[2], [x9]                                   // out_2_1
   add x9, x15, #24
-  st1 {v2.s}[2], [x9]                                    // out_1_1
+  st1 {v1.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v3.s}[2], [x9]                                    // out_0_1
+  st1 {v7.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

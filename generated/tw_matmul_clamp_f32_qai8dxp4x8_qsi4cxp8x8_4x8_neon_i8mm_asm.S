@@ -106,20 +106,20 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
 .Lk_done:
   sub v0.4s, v18.4s, v20.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
-  uzp1 v1.2d, v0.2d, v20.2d                              // row_0
-  uzp2 v0.2d, v0.2d, v20.2d                              // row_1
-  sub v2.4s, v22.4s, v24.4s                              // high
+  sub v1.4s, v22.4s, v24.4s                              // high
+  sshr v1.4s, v1.4s, #4                                  // high
+  sub v2.4s, v17.4s, v19.4s                              // high
   sshr v2.4s, v2.4s, #4                                  // high
-  uzp1 v3.2d, v2.2d, v24.2d                              // row_0
-  uzp2 v2.2d, v2.2d, v24.2d                              // row_1
-  sub v4.4s, v17.4s, v19.4s                              // high
-  sshr v4.4s, v4.4s, #4                                  // high
-  uzp1 v5.2d, v4.2d, v19.2d                              // row_2
-  uzp2 v4.2d, v4.2d, v19.2d                              // row_3
-  sub v6.4s, v21.4s, v23.4s                              // high
-  sshr v6.4s, v6.4s, #4                                  // high
-  uzp1 v7.2d, v6.2d, v23.2d                              // row_2
-  uzp2 v6.2d, v6.2d, v23.2d                              // row_3
+  sub v3.4s, v21.4s, v23.4s                              // high
+  sshr v3.4s, v3.4s, #4                                  // high
+  uzp1 v4.2d, v0.2d, v20.2d                              // row_0
+  uzp2 v0.2d, v0.2d, v20.2d                              // row_1
+  uzp1 v5.2d, v1.2d, v24.2d                              // row_0
+  uzp2 v1.2d, v1.2d, v24.2d                              // row_1
+  uzp1 v6.2d, v2.2d, v19.2d                              // row_2
+  uzp2 v2.2d, v2.2d, v19.2d                              // row_3
+  uzp1 v7.2d, v3.2d, v23.2d                              // row_2
+  uzp2 v3.2d, v3.2d, v23.2d                              // row_3
   mov x9, #4
   mul x9, x10, x9
   add x9, x3, x9                                         // field
@@ -129,20 +129,20 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   add x9, x9, #32
   add x9, x7, x9                                         // field
   ld1r {v18.4s}, [x9]                                    // zero_0
-  mla v1.4s, v17.4s, v18.4s                              // sum
-  mla v3.4s, v16.4s, v18.4s                              // sum
+  mla v4.4s, v17.4s, v18.4s                              // sum
+  mla v5.4s, v16.4s, v18.4s                              // sum
   ldr s18, [x9, #4]                                      // zero_1
   dup v18.4s, v18.s[0]
   mla v0.4s, v17.4s, v18.4s                              // sum
-  mla v2.4s, v16.4s, v18.4s                              // sum
+  mla v1.4s, v16.4s, v18.4s                              // sum
   ldr s18, [x9, #8]                                      // zero_2
   dup v18.4s, v18.s[0]
-  mla v5.4s, v17.4s, v18.4s                              // sum
+  mla v6.4s, v17.4s, v18.4s                              // sum
   mla v7.4s, v16.4s, v18.4s                              // sum
   ldr s18, [x9, #12]                                     // zero_3
   dup v18.4s, v18.s[0]
-  mla v4.4s, v17.4s, v18.4s                              // sum
-  mla v6.4s, v16.4s, v18.4s                              // sum
+  mla v2.4s, v17.4s, v18.4s                              // sum
+  mla v3.4s, v16.4s, v18.4s                              // sum
   mov x9, #4
   mul x9, x10, x9
   add x9, x9, #32
@@ -189,72 +189,72 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   ldp q21, q20, [x10, #0]                                // bias, bias
   ldr s22, [x9, #12]                                     // scale_row_3
   dup v22.4s, v22.s[0]
-  scvtf v4.4s, v4.4s                                     // real
+  scvtf v2.4s, v2.4s                                     // real
   fmul v22.4s, v17.4s, v22.4s                            // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v4.4s, v22.4s                             // out
-  fcmgt v4.4s, v18.4s, v23.4s                            // out
-  bsl v4.16b, v18.16b, v23.16b
-  fcmgt v22.4s, v4.4s, v19.4s                            // out_3_0
-  bsl v22.16b, v19.16b, v4.16b
+  fmla v23.4s, v2.4s, v22.4s                             // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v2.4s, v19.4s                            // out_3_0
+  bsl v22.16b, v19.16b, v2.16b
   str q22, [x12, #0]                                     // out_3_0
-  ldr s4, [x9, #12]                                      // scale_row_3
-  dup v4.4s, v4.s[0]
-  scvtf v6.4s, v6.4s                                     // real
-  fmul v4.4s, v16.4s, v4.4s                              // scale
+  ldr s2, [x9, #12]                                      // scale_row_3
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v3.4s                                     // real
+  fmul v2.4s, v16.4s, v2.4s                              // scale
   mov v22.16b, v20.16b                                   // bias
-  fmla v22.4s, v6.4s, v4.4s                              // out
-  fcmgt v4.4s, v18.4s, v22.4s                            // out
-  bsl v4.16b, v18.16b, v22.16b
-  fcmgt v6.4s, v4.4s, v19.4s                             // out_3_1
-  bsl v6.16b, v19.16b, v4.16b
-  str q6, [x12, #16]                                     // out_3_1
-  ldr s4, [x9, #8]                                       // scale_row_2
-  dup v4.4s, v4.s[0]
-  scvtf v5.4s, v5.4s                                     // real
-  fmul v4.4s, v17.4s, v4.4s                              // scale
+  fmla v22.4s, v3.4s, v2.4s                              // out
+  fcmgt v2.4s, v18.4s, v22.4s                            // out
+  bsl v2.16b, v18.16b, v22.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_3_1
+  bsl v3.16b, v19.16b, v2.16b
+  str q3, [x12, #16]                                     // out_3_1
+  ldr s2, [x9, #8]                                       // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v6.4s                                     // real
+  fmul v2.4s, v17.4s, v2.4s                              // scale
   mov v6.16b, v21.16b                                    // bias
-  fmla v6.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v18.4s, v6.4s                             // out
-  bsl v4.16b, v18.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v19.4s                             // out_2_0
-  bsl v5.16b, v19.16b, v4.16b
-  str q5, [x14, #0]                                      // out_2_0
-  ldr s4, [x9, #8]                                       // scale_row_2
-  dup v4.4s, v4.s[0]
-  scvtf v5.4s, v7.4s                                     // real
-  fmul v4.4s, v16.4s, v4.4s                              // scale
+  fmla v6.4s, v3.4s, v2.4s                               // out
+  fcmgt v2.4s, v18.4s, v6.4s                             // out
+  bsl v2.16b, v18.16b, v6.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_0
+  bsl v3.16b, v19.16b, v2.16b
+  str q3, [x14, #0]                                      // out_2_0
+  ldr s2, [x9, #8]                                       // scale_row_2
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v7.4s                                     // real
+  fmul v2.4s, v16.4s, v2.4s                              // scale
   mov v6.16b, v20.16b                                    // bias
-  fmla v6.4s, v5.4s, v4.4s                               // out
-  fcmgt v4.4s, v18.4s, v6.4s                             // out
-  bsl v4.16b, v18.16b, v6.16b
-  fcmgt v5.4s, v4.4s, v19.4s                             // out_2_1
-  bsl v5.16b, v19.16b, v4.16b
-  str q5, [x14, #16]                                     // out_2_1
-  ldr s4, [x9, #4]                                       // scale_row_1
-  dup v4.4s, v4.s[0]
+  fmla v6.4s, v3.4s, v2.4s                               // out
+  fcmgt v2.4s, v18.4s, v6.4s                             // out
+  bsl v2.16b, v18.16b, v6.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_2_1
+  bsl v3.16b, v19.16b, v2.16b
+  str q3, [x14, #16]                                     // out_2_1
+  ldr s2, [x9, #4]                                       // scale_row_1
+  dup v2.4s, v2.s[0]
   scvtf v0.4s, v0.4s                                     // real
-  fmul v4.4s, v17.4s, v4.4s                              // scale
-  mov v5.16b, v21.16b                                    // bias
-  fmla v5.4s, v0.4s, v4.4s                               // out
-  fcmgt v0.4s, v18.4s, v5.4s                             // out
-  bsl v0.16b, v18.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v19.4s                             // out_1_0
-  bsl v4.16b, v19.16b, v0.16b
-  str q4, [x13, #0]                                      // out_1_0
+  fmul v2.4s, v17.4s, v2.4s                              // scale
+  mov v3.16b, v21.16b                                    // bias
+  fmla v3.4s, v0.4s, v2.4s                               // out
+  fcmgt v0.4s, v18.4s, v3.4s                             // out
+  bsl v0.16b, v18.16b, v3.16b
+  fcmgt v2.4s, v0.4s, v19.4s                             // out_1_0
+  bsl v2.16b, v19.16b, v0.16b
+  str q2, [x13, #0]                                      // out_1_0
   ldr s0, [x9, #4]                                       // scale_row_1
   dup v0.4s, v0.s[0]
-  scvtf v2.4s, v2.4s                                     // real
-  fmul v0.4s, v16.4s, v0.4s                              // scale
-  mov v4.16b, v20.16b                                    // bias
-  fmla v4.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v18.4s, v4.4s                             // out
-  bsl v0.16b, v18.16b, v4.16b
-  fcmgt v2.4s, v0.4s, v19.4s                             // out_1_1
-  bsl v2.16b, v19.16b, v0.16b
-  str q2, [x13, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
   scvtf v1.4s, v1.4s                                     // real
+  fmul v0.4s, v16.4s, v0.4s                              // scale
+  mov v2.16b, v20.16b                                    // bias
+  fmla v2.4s, v1.4s, v0.4s                               // out
+  fcmgt v0.4s, v18.4s, v2.4s                             // out
+  bsl v0.16b, v18.16b, v2.16b
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_1_1
+  bsl v1.16b, v19.16b, v0.16b
+  str q1, [x13, #16]                                     // out_1_1
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
+  scvtf v1.4s, v4.4s                                     // real
   fmul v0.4s, v17.4s, v0.4s                              // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v18.4s, v21.4s                            // out
@@ -263,7 +263,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v3.4s                                     // real
+  scvtf v1.4s, v5.4s                                     // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
   fmla v20.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v18.4s, v20.4s                            // out
@@ -328,87 +328,87 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   ld1 {v21.s}[3], [x10]                                  // bias
   ldr s22, [x9, #12]                                     // scale_row_3
   dup v22.4s, v22.s[0]
-  scvtf v4.4s, v4.4s                                     // real
+  scvtf v2.4s, v2.4s                                     // real
   fmul v22.4s, v17.4s, v22.4s                            // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v4.4s, v22.4s                             // out
-  fcmgt v4.4s, v18.4s, v23.4s                            // out
-  bsl v4.16b, v18.16b, v23.16b
-  fcmgt v22.4s, v4.4s, v19.4s                            // out_3_0
-  bsl v22.16b, v19.16b, v4.16b
-  ldr s4, [x9, #12]                                      // scale_row_3
-  dup v4.4s, v4.s[0]
+  fmla v23.4s, v2.4s, v22.4s                             // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v22.4s, v2.4s, v19.4s                            // out_3_0
+  bsl v22.16b, v19.16b, v2.16b
+  ldr s2, [x9, #12]                                      // scale_row_3
+  dup v2.4s, v2.s[0]
+  scvtf v3.4s, v3.4s                                     // real
+  fmul v2.4s, v16.4s, v2.4s                              // scale
+  mov v23.16b, v21.16b                                   // bias
+  fmla v23.4s, v3.4s, v2.4s                              // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v3.4s, v2.4s, v19.4s                             // out_3_1
+  bsl v3.16b, v19.16b, v2.16b
+  ldr s2, [x9, #8]                                       // scale_row_2
+  dup v2.4s, v2.s[0]
   scvtf v6.4s, v6.4s                                     // real
-  fmul v4.4s, v16.4s, v4.4s                              // scale
-  mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v6.4s, v4.4s                              // out
-  fcmgt v4.4s, v18.4s, v23.4s                            // out
-  bsl v4.16b, v18.16b, v23.16b
-  fcmgt v6.4s, v4.4s, v19.4s                             // out_3_1
-  bsl v6.16b, v19.16b, v4.16b
-  ldr s4, [x9, #8]                                       // scale_row_2
-  dup v4.4s, v4.s[0]
-  scvtf v5.4s, v5.4s                                     // real
-  fmul v4.4s, v17.4s, v4.4s                              // scale
+  fmul v2.4s, v17.4s, v2.4s                              // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v5.4s, v4.4s                              // out
-  fcmgt v4.4s, v18.4s, v23.4s                            // out
-  bsl v4.16b, v18.16b, v23.16b
-  fcmgt v5.4s, v4.4s, v19.4s                             // out_2_0
-  bsl v5.16b, v19.16b, v4.16b
-  ldr s4, [x9, #8]                                       // scale_row_2
-  dup v4.4s, v4.s[0]
+  fmla v23.4s, v6.4s, v2.4s                              // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v6.4s, v2.4s, v19.4s                             // out_2_0
+  bsl v6.16b, v19.16b, v2.16b
+  ldr s2, [x9, #8]                                       // scale_row_2
+  dup v2.4s, v2.s[0]
   scvtf v7.4s, v7.4s                                     // real
-  fmul v4.4s, v16.4s, v4.4s                              // scale
+  fmul v2.4s, v16.4s, v2.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v7.4s, v4.4s                              // out
-  fcmgt v4.4s, v18.4s, v23.4s                            // out
-  bsl v4.16b, v18.16b, v23.16b
-  fcmgt v7.4s, v4.4s, v19.4s                             // out_2_1
-  bsl v7.16b, v19.16b, v4.16b
-  ldr s4, [x9, #4]                                       // scale_row_1
-  dup v4.4s, v4.s[0]
+  fmla v23.4s, v7.4s, v2.4s                              // out
+  fcmgt v2.4s, v18.4s, v23.4s                            // out
+  bsl v2.16b, v18.16b, v23.16b
+  fcmgt v7.4s, v2.4s, v19.4s                             // out_2_1
+  bsl v7.16b, v19.16b, v2.16b
+  ldr s2, [x9, #4]                                       // scale_row_1
+  dup v2.4s, v2.s[0]
   scvtf v0.4s, v0.4s                                     // real
-  fmul v4.4s, v17.4s, v4.4s                              // scale
+  fmul v2.4s, v17.4s, v2.4s                              // scale
   mov v23.16b, v20.16b                                   // bias
-  fmla v23.4s, v0.4s, v4.4s                              // out
+  fmla v23.4s, v0.4s, v2.4s                              // out
   fcmgt v0.4s, v18.4s, v23.4s                            // out
   bsl v0.16b, v18.16b, v23.16b
-  fcmgt v4.4s, v0.4s, v19.4s                             // out_1_0
-  bsl v4.16b, v19.16b, v0.16b
+  fcmgt v2.4s, v0.4s, v19.4s                             // out_1_0
+  bsl v2.16b, v19.16b, v0.16b
   ldr s0, [x9, #4]                                       // scale_row_1
   dup v0.4s, v0.s[0]
-  scvtf v2.4s, v2.4s                                     // real
+  scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
   mov v23.16b, v21.16b                                   // bias
-  fmla v23.4s, v2.4s, v0.4s                              // out
+  fmla v23.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v18.4s, v23.4s                            // out
   bsl v0.16b, v18.16b, v23.16b
-  fcmgt v2.4s, v0.4s, v19.4s                             // out_1_1
-  bsl v2.16b, v19.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v1.4s                                     // real
-  fmul v0.4s, v17.4s, v0.4s                              // scale
-  fmla v20.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v18.4s, v20.4s                            // out
-  bsl v0.16b, v18.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v19.4s                             // out_0_0
+  fcmgt v1.4s, v0.4s, v19.4s                             // out_1_1
   bsl v1.16b, v19.16b, v0.16b
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v3.4s, v3.4s                                     // real
+  scvtf v4.4s, v4.4s                                     // real
+  fmul v0.4s, v17.4s, v0.4s                              // scale
+  fmla v20.4s, v4.4s, v0.4s                              // out
+  fcmgt v0.4s, v18.4s, v20.4s                            // out
+  bsl v0.16b, v18.16b, v20.16b
+  fcmgt v4.4s, v0.4s, v19.4s                             // out_0_0
+  bsl v4.16b, v19.16b, v0.16b
+  ld1r {v0.4s}, [x9]                                     // scale_row_0
+  scvtf v5.4s, v5.4s                                     // real
   fmul v0.4s, v16.4s, v0.4s                              // scale
-  fmla v21.4s, v3.4s, v0.4s                              // out
+  fmla v21.4s, v5.4s, v0.4s                              // out
   fcmgt v0.4s, v18.4s, v21.4s                            // out
   bsl v0.16b, v18.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v19.4s                             // out_0_1
-  bsl v3.16b, v19.16b, v0.16b
+  fcmgt v5.4s, v0.4s, v19.4s                             // out_0_1
+  bsl v5.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
   st1 {v22.s}[0], [x12]                                  // out_3_0
-  st1 {v5.s}[0], [x14]                                   // out_2_0
-  st1 {v4.s}[0], [x13]                                   // out_1_0
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v6.s}[0], [x14]                                   // out_2_0
+  st1 {v2.s}[0], [x13]                                   // out_1_0
+  st1 {v4.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -416,11 +416,11 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   add x9, x12, #4
   st1 {v22.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
-  st1 {v5.s}[1], [x9]                                    // out_2_0
+  st1 {v6.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
-  st1 {v4.s}[1], [x9]                                    // out_1_0
+  st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v4.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -428,11 +428,11 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   add x9, x12, #8
   st1 {v22.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
-  st1 {v5.s}[2], [x9]                                    // out_2_0
+  st1 {v6.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
-  st1 {v4.s}[2], [x9]                                    // out_1_0
+  st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v4.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
@@ -440,47 +440,47 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   add x9, x12, #12
   st1 {v22.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
-  st1 {v5.s}[3], [x9]                                    // out_2_0
+  st1 {v6.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
-  st1 {v4.s}[3], [x9]                                    // out_1_0
+  st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v4.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x12, #16
-  st1 {v6.s}[0], [x9]                                    // out_3_1
+  st1 {v3.s}[0], [x9]                                    // out_3_1
   add x9, x14, #16
   st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x13, #16
-  st1 {v2.s}[0], [x9]                                    // out_1_1
+  st1 {v1.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v3.s}[0], [x9]                                    // out_0_1
+  st1 {v5.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x12, #20
-  st1 {v6.s}[1], [x9]                                    // out_3_1
+  st1 {v3.s}[1], [x9]                                    // out_3_1
   add x9, x14, #20
   st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x13, #20
-  st1 {v2.s}[1], [x9]                                    // out_1_1
+  st1 {v1.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v3.s}[1], [x9]                                    // out_0_1
+  st1 {v5.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x12, #24
-  st1 {v6.s}[2], [x9]                                    // out_3_1
+  st1 {v3.s}[2], [x9]                                    // out_3_1
   add x9, x14, #24
   st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x13, #24
-  st1 {v2.s}[2], [x9]                                    // out_1_1
+  st1 {v1.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v3.s}[2], [x9]                                    // out_0_1
+  st1 {v5.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

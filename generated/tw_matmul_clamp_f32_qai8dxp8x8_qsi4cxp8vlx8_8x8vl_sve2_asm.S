@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 lhs_panel
-//  z0 mask  z1 acc_0_0h ...  z2 acc_0_0l ...  z3 acc_0_1h ...  z4 acc_0_1l ...  z5 acc_1_0h ...
-//  z6 acc_1_0l ...  z7 acc_1_1h ...  z16 acc_1_1l ...  z17 acc_2_0h ...  z18 acc_2_0l ...
-//  z19 acc_2_1h ...  z20 acc_2_1l ...  z21 acc_3_0h ...  z22 acc_3_0l ...  z23 acc_3_1h ...
+//  z0 mask  z1 acc_0_0h ...  z2 acc_1_0h ...  z3 acc_2_0h ...  z4 acc_3_0h ...  z5 acc_0_0l ...
+//  z6 acc_1_0l ...  z7 acc_2_0l ...  z16 acc_3_0l ...  z17 acc_0_1h ...  z18 acc_1_1h ...
+//  z19 acc_2_1h ...  z20 acc_3_1h ...  z21 acc_0_1l ...  z22 acc_1_1l ...  z23 acc_2_1l ...
 //  z24 acc_3_1l ...  z25 a_0  z26 a_1  z27 a_2  z28 a_3  z29 raw_0 ...  z30 lo_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+sve2+i8mm
@@ -60,20 +60,20 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   add x9, x7, x9                                         // field
   mov z0.b, #15                                          // mask
   ld1rqb {z1.b}, p7/z, [x9, #0]                          // acc_0_0h
-  ld1rqb {z2.b}, p7/z, [x9, #0]                          // acc_0_0l
-  ld1rqb {z3.b}, p7/z, [x9, #0]                          // acc_0_1h
-  ld1rqb {z4.b}, p7/z, [x9, #0]                          // acc_0_1l
-  ld1rqb {z5.b}, p7/z, [x9, #16]                         // acc_1_0h
+  ld1rqb {z2.b}, p7/z, [x9, #16]                         // acc_1_0h
+  ld1rqb {z3.b}, p7/z, [x9, #32]                         // acc_2_0h
+  ld1rqb {z4.b}, p7/z, [x9, #48]                         // acc_3_0h
+  ld1rqb {z5.b}, p7/z, [x9, #0]                          // acc_0_0l
   ld1rqb {z6.b}, p7/z, [x9, #16]                         // acc_1_0l
-  ld1rqb {z7.b}, p7/z, [x9, #16]                         // acc_1_1h
-  ld1rqb {z16.b}, p7/z, [x9, #16]                        // acc_1_1l
-  ld1rqb {z17.b}, p7/z, [x9, #32]                        // acc_2_0h
-  ld1rqb {z18.b}, p7/z, [x9, #32]                        // acc_2_0l
+  ld1rqb {z7.b}, p7/z, [x9, #32]                         // acc_2_0l
+  ld1rqb {z16.b}, p7/z, [x9, #48]                        // acc_3_0l
+  ld1rqb {z17.b}, p7/z, [x9, #0]                         // acc_0_1h
+  ld1rqb {z18.b}, p7/z, [x9, #16]                        // acc_1_1h
   ld1rqb {z19.b}, p7/z, [x9, #32]                        // acc_2_1h
-  ld1rqb {z20.b}, p7/z, [x9, #32]                        // acc_2_1l
-  ld1rqb {z21.b}, p7/z, [x9, #48]                        // acc_3_0h
-  ld1rqb {z22.b}, p7/z, [x9, #48]                        // acc_3_0l
-  ld1rqb {z23.b}, p7/z, [x9, #48]                        // acc_3_1h
+  ld1rqb {z20.b}, p7/z, [x9, #48]                        // acc_3_1h
+  ld1rqb {z21.b}, p7/z, [x9, #0]                         // acc_0_1l
+  ld1rqb {z22.b}, p7/z, [x9, #16]                        // acc_1_1l
+  ld1rqb {z23.b}, p7/z, [x9, #32]                        // acc_2_1l
   ld1rqb {z24.b}, p7/z, [x9, #48]                        // acc_3_1l
   lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
@@ -88,22 +88,22 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   ldr z29, [x12, #0, mul vl]                             // raw_0
   and z30.d, z29.d, z0.d                                 // lo_0
   smmla z1.s, z25.b, z29.b                               // acc_0_0
-  smmla z5.s, z26.b, z29.b                               // acc_1_0
-  smmla z17.s, z27.b, z29.b                              // acc_2_0
-  smmla z21.s, z28.b, z29.b                              // acc_3_0
-  smmla z2.s, z25.b, z30.b                               // acc_0_1
+  smmla z2.s, z26.b, z29.b                               // acc_1_0
+  smmla z3.s, z27.b, z29.b                               // acc_2_0
+  smmla z4.s, z28.b, z29.b                               // acc_3_0
+  smmla z5.s, z25.b, z30.b                               // acc_0_1
   smmla z6.s, z26.b, z30.b                               // acc_1_1
-  smmla z18.s, z27.b, z30.b                              // acc_2_1
-  smmla z22.s, z28.b, z30.b                              // acc_3_1
+  smmla z7.s, z27.b, z30.b                               // acc_2_1
+  smmla z16.s, z28.b, z30.b                              // acc_3_1
   ldr z29, [x12, #1, mul vl]                             // raw_1
   and z30.d, z29.d, z0.d                                 // lo_1
-  smmla z3.s, z25.b, z29.b                               // acc_0_2
-  smmla z7.s, z26.b, z29.b                               // acc_1_2
+  smmla z17.s, z25.b, z29.b                              // acc_0_2
+  smmla z18.s, z26.b, z29.b                              // acc_1_2
   smmla z19.s, z27.b, z29.b                              // acc_2_2
-  smmla z23.s, z28.b, z29.b                              // acc_3_2
-  smmla z4.s, z25.b, z30.b                               // acc_0_3
-  smmla z16.s, z26.b, z30.b                              // acc_1_3
-  smmla z20.s, z27.b, z30.b                              // acc_2_3
+  smmla z20.s, z28.b, z29.b                              // acc_3_2
+  smmla z21.s, z25.b, z30.b                              // acc_0_3
+  smmla z22.s, z26.b, z30.b                              // acc_1_3
+  smmla z23.s, z27.b, z30.b                              // acc_2_3
   smmla z24.s, z28.b, z30.b                              // acc_3_3
   ld1rqb {z25.b}, p7/z, [x11, #64]                       // a_0
   ld1rqb {z26.b}, p7/z, [x11, #80]                       // a_1
@@ -112,22 +112,22 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   ldr z29, [x12, #2, mul vl]                             // raw_0
   and z30.d, z29.d, z0.d                                 // lo_0
   smmla z1.s, z25.b, z29.b                               // acc_0_0
-  smmla z5.s, z26.b, z29.b                               // acc_1_0
-  smmla z17.s, z27.b, z29.b                              // acc_2_0
-  smmla z21.s, z28.b, z29.b                              // acc_3_0
-  smmla z2.s, z25.b, z30.b                               // acc_0_1
+  smmla z2.s, z26.b, z29.b                               // acc_1_0
+  smmla z3.s, z27.b, z29.b                               // acc_2_0
+  smmla z4.s, z28.b, z29.b                               // acc_3_0
+  smmla z5.s, z25.b, z30.b                               // acc_0_1
   smmla z6.s, z26.b, z30.b                               // acc_1_1
-  smmla z18.s, z27.b, z30.b                              // acc_2_1
-  smmla z22.s, z28.b, z30.b                              // acc_3_1
+  smmla z7.s, z27.b, z30.b                               // acc_2_1
+  smmla z16.s, z28.b, z30.b                              // acc_3_1
   ldr z29, [x12, #3, mul vl]                             // raw_1
   and z30.d, z29.d, z0.d                                 // lo_1
-  smmla z3.s, z25.b, z29.b                               // acc_0_2
-  smmla z7.s, z26.b, z29.b                               // acc_1_2
+  smmla z17.s, z25.b, z29.b                              // acc_0_2
+  smmla z18.s, z26.b, z29.b                              // acc_1_2
   smmla z19.s, z27.b, z29.b                              // acc_2_2
-  smmla z23.s, z28.b, z29.b                              // acc_3_2
-  smmla z4.s, z25.b, z30.b                               // acc_0_3
-  smmla z16.s, z26.b, z30.b                              // acc_1_3
-  smmla z20.s, z27.b, z30.b                              // acc_2_3
+  smmla z20.s, z28.b, z29.b                              // acc_3_2
+  smmla z21.s, z25.b, z30.b                              // acc_0_3
+  smmla z22.s, z26.b, z30.b                              // acc_1_3
+  smmla z23.s, z27.b, z30.b                              // acc_2_3
   smmla z24.s, z28.b, z30.b                              // acc_3_3
   add x13, x11, #256                                     // lhs_panel
   ld1rqb {z25.b}, p7/z, [x13, #-128]                     // a_0
@@ -137,22 +137,22 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   ldr z29, [x12, #4, mul vl]                             // raw_0
   and z30.d, z29.d, z0.d                                 // lo_0
   smmla z1.s, z25.b, z29.b                               // acc_0_0
-  smmla z5.s, z26.b, z29.b                               // acc_1_0
-  smmla z17.s, z27.b, z29.b                              // acc_2_0
-  smmla z21.s, z28.b, z29.b                              // acc_3_0
-  smmla z2.s, z25.b, z30.b                               // acc_0_1
+  smmla z2.s, z26.b, z29.b                               // acc_1_0
+  smmla z3.s, z27.b, z29.b                               // acc_2_0
+  smmla z4.s, z28.b, z29.b                               // acc_3_0
+  smmla z5.s, z25.b, z30.b                               // acc_0_1
   smmla z6.s, z26.b, z30.b                               // acc_1_1
-  smmla z18.s, z27.b, z30.b                              // acc_2_1
-  smmla z22.s, z28.b, z30.b                              // acc_3_1
+  smmla z7.s, z27.b, z30.b                               // acc_2_1
+  smmla z16.s, z28.b, z30.b                              // acc_3_1
   ldr z29, [x12, #5, mul vl]                             // raw_1
   and z30.d, z29.d, z0.d                                 // lo_1
-  smmla z3.s, z25.b, z29.b                               // acc_0_2
-  smmla z7.s, z26.b, z29.b                               // acc_1_2
+  smmla z17.s, z25.b, z29.b                              // acc_0_2
+  smmla z18.s, z26.b, z29.b                              // acc_1_2
   smmla z19.s, z27.b, z29.b                              // acc_2_2
-  smmla z23.s, z28.b, z29.b                              // acc_3_2
-  smmla z4.s, z25.b, z30.b                               // acc_0_3
-  smmla z16.s, z26.b, z30.b                              // acc_1_3
-  smmla z20.s, z27.b, z30.b                              // acc_2_3
+  smmla z20.s, z28.b, z29.b                              // acc_3_2
+  smmla z21.s, z25.b, z30.b                              // acc_0_3
+  smmla z22.s, z26.b, z30.b                              // acc_1_3
+  smmla z23.s, z27.b, z30.b                              // acc_2_3
   smmla z24.s, z28.b, z30.b                              // acc_3_3
   ld1rqb {z25.b}, p7/z, [x13, #-64]                      // a_0
   ld1rqb {z26.b}, p7/z, [x13, #-48]                      // a_1
@@ -161,60 +161,60 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   ldr z29, [x12, #6, mul vl]                             // raw_0
   and z30.d, z29.d, z0.d                                 // lo_0
   smmla z1.s, z25.b, z29.b                               // acc_0_0
-  smmla z5.s, z26.b, z29.b                               // acc_1_0
-  smmla z17.s, z27.b, z29.b                              // acc_2_0
-  smmla z21.s, z28.b, z29.b                              // acc_3_0
-  smmla z2.s, z25.b, z30.b                               // acc_0_1
+  smmla z2.s, z26.b, z29.b                               // acc_1_0
+  smmla z3.s, z27.b, z29.b                               // acc_2_0
+  smmla z4.s, z28.b, z29.b                               // acc_3_0
+  smmla z5.s, z25.b, z30.b                               // acc_0_1
   smmla z6.s, z26.b, z30.b                               // acc_1_1
-  smmla z18.s, z27.b, z30.b                              // acc_2_1
-  smmla z22.s, z28.b, z30.b                              // acc_3_1
+  smmla z7.s, z27.b, z30.b                               // acc_2_1
+  smmla z16.s, z28.b, z30.b                              // acc_3_1
   ldr z29, [x12, #7, mul vl]                             // raw_1
   and z30.d, z29.d, z0.d                                 // lo_1
-  smmla z3.s, z25.b, z29.b                               // acc_0_2
-  smmla z7.s, z26.b, z29.b                               // acc_1_2
+  smmla z17.s, z25.b, z29.b                              // acc_0_2
+  smmla z18.s, z26.b, z29.b                              // acc_1_2
   smmla z19.s, z27.b, z29.b                              // acc_2_2
-  smmla z23.s, z28.b, z29.b                              // acc_3_2
-  smmla z4.s, z25.b, z30.b                               // acc_0_3
-  smmla z16.s, z26.b, z30.b                              // acc_1_3
-  smmla z20.s, z27.b, z30.b                              // acc_2_3
+  smmla z20.s, z28.b, z29.b                              // acc_3_2
+  smmla z21.s, z25.b, z30.b                              // acc_0_3
+  smmla z22.s, z26.b, z30.b                              // acc_1_3
+  smmla z23.s, z27.b, z30.b                              // acc_2_3
   smmla z24.s, z28.b, z30.b                              // acc_3_3
   add x11, x11, #256
   addvl x12, x12, #8
   subs x9, x9, #1                                        // next k
   b.hi .Lk
 .Lk_done:
-  sub z0.s, z1.s, z2.s                                   // high
+  sub z0.s, z1.s, z5.s                                   // high
   asr z0.s, z0.s, #4                                     // high
-  uzp1 z1.d, z0.d, z2.d                                  // row_0
-  uzp2 z0.d, z0.d, z2.d                                  // row_1
-  sub z2.s, z3.s, z4.s                                   // high
+  sub z1.s, z17.s, z21.s                                 // high
+  asr z1.s, z1.s, #4                                     // high
+  sub z2.s, z2.s, z6.s                                   // high
   asr z2.s, z2.s, #4                                     // high
-  uzp1 z3.d, z2.d, z4.d                                  // row_0
-  uzp2 z2.d, z2.d, z4.d                                  // row_1
-  sub z4.s, z5.s, z6.s                                   // high
-  asr z4.s, z4.s, #4                                     // high
-  uzp1 z5.d, z4.d, z6.d                                  // row_2
-  uzp2 z4.d, z4.d, z6.d                                  // row_3
-  sub z6.s, z7.s, z16.s                                  // high
-  asr z6.s, z6.s, #4                                     // high
-  uzp1 z7.d, z6.d, z16.d                                 // row_2
-  uzp2 z6.d, z6.d, z16.d                                 // row_3
-  sub z16.s, z17.s, z18.s                                // high
-  asr z16.s, z16.s, #4                                   // high
-  uzp1 z17.d, z16.d, z18.d                               // row_4
-  uzp2 z16.d, z16.d, z18.d                               // row_5
-  sub z18.s, z19.s, z20.s                                // high
+  sub z17.s, z18.s, z22.s                                // high
+  asr z17.s, z17.s, #4                                   // high
+  sub z3.s, z3.s, z7.s                                   // high
+  asr z3.s, z3.s, #4                                     // high
+  sub z18.s, z19.s, z23.s                                // high
   asr z18.s, z18.s, #4                                   // high
-  uzp1 z19.d, z18.d, z20.d                               // row_4
-  uzp2 z18.d, z18.d, z20.d                               // row_5
-  sub z20.s, z21.s, z22.s                                // high
-  asr z20.s, z20.s, #4                                   // high
-  uzp1 z21.d, z20.d, z22.d                               // row_6
-  uzp2 z20.d, z20.d, z22.d                               // row_7
-  sub z22.s, z23.s, z24.s                                // high
-  asr z22.s, z22.s, #4                                   // high
-  uzp1 z23.d, z22.d, z24.d                               // row_6
-  uzp2 z22.d, z22.d, z24.d                               // row_7
+  sub z4.s, z4.s, z16.s                                  // high
+  asr z4.s, z4.s, #4                                     // high
+  sub z19.s, z20.s, z24.s                                // high
+  asr z19.s, z19.s, #4                                   // high
+  uzp1 z20.d, z0.d, z5.d                                 // row_0
+  uzp2 z0.d, z0.d, z5.d                                  // row_1
+  uzp1 z5.d, z1.d, z21.d                                 // row_0
+  uzp2 z1.d, z1.d, z21.d                                 // row_1
+  uzp1 z21.d, z2.d, z6.d                                 // row_2
+  uzp2 z2.d, z2.d, z6.d                                  // row_3
+  uzp1 z6.d, z17.d, z22.d                                // row_2
+  uzp2 z17.d, z17.d, z22.d                               // row_3
+  uzp1 z22.d, z3.d, z7.d                                 // row_4
+  uzp2 z3.d, z3.d, z7.d                                  // row_5
+  uzp1 z7.d, z18.d, z23.d                                // row_4
+  uzp2 z18.d, z18.d, z23.d                               // row_5
+  uzp1 z23.d, z4.d, z16.d                                // row_6
+  uzp2 z4.d, z4.d, z16.d                                 // row_7
+  uzp1 z16.d, z19.d, z24.d                               // row_6
+  uzp2 z19.d, z19.d, z24.d                               // row_7
   cntw x9, all, mul #1
   mul x9, x10, x9
   add x9, x3, x9                                         // field
@@ -225,29 +225,29 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   add x9, x9, #64
   add x9, x7, x9                                         // field
   ld1rw {z26.s}, p7/z, [x9, #0]                          // zero_0
-  mla z1.s, p7/m, z24.s, z26.s                           // sum
-  mla z3.s, p7/m, z25.s, z26.s                           // sum
+  mla z20.s, p7/m, z24.s, z26.s                          // sum
+  mla z5.s, p7/m, z25.s, z26.s                           // sum
   ld1rw {z26.s}, p7/z, [x9, #4]                          // zero_1
   mla z0.s, p7/m, z24.s, z26.s                           // sum
-  mla z2.s, p7/m, z25.s, z26.s                           // sum
+  mla z1.s, p7/m, z25.s, z26.s                           // sum
   ld1rw {z26.s}, p7/z, [x9, #8]                          // zero_2
-  mla z5.s, p7/m, z24.s, z26.s                           // sum
-  mla z7.s, p7/m, z25.s, z26.s                           // sum
-  ld1rw {z26.s}, p7/z, [x9, #12]                         // zero_3
-  mla z4.s, p7/m, z24.s, z26.s                           // sum
+  mla z21.s, p7/m, z24.s, z26.s                          // sum
   mla z6.s, p7/m, z25.s, z26.s                           // sum
+  ld1rw {z26.s}, p7/z, [x9, #12]                         // zero_3
+  mla z2.s, p7/m, z24.s, z26.s                           // sum
+  mla z17.s, p7/m, z25.s, z26.s                          // sum
   ld1rw {z26.s}, p7/z, [x9, #16]                         // zero_4
-  mla z17.s, p7/m, z24.s, z26.s                          // sum
-  mla z19.s, p7/m, z25.s, z26.s                          // sum
+  mla z22.s, p7/m, z24.s, z26.s                          // sum
+  mla z7.s, p7/m, z25.s, z26.s                           // sum
   ld1rw {z26.s}, p7/z, [x9, #20]                         // zero_5
-  mla z16.s, p7/m, z24.s, z26.s                          // sum
+  mla z3.s, p7/m, z24.s, z26.s                           // sum
   mla z18.s, p7/m, z25.s, z26.s                          // sum
   ld1rw {z26.s}, p7/z, [x9, #24]                         // zero_6
-  mla z21.s, p7/m, z24.s, z26.s                          // sum
-  mla z23.s, p7/m, z25.s, z26.s                          // sum
+  mla z23.s, p7/m, z24.s, z26.s                          // sum
+  mla z16.s, p7/m, z25.s, z26.s                          // sum
   ld1rw {z26.s}, p7/z, [x9, #28]                         // zero_7
-  mla z20.s, p7/m, z24.s, z26.s                          // sum
-  mla z22.s, p7/m, z25.s, z26.s                          // sum
+  mla z4.s, p7/m, z24.s, z26.s                           // sum
+  mla z19.s, p7/m, z25.s, z26.s                          // sum
   cntw x9, all, mul #1
   mul x9, x10, x9
   addvl x9, x9, #2
@@ -318,147 +318,147 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   ldr z28, [x10, #0, mul vl]                             // bias
   ldr z29, [x10, #1, mul vl]                             // bias
   ld1rw {z30.s}, p7/z, [x9, #28]                         // scale_row_7
-  scvtf z20.s, p7/m, z20.s                               // real
+  scvtf z4.s, p7/m, z4.s                                 // real
   fmul z30.s, z24.s, z30.s                               // scale
   mov z31.d, z28.d                                       // bias
-  fmla z31.s, p7/m, z20.s, z30.s                         // out
+  fmla z31.s, p7/m, z4.s, z30.s                          // out
   fcmgt p6.s, p7/z, z26.s, z31.s                         // out
-  sel z20.s, p6, z26.s, z31.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_7_0
-  sel z20.s, p6, z27.s, z20.s
-  str z20, [x12, #0, mul vl]                             // out_7_0
-  ld1rw {z20.s}, p7/z, [x9, #28]                         // scale_row_7
-  scvtf z22.s, p7/m, z22.s                               // real
-  fmul z20.s, z25.s, z20.s                               // scale
+  sel z4.s, p6, z26.s, z31.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_7_0
+  sel z4.s, p6, z27.s, z4.s
+  str z4, [x12, #0, mul vl]                              // out_7_0
+  ld1rw {z4.s}, p7/z, [x9, #28]                          // scale_row_7
+  scvtf z19.s, p7/m, z19.s                               // real
+  fmul z4.s, z25.s, z4.s                                 // scale
   mov z30.d, z29.d                                       // bias
-  fmla z30.s, p7/m, z22.s, z20.s                         // out
+  fmla z30.s, p7/m, z19.s, z4.s                          // out
   fcmgt p6.s, p7/z, z26.s, z30.s                         // out
-  sel z20.s, p6, z26.s, z30.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_7_1
-  sel z20.s, p6, z27.s, z20.s
-  str z20, [x12, #1, mul vl]                             // out_7_1
-  ld1rw {z20.s}, p7/z, [x9, #24]                         // scale_row_6
-  scvtf z21.s, p7/m, z21.s                               // real
-  fmul z20.s, z24.s, z20.s                               // scale
-  mov z22.d, z28.d                                       // bias
-  fmla z22.s, p7/m, z21.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z20.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_6_0
-  sel z20.s, p6, z27.s, z20.s
-  str z20, [x19, #0, mul vl]                             // out_6_0
-  ld1rw {z20.s}, p7/z, [x9, #24]                         // scale_row_6
-  scvtf z21.s, p7/m, z23.s                               // real
-  fmul z20.s, z25.s, z20.s                               // scale
-  mov z22.d, z29.d                                       // bias
-  fmla z22.s, p7/m, z21.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z20.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_6_1
-  sel z20.s, p6, z27.s, z20.s
-  str z20, [x19, #1, mul vl]                             // out_6_1
-  ld1rw {z20.s}, p7/z, [x9, #20]                         // scale_row_5
+  sel z4.s, p6, z26.s, z30.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_7_1
+  sel z4.s, p6, z27.s, z4.s
+  str z4, [x12, #1, mul vl]                              // out_7_1
+  ld1rw {z4.s}, p7/z, [x9, #24]                          // scale_row_6
+  scvtf z19.s, p7/m, z23.s                               // real
+  fmul z4.s, z24.s, z4.s                                 // scale
+  mov z23.d, z28.d                                       // bias
+  fmla z23.s, p7/m, z19.s, z4.s                          // out
+  fcmgt p6.s, p7/z, z26.s, z23.s                         // out
+  sel z4.s, p6, z26.s, z23.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_6_0
+  sel z4.s, p6, z27.s, z4.s
+  str z4, [x19, #0, mul vl]                              // out_6_0
+  ld1rw {z4.s}, p7/z, [x9, #24]                          // scale_row_6
   scvtf z16.s, p7/m, z16.s                               // real
-  fmul z20.s, z24.s, z20.s                               // scale
-  mov z21.d, z28.d                                       // bias
-  fmla z21.s, p7/m, z16.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z21.s                         // out
-  sel z16.s, p6, z26.s, z21.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_5_0
-  sel z16.s, p6, z27.s, z16.s
-  str z16, [x17, #0, mul vl]                             // out_5_0
-  ld1rw {z16.s}, p7/z, [x9, #20]                         // scale_row_5
-  scvtf z18.s, p7/m, z18.s                               // real
-  fmul z16.s, z25.s, z16.s                               // scale
-  mov z20.d, z29.d                                       // bias
-  fmla z20.s, p7/m, z18.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z20.s                         // out
-  sel z16.s, p6, z26.s, z20.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_5_1
-  sel z16.s, p6, z27.s, z16.s
-  str z16, [x17, #1, mul vl]                             // out_5_1
-  ld1rw {z16.s}, p7/z, [x9, #16]                         // scale_row_4
-  scvtf z17.s, p7/m, z17.s                               // real
-  fmul z16.s, z24.s, z16.s                               // scale
-  mov z18.d, z28.d                                       // bias
-  fmla z18.s, p7/m, z17.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z16.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_4_0
-  sel z16.s, p6, z27.s, z16.s
-  str z16, [x16, #0, mul vl]                             // out_4_0
-  ld1rw {z16.s}, p7/z, [x9, #16]                         // scale_row_4
-  scvtf z17.s, p7/m, z19.s                               // real
-  fmul z16.s, z25.s, z16.s                               // scale
-  mov z18.d, z29.d                                       // bias
-  fmla z18.s, p7/m, z17.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z16.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_4_1
-  sel z16.s, p6, z27.s, z16.s
-  str z16, [x16, #1, mul vl]                             // out_4_1
-  ld1rw {z16.s}, p7/z, [x9, #12]                         // scale_row_3
-  scvtf z4.s, p7/m, z4.s                                 // real
-  fmul z16.s, z24.s, z16.s                               // scale
-  mov z17.d, z28.d                                       // bias
-  fmla z17.s, p7/m, z4.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z17.s                         // out
-  sel z4.s, p6, z26.s, z17.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_3_0
-  sel z4.s, p6, z27.s, z4.s
-  str z4, [x15, #0, mul vl]                              // out_3_0
-  ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
-  scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z25.s, z4.s                                 // scale
-  mov z16.d, z29.d                                       // bias
-  fmla z16.s, p7/m, z6.s, z4.s                           // out
+  mov z19.d, z29.d                                       // bias
+  fmla z19.s, p7/m, z16.s, z4.s                          // out
+  fcmgt p6.s, p7/z, z26.s, z19.s                         // out
+  sel z4.s, p6, z26.s, z19.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_6_1
+  sel z4.s, p6, z27.s, z4.s
+  str z4, [x19, #1, mul vl]                              // out_6_1
+  ld1rw {z4.s}, p7/z, [x9, #20]                          // scale_row_5
+  scvtf z3.s, p7/m, z3.s                                 // real
+  fmul z4.s, z24.s, z4.s                                 // scale
+  mov z16.d, z28.d                                       // bias
+  fmla z16.s, p7/m, z3.s, z4.s                           // out
   fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z4.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_3_1
-  sel z4.s, p6, z27.s, z4.s
-  str z4, [x15, #1, mul vl]                              // out_3_1
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
-  scvtf z5.s, p7/m, z5.s                                 // real
-  fmul z4.s, z24.s, z4.s                                 // scale
-  mov z6.d, z28.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z4.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_2_0
-  sel z4.s, p6, z27.s, z4.s
-  str z4, [x14, #0, mul vl]                              // out_2_0
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
-  scvtf z5.s, p7/m, z7.s                                 // real
-  fmul z4.s, z25.s, z4.s                                 // scale
-  mov z6.d, z29.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z4.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_2_1
-  sel z4.s, p6, z27.s, z4.s
-  str z4, [x14, #1, mul vl]                              // out_2_1
-  ld1rw {z4.s}, p7/z, [x9, #4]                           // scale_row_1
+  sel z3.s, p6, z26.s, z16.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_5_0
+  sel z3.s, p6, z27.s, z3.s
+  str z3, [x17, #0, mul vl]                              // out_5_0
+  ld1rw {z3.s}, p7/z, [x9, #20]                          // scale_row_5
+  scvtf z4.s, p7/m, z18.s                                // real
+  fmul z3.s, z25.s, z3.s                                 // scale
+  mov z16.d, z29.d                                       // bias
+  fmla z16.s, p7/m, z4.s, z3.s                           // out
+  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
+  sel z3.s, p6, z26.s, z16.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_5_1
+  sel z3.s, p6, z27.s, z3.s
+  str z3, [x17, #1, mul vl]                              // out_5_1
+  ld1rw {z3.s}, p7/z, [x9, #16]                          // scale_row_4
+  scvtf z4.s, p7/m, z22.s                                // real
+  fmul z3.s, z24.s, z3.s                                 // scale
+  mov z16.d, z28.d                                       // bias
+  fmla z16.s, p7/m, z4.s, z3.s                           // out
+  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
+  sel z3.s, p6, z26.s, z16.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_4_0
+  sel z3.s, p6, z27.s, z3.s
+  str z3, [x16, #0, mul vl]                              // out_4_0
+  ld1rw {z3.s}, p7/z, [x9, #16]                          // scale_row_4
+  scvtf z4.s, p7/m, z7.s                                 // real
+  fmul z3.s, z25.s, z3.s                                 // scale
+  mov z7.d, z29.d                                        // bias
+  fmla z7.s, p7/m, z4.s, z3.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
+  sel z3.s, p6, z26.s, z7.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_4_1
+  sel z3.s, p6, z27.s, z3.s
+  str z3, [x16, #1, mul vl]                              // out_4_1
+  ld1rw {z3.s}, p7/z, [x9, #12]                          // scale_row_3
+  scvtf z2.s, p7/m, z2.s                                 // real
+  fmul z3.s, z24.s, z3.s                                 // scale
+  mov z4.d, z28.d                                        // bias
+  fmla z4.s, p7/m, z2.s, z3.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_3_0
+  sel z2.s, p6, z27.s, z2.s
+  str z2, [x15, #0, mul vl]                              // out_3_0
+  ld1rw {z2.s}, p7/z, [x9, #12]                          // scale_row_3
+  scvtf z3.s, p7/m, z17.s                                // real
+  fmul z2.s, z25.s, z2.s                                 // scale
+  mov z4.d, z29.d                                        // bias
+  fmla z4.s, p7/m, z3.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_3_1
+  sel z2.s, p6, z27.s, z2.s
+  str z2, [x15, #1, mul vl]                              // out_3_1
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
+  scvtf z3.s, p7/m, z21.s                                // real
+  fmul z2.s, z24.s, z2.s                                 // scale
+  mov z4.d, z28.d                                        // bias
+  fmla z4.s, p7/m, z3.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_2_0
+  sel z2.s, p6, z27.s, z2.s
+  str z2, [x14, #0, mul vl]                              // out_2_0
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
+  scvtf z3.s, p7/m, z6.s                                 // real
+  fmul z2.s, z25.s, z2.s                                 // scale
+  mov z4.d, z29.d                                        // bias
+  fmla z4.s, p7/m, z3.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_2_1
+  sel z2.s, p6, z27.s, z2.s
+  str z2, [x14, #1, mul vl]                              // out_2_1
+  ld1rw {z2.s}, p7/z, [x9, #4]                           // scale_row_1
   scvtf z0.s, p7/m, z0.s                                 // real
-  fmul z4.s, z24.s, z4.s                                 // scale
-  mov z5.d, z28.d                                        // bias
-  fmla z5.s, p7/m, z0.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z5.s                          // out
-  sel z0.s, p6, z26.s, z5.s
+  fmul z2.s, z24.s, z2.s                                 // scale
+  mov z3.d, z28.d                                        // bias
+  fmla z3.s, p7/m, z0.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
+  sel z0.s, p6, z26.s, z3.s
   fcmgt p6.s, p7/z, z0.s, z27.s                          // out_1_0
   sel z0.s, p6, z27.s, z0.s
   str z0, [x13, #0, mul vl]                              // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
-  scvtf z2.s, p7/m, z2.s                                 // real
+  scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z25.s, z0.s                                 // scale
-  mov z4.d, z29.d                                        // bias
-  fmla z4.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
-  sel z0.s, p6, z26.s, z4.s
+  mov z2.d, z29.d                                        // bias
+  fmla z2.s, p7/m, z1.s, z0.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
+  sel z0.s, p6, z26.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z27.s                          // out_1_1
   sel z0.s, p6, z27.s, z0.s
   str z0, [x13, #1, mul vl]                              // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
-  scvtf z1.s, p7/m, z1.s                                 // real
+  scvtf z1.s, p7/m, z20.s                                // real
   fmul z0.s, z24.s, z0.s                                 // scale
   fmla z28.s, p7/m, z1.s, z0.s                           // out
   fcmgt p6.s, p7/z, z26.s, z28.s                         // out
@@ -467,7 +467,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   sel z0.s, p6, z27.s, z0.s
   str z0, [x6, #0, mul vl]                               // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
-  scvtf z1.s, p7/m, z3.s                                 // real
+  scvtf z1.s, p7/m, z5.s                                 // real
   fmul z0.s, z25.s, z0.s                                 // scale
   fmla z29.s, p7/m, z1.s, z0.s                           // out
   fcmgt p6.s, p7/z, z26.s, z29.s                         // out
@@ -489,147 +489,147 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   ld1w {z28.s}, p0/z, [x10, #0, mul vl]                  // bias
   ld1w {z29.s}, p1/z, [x10, #1, mul vl]                  // bias
   ld1rw {z30.s}, p7/z, [x9, #28]                         // scale_row_7
-  scvtf z20.s, p7/m, z20.s                               // real
+  scvtf z4.s, p7/m, z4.s                                 // real
   fmul z30.s, z24.s, z30.s                               // scale
   mov z31.d, z28.d                                       // bias
-  fmla z31.s, p7/m, z20.s, z30.s                         // out
+  fmla z31.s, p7/m, z4.s, z30.s                          // out
   fcmgt p6.s, p7/z, z26.s, z31.s                         // out
-  sel z20.s, p6, z26.s, z31.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_7_0
-  sel z20.s, p6, z27.s, z20.s
-  st1w {z20.s}, p0, [x12, #0, mul vl]                    // out_7_0
-  ld1rw {z20.s}, p7/z, [x9, #28]                         // scale_row_7
-  scvtf z22.s, p7/m, z22.s                               // real
-  fmul z20.s, z25.s, z20.s                               // scale
+  sel z4.s, p6, z26.s, z31.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_7_0
+  sel z4.s, p6, z27.s, z4.s
+  st1w {z4.s}, p0, [x12, #0, mul vl]                     // out_7_0
+  ld1rw {z4.s}, p7/z, [x9, #28]                          // scale_row_7
+  scvtf z19.s, p7/m, z19.s                               // real
+  fmul z4.s, z25.s, z4.s                                 // scale
   mov z30.d, z29.d                                       // bias
-  fmla z30.s, p7/m, z22.s, z20.s                         // out
+  fmla z30.s, p7/m, z19.s, z4.s                          // out
   fcmgt p6.s, p7/z, z26.s, z30.s                         // out
-  sel z20.s, p6, z26.s, z30.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_7_1
-  sel z20.s, p6, z27.s, z20.s
-  st1w {z20.s}, p1, [x12, #1, mul vl]                    // out_7_1
-  ld1rw {z20.s}, p7/z, [x9, #24]                         // scale_row_6
-  scvtf z21.s, p7/m, z21.s                               // real
-  fmul z20.s, z24.s, z20.s                               // scale
-  mov z22.d, z28.d                                       // bias
-  fmla z22.s, p7/m, z21.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z20.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_6_0
-  sel z20.s, p6, z27.s, z20.s
-  st1w {z20.s}, p0, [x19, #0, mul vl]                    // out_6_0
-  ld1rw {z20.s}, p7/z, [x9, #24]                         // scale_row_6
-  scvtf z21.s, p7/m, z23.s                               // real
-  fmul z20.s, z25.s, z20.s                               // scale
-  mov z22.d, z29.d                                       // bias
-  fmla z22.s, p7/m, z21.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z22.s                         // out
-  sel z20.s, p6, z26.s, z22.s
-  fcmgt p6.s, p7/z, z20.s, z27.s                         // out_6_1
-  sel z20.s, p6, z27.s, z20.s
-  st1w {z20.s}, p1, [x19, #1, mul vl]                    // out_6_1
-  ld1rw {z20.s}, p7/z, [x9, #20]                         // scale_row_5
+  sel z4.s, p6, z26.s, z30.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_7_1
+  sel z4.s, p6, z27.s, z4.s
+  st1w {z4.s}, p1, [x12, #1, mul vl]                     // out_7_1
+  ld1rw {z4.s}, p7/z, [x9, #24]                          // scale_row_6
+  scvtf z19.s, p7/m, z23.s                               // real
+  fmul z4.s, z24.s, z4.s                                 // scale
+  mov z23.d, z28.d                                       // bias
+  fmla z23.s, p7/m, z19.s, z4.s                          // out
+  fcmgt p6.s, p7/z, z26.s, z23.s                         // out
+  sel z4.s, p6, z26.s, z23.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_6_0
+  sel z4.s, p6, z27.s, z4.s
+  st1w {z4.s}, p0, [x19, #0, mul vl]                     // out_6_0
+  ld1rw {z4.s}, p7/z, [x9, #24]                          // scale_row_6
   scvtf z16.s, p7/m, z16.s                               // real
-  fmul z20.s, z24.s, z20.s                               // scale
-  mov z21.d, z28.d                                       // bias
-  fmla z21.s, p7/m, z16.s, z20.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z21.s                         // out
-  sel z16.s, p6, z26.s, z21.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_5_0
-  sel z16.s, p6, z27.s, z16.s
-  st1w {z16.s}, p0, [x17, #0, mul vl]                    // out_5_0
-  ld1rw {z16.s}, p7/z, [x9, #20]                         // scale_row_5
-  scvtf z18.s, p7/m, z18.s                               // real
-  fmul z16.s, z25.s, z16.s                               // scale
-  mov z20.d, z29.d                                       // bias
-  fmla z20.s, p7/m, z18.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z20.s                         // out
-  sel z16.s, p6, z26.s, z20.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_5_1
-  sel z16.s, p6, z27.s, z16.s
-  st1w {z16.s}, p1, [x17, #1, mul vl]                    // out_5_1
-  ld1rw {z16.s}, p7/z, [x9, #16]                         // scale_row_4
-  scvtf z17.s, p7/m, z17.s                               // real
-  fmul z16.s, z24.s, z16.s                               // scale
-  mov z18.d, z28.d                                       // bias
-  fmla z18.s, p7/m, z17.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z16.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_4_0
-  sel z16.s, p6, z27.s, z16.s
-  st1w {z16.s}, p0, [x16, #0, mul vl]                    // out_4_0
-  ld1rw {z16.s}, p7/z, [x9, #16]                         // scale_row_4
-  scvtf z17.s, p7/m, z19.s                               // real
-  fmul z16.s, z25.s, z16.s                               // scale
-  mov z18.d, z29.d                                       // bias
-  fmla z18.s, p7/m, z17.s, z16.s                         // out
-  fcmgt p6.s, p7/z, z26.s, z18.s                         // out
-  sel z16.s, p6, z26.s, z18.s
-  fcmgt p6.s, p7/z, z16.s, z27.s                         // out_4_1
-  sel z16.s, p6, z27.s, z16.s
-  st1w {z16.s}, p1, [x16, #1, mul vl]                    // out_4_1
-  ld1rw {z16.s}, p7/z, [x9, #12]                         // scale_row_3
-  scvtf z4.s, p7/m, z4.s                                 // real
-  fmul z16.s, z24.s, z16.s                               // scale
-  mov z17.d, z28.d                                       // bias
-  fmla z17.s, p7/m, z4.s, z16.s                          // out
-  fcmgt p6.s, p7/z, z26.s, z17.s                         // out
-  sel z4.s, p6, z26.s, z17.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_3_0
-  sel z4.s, p6, z27.s, z4.s
-  st1w {z4.s}, p0, [x15, #0, mul vl]                     // out_3_0
-  ld1rw {z4.s}, p7/z, [x9, #12]                          // scale_row_3
-  scvtf z6.s, p7/m, z6.s                                 // real
   fmul z4.s, z25.s, z4.s                                 // scale
-  mov z16.d, z29.d                                       // bias
-  fmla z16.s, p7/m, z6.s, z4.s                           // out
+  mov z19.d, z29.d                                       // bias
+  fmla z19.s, p7/m, z16.s, z4.s                          // out
+  fcmgt p6.s, p7/z, z26.s, z19.s                         // out
+  sel z4.s, p6, z26.s, z19.s
+  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_6_1
+  sel z4.s, p6, z27.s, z4.s
+  st1w {z4.s}, p1, [x19, #1, mul vl]                     // out_6_1
+  ld1rw {z4.s}, p7/z, [x9, #20]                          // scale_row_5
+  scvtf z3.s, p7/m, z3.s                                 // real
+  fmul z4.s, z24.s, z4.s                                 // scale
+  mov z16.d, z28.d                                       // bias
+  fmla z16.s, p7/m, z3.s, z4.s                           // out
   fcmgt p6.s, p7/z, z26.s, z16.s                         // out
-  sel z4.s, p6, z26.s, z16.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_3_1
-  sel z4.s, p6, z27.s, z4.s
-  st1w {z4.s}, p1, [x15, #1, mul vl]                     // out_3_1
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
-  scvtf z5.s, p7/m, z5.s                                 // real
-  fmul z4.s, z24.s, z4.s                                 // scale
-  mov z6.d, z28.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z4.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_2_0
-  sel z4.s, p6, z27.s, z4.s
-  st1w {z4.s}, p0, [x14, #0, mul vl]                     // out_2_0
-  ld1rw {z4.s}, p7/z, [x9, #8]                           // scale_row_2
-  scvtf z5.s, p7/m, z7.s                                 // real
-  fmul z4.s, z25.s, z4.s                                 // scale
-  mov z6.d, z29.d                                        // bias
-  fmla z6.s, p7/m, z5.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z6.s                          // out
-  sel z4.s, p6, z26.s, z6.s
-  fcmgt p6.s, p7/z, z4.s, z27.s                          // out_2_1
-  sel z4.s, p6, z27.s, z4.s
-  st1w {z4.s}, p1, [x14, #1, mul vl]                     // out_2_1
-  ld1rw {z4.s}, p7/z, [x9, #4]                           // scale_row_1
+  sel z3.s, p6, z26.s, z16.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_5_0
+  sel z3.s, p6, z27.s, z3.s
+  st1w {z3.s}, p0, [x17, #0, mul vl]                     // out_5_0
+  ld1rw {z3.s}, p7/z, [x9, #20]                          // scale_row_5
+  scvtf z4.s, p7/m, z18.s                                // real
+  fmul z3.s, z25.s, z3.s                                 // scale
+  mov z16.d, z29.d                                       // bias
+  fmla z16.s, p7/m, z4.s, z3.s                           // out
+  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
+  sel z3.s, p6, z26.s, z16.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_5_1
+  sel z3.s, p6, z27.s, z3.s
+  st1w {z3.s}, p1, [x17, #1, mul vl]                     // out_5_1
+  ld1rw {z3.s}, p7/z, [x9, #16]                          // scale_row_4
+  scvtf z4.s, p7/m, z22.s                                // real
+  fmul z3.s, z24.s, z3.s                                 // scale
+  mov z16.d, z28.d                                       // bias
+  fmla z16.s, p7/m, z4.s, z3.s                           // out
+  fcmgt p6.s, p7/z, z26.s, z16.s                         // out
+  sel z3.s, p6, z26.s, z16.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_4_0
+  sel z3.s, p6, z27.s, z3.s
+  st1w {z3.s}, p0, [x16, #0, mul vl]                     // out_4_0
+  ld1rw {z3.s}, p7/z, [x9, #16]                          // scale_row_4
+  scvtf z4.s, p7/m, z7.s                                 // real
+  fmul z3.s, z25.s, z3.s                                 // scale
+  mov z7.d, z29.d                                        // bias
+  fmla z7.s, p7/m, z4.s, z3.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z7.s                          // out
+  sel z3.s, p6, z26.s, z7.s
+  fcmgt p6.s, p7/z, z3.s, z27.s                          // out_4_1
+  sel z3.s, p6, z27.s, z3.s
+  st1w {z3.s}, p1, [x16, #1, mul vl]                     // out_4_1
+  ld1rw {z3.s}, p7/z, [x9, #12]                          // scale_row_3
+  scvtf z2.s, p7/m, z2.s                                 // real
+  fmul z3.s, z24.s, z3.s                                 // scale
+  mov z4.d, z28.d                                        // bias
+  fmla z4.s, p7/m, z2.s, z3.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_3_0
+  sel z2.s, p6, z27.s, z2.s
+  st1w {z2.s}, p0, [x15, #0, mul vl]                     // out_3_0
+  ld1rw {z2.s}, p7/z, [x9, #12]                          // scale_row_3
+  scvtf z3.s, p7/m, z17.s                                // real
+  fmul z2.s, z25.s, z2.s                                 // scale
+  mov z4.d, z29.d                                        // bias
+  fmla z4.s, p7/m, z3.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_3_1
+  sel z2.s, p6, z27.s, z2.s
+  st1w {z2.s}, p1, [x15, #1, mul vl]                     // out_3_1
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
+  scvtf z3.s, p7/m, z21.s                                // real
+  fmul z2.s, z24.s, z2.s                                 // scale
+  mov z4.d, z28.d                                        // bias
+  fmla z4.s, p7/m, z3.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_2_0
+  sel z2.s, p6, z27.s, z2.s
+  st1w {z2.s}, p0, [x14, #0, mul vl]                     // out_2_0
+  ld1rw {z2.s}, p7/z, [x9, #8]                           // scale_row_2
+  scvtf z3.s, p7/m, z6.s                                 // real
+  fmul z2.s, z25.s, z2.s                                 // scale
+  mov z4.d, z29.d                                        // bias
+  fmla z4.s, p7/m, z3.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
+  sel z2.s, p6, z26.s, z4.s
+  fcmgt p6.s, p7/z, z2.s, z27.s                          // out_2_1
+  sel z2.s, p6, z27.s, z2.s
+  st1w {z2.s}, p1, [x14, #1, mul vl]                     // out_2_1
+  ld1rw {z2.s}, p7/z, [x9, #4]                           // scale_row_1
   scvtf z0.s, p7/m, z0.s                                 // real
-  fmul z4.s, z24.s, z4.s                                 // scale
-  mov z5.d, z28.d                                        // bias
-  fmla z5.s, p7/m, z0.s, z4.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z5.s                          // out
-  sel z0.s, p6, z26.s, z5.s
+  fmul z2.s, z24.s, z2.s                                 // scale
+  mov z3.d, z28.d                                        // bias
+  fmla z3.s, p7/m, z0.s, z2.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z3.s                          // out
+  sel z0.s, p6, z26.s, z3.s
   fcmgt p6.s, p7/z, z0.s, z27.s                          // out_1_0
   sel z0.s, p6, z27.s, z0.s
   st1w {z0.s}, p0, [x13, #0, mul vl]                     // out_1_0
   ld1rw {z0.s}, p7/z, [x9, #4]                           // scale_row_1
-  scvtf z2.s, p7/m, z2.s                                 // real
+  scvtf z1.s, p7/m, z1.s                                 // real
   fmul z0.s, z25.s, z0.s                                 // scale
-  mov z4.d, z29.d                                        // bias
-  fmla z4.s, p7/m, z2.s, z0.s                            // out
-  fcmgt p6.s, p7/z, z26.s, z4.s                          // out
-  sel z0.s, p6, z26.s, z4.s
+  mov z2.d, z29.d                                        // bias
+  fmla z2.s, p7/m, z1.s, z0.s                            // out
+  fcmgt p6.s, p7/z, z26.s, z2.s                          // out
+  sel z0.s, p6, z26.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z27.s                          // out_1_1
   sel z0.s, p6, z27.s, z0.s
   st1w {z0.s}, p1, [x13, #1, mul vl]                     // out_1_1
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
-  scvtf z1.s, p7/m, z1.s                                 // real
+  scvtf z1.s, p7/m, z20.s                                // real
   fmul z0.s, z24.s, z0.s                                 // scale
   fmla z28.s, p7/m, z1.s, z0.s                           // out
   fcmgt p6.s, p7/z, z26.s, z28.s                         // out
@@ -638,7 +638,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm:
   sel z0.s, p6, z27.s, z0.s
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
   ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
-  scvtf z1.s, p7/m, z3.s                                 // real
+  scvtf z1.s, p7/m, z5.s                                 // real
   fmul z0.s, z25.s, z0.s                                 // scale
   fmla z29.s, p7/m, z1.s, z0.s                           // out
   fcmgt p6.s, p7/z, z26.s, z29.s                         // out

@@ -46,20 +46,20 @@ void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args
       const uint8_t* field = lhs_panel + k_padded * 8;
       const uint8x16_t mask = vdupq_n_u8(15);
       int32x4_t acc_0_0h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
-      int32x4_t acc_0_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
-      int32x4_t acc_0_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
-      int32x4_t acc_0_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
       int32x4_t acc_1_0h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
-      int32x4_t acc_1_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
-      int32x4_t acc_1_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
-      int32x4_t acc_1_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
       int32x4_t acc_2_0h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
-      int32x4_t acc_2_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
-      int32x4_t acc_2_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
-      int32x4_t acc_2_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
       int32x4_t acc_3_0h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 48)));
+      int32x4_t acc_0_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
+      int32x4_t acc_1_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
+      int32x4_t acc_2_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
       int32x4_t acc_3_0l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 48)));
+      int32x4_t acc_0_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
+      int32x4_t acc_1_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
+      int32x4_t acc_2_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
       int32x4_t acc_3_1h = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 48)));
+      int32x4_t acc_0_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)field));
+      int32x4_t acc_1_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 16)));
+      int32x4_t acc_2_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 32)));
       int32x4_t acc_3_1l = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(field + 48)));
       const size_t k_steps = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;
@@ -167,48 +167,48 @@ void tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm(const tw_args* args
       }
       acc_0_0h = vsubq_s32(acc_0_0h, acc_0_0l);
       acc_0_0h = vshrq_n_s32(acc_0_0h, 4);
+      acc_0_1h = vsubq_s32(acc_0_1h, acc_0_1l);
+      acc_0_1h = vshrq_n_s32(acc_0_1h, 4);
+      acc_1_0h = vsubq_s32(acc_1_0h, acc_1_0l);
+      acc_1_0h = vshrq_n_s32(acc_1_0h, 4);
+      acc_1_1h = vsubq_s32(acc_1_1h, acc_1_1l);
+      acc_1_1h = vshrq_n_s32(acc_1_1h, 4);
+      acc_2_0h = vsubq_s32(acc_2_0h, acc_2_0l);
+      acc_2_0h = vshrq_n_s32(acc_2_0h, 4);
+      acc_2_1h = vsubq_s32(acc_2_1h, acc_2_1l);
+      acc_2_1h = vshrq_n_s32(acc_2_1h, 4);
+      acc_3_0h = vsubq_s32(acc_3_0h, acc_3_0l);
+      acc_3_0h = vshrq_n_s32(acc_3_0h, 4);
+      acc_3_1h = vsubq_s32(acc_3_1h, acc_3_1l);
+      acc_3_1h = vshrq_n_s32(acc_3_1h, 4);
       int32x4_t row_0 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_0_0h),
           vreinterpretq_s64_s32(acc_0_0l)));
       acc_0_0h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_0_0h),
           vreinterpretq_s64_s32(acc_0_0l)));
-      acc_0_1h = vsubq_s32(acc_0_1h, acc_0_1l);
-      acc_0_1h = vshrq_n_s32(acc_0_1h, 4);
       int32x4_t row_0_2 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_0_1h),
           vreinterpretq_s64_s32(acc_0_1l)));
       acc_0_1h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_0_1h),
           vreinterpretq_s64_s32(acc_0_1l)));
-      acc_1_0h = vsubq_s32(acc_1_0h, acc_1_0l);
-      acc_1_0h = vshrq_n_s32(acc_1_0h, 4);
       int32x4_t row_2 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_1_0h),
           vreinterpretq_s64_s32(acc_1_0l)));
       acc_1_0h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_1_0h),
           vreinterpretq_s64_s32(acc_1_0l)));
-      acc_1_1h = vsubq_s32(acc_1_1h, acc_1_1l);
-      acc_1_1h = vshrq_n_s32(acc_1_1h, 4);
       int32x4_t row_2_2 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_1_1h),
           vreinterpretq_s64_s32(acc_1_1l)));
       acc_1_1h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_1_1h),
           vreinterpretq_s64_s32(acc_1_1l)));
-      acc_2_0h = vsubq_s32(acc_2_0h, acc_2_0l);
-      acc_2_0h = vshrq_n_s32(acc_2_0h, 4);
       int32x4_t row_4 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_2_0h),
           vreinterpretq_s64_s32(acc_2_0l)));
       acc_2_0h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_2_0h),
           vreinterpretq_s64_s32(acc_2_0l)));
-      acc_2_1h = vsubq_s32(acc_2_1h, acc_2_1l);
-      acc_2_1h = vshrq_n_s32(acc_2_1h, 4);
       int32x4_t row_4_2 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_2_1h),
           vreinterpretq_s64_s32(acc_2_1l)));
       acc_2_1h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_2_1h),
           vreinterpretq_s64_s32(acc_2_1l)));
-      acc_3_0h = vsubq_s32(acc_3_0h, acc_3_0l);
-      acc_3_0h = vshrq_n_s32(acc_3_0h, 4);
       int32x4_t row_6 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_3_0h),
           vreinterpretq_s64_s32(acc_3_0l)));
       acc_3_0h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_3_0h),
           vreinterpretq_s64_s32(acc_3_0l)));
-      acc_3_1h = vsubq_s32(acc_3_1h, acc_3_1l);
-      acc_3_1h = vshrq_n_s32(acc_3_1h, 4);
       int32x4_t row_6_2 = vreinterpretq_s32_s64(vuzp1q_s64(vreinterpretq_s64_s32(acc_3_1h),
           vreinterpretq_s64_s32(acc_3_1l)));
       acc_3_1h = vreinterpretq_s32_s64(vuzp2q_s64(vreinterpretq_s64_s32(acc_3_1h),

@@ -14,9 +14,9 @@
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k_once  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  v0 mask  v1 acc_1_0h ...  v2 acc_0_0h ...  v3 acc_1_0l ...  v4 acc_0_0l ...  v5 acc_1_1h ...
-//  v6 acc_0_1h ...  v7 acc_1_1l ...  v8 lo_1 ...  v9 raw_1  v10 raw_0  v16 acc_0_1l ...
-//  v17 acc_3_0h ...  v18 acc_2_0h ...  v19 acc_3_0l ...  v20 acc_2_0l ...  v21 acc_3_1h ...
+//  v0 mask  v1 acc_0_0h ...  v2 acc_0_0l ...  v3 acc_1_0h ...  v4 acc_3_0l ...  v5 acc_2_0h ...
+//  v6 acc_3_0h ...  v7 acc_1_0l ...  v8 lo_1 ...  v9 raw_1  v10 raw_0  v16 acc_0_1h ...
+//  v17 acc_2_0l ...  v18 acc_3_1h ...  v19 acc_0_1l ...  v20 acc_1_1h ...  v21 acc_1_1l ...
 //  v22 acc_2_1h ...  v23 acc_3_1l ...  v24 acc_2_1l ...  v25 a_0 ...  v26 raw_0 ...  v27 a_1 ...
 //  v28 a_2 ...  v29 a_3 ...  v30 lo_0 ...  v31 raw_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
@@ -75,13 +75,14 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   mul x9, x10, x9
   add x9, x7, x9                                         // field
   movi v0.16b, #15                                       // mask
-  ldp q2, q1, [x9, #0]                                   // acc_0_0h, acc_1_0h
-  ldp q4, q3, [x9, #0]                                   // acc_0_0l, acc_1_0l
-  ldp q6, q5, [x9, #0]                                   // acc_0_1h, acc_1_1h
-  ldp q16, q7, [x9, #0]                                  // acc_0_1l, acc_1_1l
-  ldp q18, q17, [x9, #32]                                // acc_2_0h, acc_3_0h
-  ldp q20, q19, [x9, #32]                                // acc_2_0l, acc_3_0l
-  ldp q22, q21, [x9, #32]                                // acc_2_1h, acc_3_1h
+  ldr q1, [x9, #0]                                       // acc_0_0h
+  ldp q2, q3, [x9, #0]                                   // acc_0_0l, acc_1_0h
+  ldp q5, q4, [x9, #32]                                  // acc_2_0h, acc_3_0l
+  ldr q6, [x9, #48]                                      // acc_3_0h
+  ldp q16, q7, [x9, #0]                                  // acc_0_1h, acc_1_0l
+  ldp q17, q18, [x9, #32]                                // acc_2_0l, acc_3_1h
+  ldp q19, q20, [x9, #0]                                 // acc_0_1l, acc_1_1h
+  ldp q21, q22, [x9, #16]                                // acc_1_1l, acc_2_1h
   ldp q24, q23, [x9, #32]                                // acc_2_1l, acc_3_1l
   lsr x9, x10, #5                                        // k_steps
   mov x11, #1                                            // one
@@ -113,20 +114,20 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   .balign 64
 .Lk:
   ldp q10, q9, [x13, #32]                                // raw_0, raw_1
-  smmla v2.4s, v25.16b, v26.16b                          // acc_0_0
-  smmla v1.4s, v27.16b, v26.16b                          // acc_1_0
-  smmla v18.4s, v28.16b, v26.16b                         // acc_2_0
-  smmla v17.4s, v29.16b, v26.16b                         // acc_3_0
-  smmla v4.4s, v25.16b, v30.16b                          // acc_0_1
-  smmla v3.4s, v27.16b, v30.16b                          // acc_1_1
-  smmla v20.4s, v28.16b, v30.16b                         // acc_2_1
-  smmla v19.4s, v29.16b, v30.16b                         // acc_3_1
-  smmla v6.4s, v25.16b, v31.16b                          // acc_0_2
-  smmla v5.4s, v27.16b, v31.16b                          // acc_1_2
+  smmla v1.4s, v25.16b, v26.16b                          // acc_0_0
+  smmla v3.4s, v27.16b, v26.16b                          // acc_1_0
+  smmla v5.4s, v28.16b, v26.16b                          // acc_2_0
+  smmla v6.4s, v29.16b, v26.16b                          // acc_3_0
+  smmla v2.4s, v25.16b, v30.16b                          // acc_0_1
+  smmla v7.4s, v27.16b, v30.16b                          // acc_1_1
+  smmla v17.4s, v28.16b, v30.16b                         // acc_2_1
+  smmla v4.4s, v29.16b, v30.16b                          // acc_3_1
+  smmla v16.4s, v25.16b, v31.16b                         // acc_0_2
+  smmla v20.4s, v27.16b, v31.16b                         // acc_1_2
   smmla v22.4s, v28.16b, v31.16b                         // acc_2_2
-  smmla v21.4s, v29.16b, v31.16b                         // acc_3_2
-  smmla v16.4s, v25.16b, v8.16b                          // acc_0_3
-  smmla v7.4s, v27.16b, v8.16b                           // acc_1_3
+  smmla v18.4s, v29.16b, v31.16b                         // acc_3_2
+  smmla v19.4s, v25.16b, v8.16b                          // acc_0_3
+  smmla v21.4s, v27.16b, v8.16b                          // acc_1_3
   smmla v24.4s, v28.16b, v8.16b                          // acc_2_3
   smmla v23.4s, v29.16b, v8.16b                          // acc_3_3
   ldp q26, q25, [x12, #64]                               // a_0, a_1
@@ -134,20 +135,20 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   ldp q29, q28, [x12, #96]                               // a_2, a_3
   and v30.16b, v9.16b, v0.16b                            // lo_1
   ldp q8, q31, [x13, #64]                                // raw_0, raw_1
-  smmla v2.4s, v26.16b, v10.16b                          // acc_0_0
-  smmla v1.4s, v25.16b, v10.16b                          // acc_1_0
-  smmla v18.4s, v29.16b, v10.16b                         // acc_2_0
-  smmla v17.4s, v28.16b, v10.16b                         // acc_3_0
-  smmla v4.4s, v26.16b, v27.16b                          // acc_0_1
-  smmla v3.4s, v25.16b, v27.16b                          // acc_1_1
-  smmla v20.4s, v29.16b, v27.16b                         // acc_2_1
-  smmla v19.4s, v28.16b, v27.16b                         // acc_3_1
-  smmla v6.4s, v26.16b, v9.16b                           // acc_0_2
-  smmla v5.4s, v25.16b, v9.16b                           // acc_1_2
+  smmla v1.4s, v26.16b, v10.16b                          // acc_0_0
+  smmla v3.4s, v25.16b, v10.16b                          // acc_1_0
+  smmla v5.4s, v29.16b, v10.16b                          // acc_2_0
+  smmla v6.4s, v28.16b, v10.16b                          // acc_3_0
+  smmla v2.4s, v26.16b, v27.16b                          // acc_0_1
+  smmla v7.4s, v25.16b, v27.16b                          // acc_1_1
+  smmla v17.4s, v29.16b, v27.16b                         // acc_2_1
+  smmla v4.4s, v28.16b, v27.16b                          // acc_3_1
+  smmla v16.4s, v26.16b, v9.16b                          // acc_0_2
+  smmla v20.4s, v25.16b, v9.16b                          // acc_1_2
   smmla v22.4s, v29.16b, v9.16b                          // acc_2_2
-  smmla v21.4s, v28.16b, v9.16b                          // acc_3_2
-  smmla v16.4s, v26.16b, v30.16b                         // acc_0_3
-  smmla v7.4s, v25.16b, v30.16b                          // acc_1_3
+  smmla v18.4s, v28.16b, v9.16b                          // acc_3_2
+  smmla v19.4s, v26.16b, v30.16b                         // acc_0_3
+  smmla v21.4s, v25.16b, v30.16b                         // acc_1_3
   smmla v24.4s, v29.16b, v30.16b                         // acc_2_3
   smmla v23.4s, v28.16b, v30.16b                         // acc_3_3
   ldp q26, q25, [x12, #128]                              // a_0, a_1
@@ -155,20 +156,20 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   ldp q29, q28, [x12, #160]                              // a_2, a_3
   and v30.16b, v31.16b, v0.16b                           // lo_1
   ldp q10, q9, [x13, #96]                                // raw_0, raw_1
-  smmla v2.4s, v26.16b, v8.16b                           // acc_0_0
-  smmla v1.4s, v25.16b, v8.16b                           // acc_1_0
-  smmla v18.4s, v29.16b, v8.16b                          // acc_2_0
-  smmla v17.4s, v28.16b, v8.16b                          // acc_3_0
-  smmla v4.4s, v26.16b, v27.16b                          // acc_0_1
-  smmla v3.4s, v25.16b, v27.16b                          // acc_1_1
-  smmla v20.4s, v29.16b, v27.16b                         // acc_2_1
-  smmla v19.4s, v28.16b, v27.16b                         // acc_3_1
-  smmla v6.4s, v26.16b, v31.16b                          // acc_0_2
-  smmla v5.4s, v25.16b, v31.16b                          // acc_1_2
+  smmla v1.4s, v26.16b, v8.16b                           // acc_0_0
+  smmla v3.4s, v25.16b, v8.16b                           // acc_1_0
+  smmla v5.4s, v29.16b, v8.16b                           // acc_2_0
+  smmla v6.4s, v28.16b, v8.16b                           // acc_3_0
+  smmla v2.4s, v26.16b, v27.16b                          // acc_0_1
+  smmla v7.4s, v25.16b, v27.16b                          // acc_1_1
+  smmla v17.4s, v29.16b, v27.16b                         // acc_2_1
+  smmla v4.4s, v28.16b, v27.16b                          // acc_3_1
+  smmla v16.4s, v26.16b, v31.16b                         // acc_0_2
+  smmla v20.4s, v25.16b, v31.16b                         // acc_1_2
   smmla v22.4s, v29.16b, v31.16b                         // acc_2_2
-  smmla v21.4s, v28.16b, v31.16b                         // acc_3_2
-  smmla v16.4s, v26.16b, v30.16b                         // acc_0_3
-  smmla v7.4s, v25.16b, v30.16b                          // acc_1_3
+  smmla v18.4s, v28.16b, v31.16b                         // acc_3_2
+  smmla v19.4s, v26.16b, v30.16b                         // acc_0_3
+  smmla v21.4s, v25.16b, v30.16b                         // acc_1_3
   smmla v24.4s, v29.16b, v30.16b                         // acc_2_3
   smmla v23.4s, v28.16b, v30.16b                         // acc_3_3
   ldp q27, q25, [x12, #192]                              // a_0, a_1
@@ -177,21 +178,21 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   and v8.16b, v9.16b, v0.16b                             // lo_1
   add x13, x13, #128
   add x12, x12, #256
-  smmla v2.4s, v27.16b, v10.16b                          // acc_0_0
+  smmla v1.4s, v27.16b, v10.16b                          // acc_0_0
   ldp q26, q31, [x13, #0]                                // raw_0, raw_1
-  smmla v1.4s, v25.16b, v10.16b                          // acc_1_0
-  smmla v18.4s, v30.16b, v10.16b                         // acc_2_0
-  smmla v17.4s, v29.16b, v10.16b                         // acc_3_0
-  smmla v4.4s, v27.16b, v28.16b                          // acc_0_1
-  smmla v3.4s, v25.16b, v28.16b                          // acc_1_1
-  smmla v20.4s, v30.16b, v28.16b                         // acc_2_1
-  smmla v19.4s, v29.16b, v28.16b                         // acc_3_1
-  smmla v6.4s, v27.16b, v9.16b                           // acc_0_2
-  smmla v5.4s, v25.16b, v9.16b                           // acc_1_2
+  smmla v3.4s, v25.16b, v10.16b                          // acc_1_0
+  smmla v5.4s, v30.16b, v10.16b                          // acc_2_0
+  smmla v6.4s, v29.16b, v10.16b                          // acc_3_0
+  smmla v2.4s, v27.16b, v28.16b                          // acc_0_1
+  smmla v7.4s, v25.16b, v28.16b                          // acc_1_1
+  smmla v17.4s, v30.16b, v28.16b                         // acc_2_1
+  smmla v4.4s, v29.16b, v28.16b                          // acc_3_1
+  smmla v16.4s, v27.16b, v9.16b                          // acc_0_2
+  smmla v20.4s, v25.16b, v9.16b                          // acc_1_2
   smmla v22.4s, v30.16b, v9.16b                          // acc_2_2
-  smmla v21.4s, v29.16b, v9.16b                          // acc_3_2
-  smmla v16.4s, v27.16b, v8.16b                          // acc_0_3
-  smmla v7.4s, v25.16b, v8.16b                           // acc_1_3
+  smmla v18.4s, v29.16b, v9.16b                          // acc_3_2
+  smmla v19.4s, v27.16b, v8.16b                          // acc_0_3
+  smmla v21.4s, v25.16b, v8.16b                          // acc_1_3
   smmla v24.4s, v30.16b, v8.16b                          // acc_2_3
   smmla v23.4s, v29.16b, v8.16b                          // acc_3_3
   ldp q25, q27, [x12, #0]                                // a_0, a_1
@@ -203,83 +204,83 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
 .Lk_done:
   cbz x9, .Lk_last_done
 .Lk_last:
-  smmla v2.4s, v25.16b, v26.16b                          // acc_0_0
-  smmla v1.4s, v27.16b, v26.16b                          // acc_1_0
-  smmla v18.4s, v28.16b, v26.16b                         // acc_2_0
-  smmla v17.4s, v29.16b, v26.16b                         // acc_3_0
-  smmla v4.4s, v25.16b, v30.16b                          // acc_0_1
-  smmla v3.4s, v27.16b, v30.16b                          // acc_1_1
-  smmla v20.4s, v28.16b, v30.16b                         // acc_2_1
-  smmla v19.4s, v29.16b, v30.16b                         // acc_3_1
-  smmla v6.4s, v25.16b, v31.16b                          // acc_0_2
-  smmla v5.4s, v27.16b, v31.16b                          // acc_1_2
+  smmla v1.4s, v25.16b, v26.16b                          // acc_0_0
+  smmla v3.4s, v27.16b, v26.16b                          // acc_1_0
+  smmla v5.4s, v28.16b, v26.16b                          // acc_2_0
+  smmla v6.4s, v29.16b, v26.16b                          // acc_3_0
+  smmla v2.4s, v25.16b, v30.16b                          // acc_0_1
+  smmla v7.4s, v27.16b, v30.16b                          // acc_1_1
+  smmla v17.4s, v28.16b, v30.16b                         // acc_2_1
+  smmla v4.4s, v29.16b, v30.16b                          // acc_3_1
+  smmla v16.4s, v25.16b, v31.16b                         // acc_0_2
+  smmla v20.4s, v27.16b, v31.16b                         // acc_1_2
   smmla v22.4s, v28.16b, v31.16b                         // acc_2_2
-  smmla v21.4s, v29.16b, v31.16b                         // acc_3_2
-  smmla v16.4s, v25.16b, v8.16b                          // acc_0_3
-  smmla v7.4s, v27.16b, v8.16b                           // acc_1_3
+  smmla v18.4s, v29.16b, v31.16b                         // acc_3_2
+  smmla v19.4s, v25.16b, v8.16b                          // acc_0_3
+  smmla v21.4s, v27.16b, v8.16b                          // acc_1_3
   smmla v24.4s, v28.16b, v8.16b                          // acc_2_3
   smmla v23.4s, v29.16b, v8.16b                          // acc_3_3
   ldp q10, q9, [x12, #64]                                // a_0, a_1
   ldp q12, q11, [x12, #96]                               // a_2, a_3
   ldp q14, q13, [x13, #32]                               // raw_0, raw_1
   and v15.16b, v14.16b, v0.16b                           // lo_0
-  smmla v2.4s, v10.16b, v14.16b                          // acc_0_0
-  smmla v1.4s, v9.16b, v14.16b                           // acc_1_0
-  smmla v18.4s, v12.16b, v14.16b                         // acc_2_0
-  smmla v17.4s, v11.16b, v14.16b                         // acc_3_0
-  smmla v4.4s, v10.16b, v15.16b                          // acc_0_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_1_1
-  smmla v20.4s, v12.16b, v15.16b                         // acc_2_1
-  smmla v19.4s, v11.16b, v15.16b                         // acc_3_1
+  smmla v1.4s, v10.16b, v14.16b                          // acc_0_0
+  smmla v3.4s, v9.16b, v14.16b                           // acc_1_0
+  smmla v5.4s, v12.16b, v14.16b                          // acc_2_0
+  smmla v6.4s, v11.16b, v14.16b                          // acc_3_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_0_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_1_1
+  smmla v17.4s, v12.16b, v15.16b                         // acc_2_1
+  smmla v4.4s, v11.16b, v15.16b                          // acc_3_1
   and v14.16b, v13.16b, v0.16b                           // lo_1
-  smmla v6.4s, v10.16b, v13.16b                          // acc_0_2
-  smmla v5.4s, v9.16b, v13.16b                           // acc_1_2
+  smmla v16.4s, v10.16b, v13.16b                         // acc_0_2
+  smmla v20.4s, v9.16b, v13.16b                          // acc_1_2
   smmla v22.4s, v12.16b, v13.16b                         // acc_2_2
-  smmla v21.4s, v11.16b, v13.16b                         // acc_3_2
-  smmla v16.4s, v10.16b, v14.16b                         // acc_0_3
-  smmla v7.4s, v9.16b, v14.16b                           // acc_1_3
+  smmla v18.4s, v11.16b, v13.16b                         // acc_3_2
+  smmla v19.4s, v10.16b, v14.16b                         // acc_0_3
+  smmla v21.4s, v9.16b, v14.16b                          // acc_1_3
   smmla v24.4s, v12.16b, v14.16b                         // acc_2_3
   smmla v23.4s, v11.16b, v14.16b                         // acc_3_3
   ldp q10, q9, [x12, #128]                               // a_0, a_1
   ldp q12, q11, [x12, #160]                              // a_2, a_3
   ldp q14, q13, [x13, #64]                               // raw_0, raw_1
   and v15.16b, v14.16b, v0.16b                           // lo_0
-  smmla v2.4s, v10.16b, v14.16b                          // acc_0_0
-  smmla v1.4s, v9.16b, v14.16b                           // acc_1_0
-  smmla v18.4s, v12.16b, v14.16b                         // acc_2_0
-  smmla v17.4s, v11.16b, v14.16b                         // acc_3_0
-  smmla v4.4s, v10.16b, v15.16b                          // acc_0_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_1_1
-  smmla v20.4s, v12.16b, v15.16b                         // acc_2_1
-  smmla v19.4s, v11.16b, v15.16b                         // acc_3_1
+  smmla v1.4s, v10.16b, v14.16b                          // acc_0_0
+  smmla v3.4s, v9.16b, v14.16b                           // acc_1_0
+  smmla v5.4s, v12.16b, v14.16b                          // acc_2_0
+  smmla v6.4s, v11.16b, v14.16b                          // acc_3_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_0_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_1_1
+  smmla v17.4s, v12.16b, v15.16b                         // acc_2_1
+  smmla v4.4s, v11.16b, v15.16b                          // acc_3_1
   and v14.16b, v13.16b, v0.16b                           // lo_1
-  smmla v6.4s, v10.16b, v13.16b                          // acc_0_2
-  smmla v5.4s, v9.16b, v13.16b                           // acc_1_2
+  smmla v16.4s, v10.16b, v13.16b                         // acc_0_2
+  smmla v20.4s, v9.16b, v13.16b                          // acc_1_2
   smmla v22.4s, v12.16b, v13.16b                         // acc_2_2
-  smmla v21.4s, v11.16b, v13.16b                         // acc_3_2
-  smmla v16.4s, v10.16b, v14.16b                         // acc_0_3
-  smmla v7.4s, v9.16b, v14.16b                           // acc_1_3
+  smmla v18.4s, v11.16b, v13.16b                         // acc_3_2
+  smmla v19.4s, v10.16b, v14.16b                         // acc_0_3
+  smmla v21.4s, v9.16b, v14.16b                          // acc_1_3
   smmla v24.4s, v12.16b, v14.16b                         // acc_2_3
   smmla v23.4s, v11.16b, v14.16b                         // acc_3_3
   ldp q10, q9, [x12, #192]                               // a_0, a_1
   ldp q12, q11, [x12, #224]                              // a_2, a_3
   ldp q14, q13, [x13, #96]                               // raw_0, raw_1
   and v15.16b, v14.16b, v0.16b                           // lo_0
-  smmla v2.4s, v10.16b, v14.16b                          // acc_0_0
-  smmla v1.4s, v9.16b, v14.16b                           // acc_1_0
-  smmla v18.4s, v12.16b, v14.16b                         // acc_2_0
-  smmla v17.4s, v11.16b, v14.16b                         // acc_3_0
-  smmla v4.4s, v10.16b, v15.16b                          // acc_0_1
-  smmla v3.4s, v9.16b, v15.16b                           // acc_1_1
-  smmla v20.4s, v12.16b, v15.16b                         // acc_2_1
-  smmla v19.4s, v11.16b, v15.16b                         // acc_3_1
+  smmla v1.4s, v10.16b, v14.16b                          // acc_0_0
+  smmla v3.4s, v9.16b, v14.16b                           // acc_1_0
+  smmla v5.4s, v12.16b, v14.16b                          // acc_2_0
+  smmla v6.4s, v11.16b, v14.16b                          // acc_3_0
+  smmla v2.4s, v10.16b, v15.16b                          // acc_0_1
+  smmla v7.4s, v9.16b, v15.16b                           // acc_1_1
+  smmla v17.4s, v12.16b, v15.16b                         // acc_2_1
+  smmla v4.4s, v11.16b, v15.16b                          // acc_3_1
   and v14.16b, v13.16b, v0.16b                           // lo_1
-  smmla v6.4s, v10.16b, v13.16b                          // acc_0_2
-  smmla v5.4s, v9.16b, v13.16b                           // acc_1_2
+  smmla v16.4s, v10.16b, v13.16b                         // acc_0_2
+  smmla v20.4s, v9.16b, v13.16b                          // acc_1_2
   smmla v22.4s, v12.16b, v13.16b                         // acc_2_2
-  smmla v21.4s, v11.16b, v13.16b                         // acc_3_2
-  smmla v16.4s, v10.16b, v14.16b                         // acc_0_3
-  smmla v7.4s, v9.16b, v14.16b                           // acc_1_3
+  smmla v18.4s, v11.16b, v13.16b                         // acc_3_2
+  smmla v19.4s, v10.16b, v14.16b                         // acc_0_3
+  smmla v21.4s, v9.16b, v14.16b                          // acc_1_3
   smmla v24.4s, v12.16b, v14.16b                         // acc_2_3
   smmla v23.4s, v11.16b, v14.16b                         // acc_3_3
   add x12, x12, #256
@@ -287,38 +288,38 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   subs x9, x9, #1                                        // next k_last
   b.hi .Lk_last
 .Lk_last_done:
-  sub v0.4s, v2.4s, v4.4s                                // high
+  sub v0.4s, v1.4s, v2.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
-  uzp1 v2.2d, v0.2d, v4.2d                               // row_0
-  uzp2 v0.2d, v0.2d, v4.2d                               // row_1
-  sub v4.4s, v6.4s, v16.4s                               // high
-  sshr v4.4s, v4.4s, #4                                  // high
-  uzp1 v6.2d, v4.2d, v16.2d                              // row_0
-  uzp2 v4.2d, v4.2d, v16.2d                              // row_1
-  sub v1.4s, v1.4s, v3.4s                                // high
+  sub v1.4s, v16.4s, v19.4s                              // high
   sshr v1.4s, v1.4s, #4                                  // high
-  uzp1 v16.2d, v1.2d, v3.2d                              // row_2
-  uzp2 v1.2d, v1.2d, v3.2d                               // row_3
-  sub v3.4s, v5.4s, v7.4s                                // high
+  sub v3.4s, v3.4s, v7.4s                                // high
   sshr v3.4s, v3.4s, #4                                  // high
-  uzp1 v5.2d, v3.2d, v7.2d                               // row_2
-  uzp2 v3.2d, v3.2d, v7.2d                               // row_3
-  sub v7.4s, v18.4s, v20.4s                              // high
-  sshr v7.4s, v7.4s, #4                                  // high
-  uzp1 v18.2d, v7.2d, v20.2d                             // row_4
-  uzp2 v7.2d, v7.2d, v20.2d                              // row_5
+  sub v16.4s, v20.4s, v21.4s                             // high
+  sshr v16.4s, v16.4s, #4                                // high
+  sub v5.4s, v5.4s, v17.4s                               // high
+  sshr v5.4s, v5.4s, #4                                  // high
   sub v20.4s, v22.4s, v24.4s                             // high
   sshr v20.4s, v20.4s, #4                                // high
-  uzp1 v22.2d, v20.2d, v24.2d                            // row_4
+  sub v6.4s, v6.4s, v4.4s                                // high
+  sshr v6.4s, v6.4s, #4                                  // high
+  sub v18.4s, v18.4s, v23.4s                             // high
+  sshr v18.4s, v18.4s, #4                                // high
+  uzp1 v22.2d, v0.2d, v2.2d                              // row_0
+  uzp2 v0.2d, v0.2d, v2.2d                               // row_1
+  uzp1 v2.2d, v1.2d, v19.2d                              // row_0
+  uzp2 v1.2d, v1.2d, v19.2d                              // row_1
+  uzp1 v19.2d, v3.2d, v7.2d                              // row_2
+  uzp2 v3.2d, v3.2d, v7.2d                               // row_3
+  uzp1 v7.2d, v16.2d, v21.2d                             // row_2
+  uzp2 v16.2d, v16.2d, v21.2d                            // row_3
+  uzp1 v21.2d, v5.2d, v17.2d                             // row_4
+  uzp2 v5.2d, v5.2d, v17.2d                              // row_5
+  uzp1 v17.2d, v20.2d, v24.2d                            // row_4
   uzp2 v20.2d, v20.2d, v24.2d                            // row_5
-  sub v17.4s, v17.4s, v19.4s                             // high
-  sshr v17.4s, v17.4s, #4                                // high
-  uzp1 v24.2d, v17.2d, v19.2d                            // row_6
-  uzp2 v17.2d, v17.2d, v19.2d                            // row_7
-  sub v19.4s, v21.4s, v23.4s                             // high
-  sshr v19.4s, v19.4s, #4                                // high
-  uzp1 v21.2d, v19.2d, v23.2d                            // row_6
-  uzp2 v19.2d, v19.2d, v23.2d                            // row_7
+  uzp1 v24.2d, v6.2d, v4.2d                              // row_6
+  uzp2 v4.2d, v6.2d, v4.2d                               // row_7
+  uzp1 v6.2d, v18.2d, v23.2d                             // row_6
+  uzp2 v18.2d, v18.2d, v23.2d                            // row_7
   mov x9, #4
   mul x9, x10, x9
   add x9, x3, x9                                         // field
@@ -328,36 +329,36 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   add x9, x9, #64
   add x9, x7, x9                                         // field
   ld1r {v26.4s}, [x9]                                    // zero_0
-  mla v2.4s, v25.4s, v26.4s                              // sum
-  mla v6.4s, v23.4s, v26.4s                              // sum
+  mla v22.4s, v25.4s, v26.4s                             // sum
+  mla v2.4s, v23.4s, v26.4s                              // sum
   ldr s26, [x9, #4]                                      // zero_1
   dup v26.4s, v26.s[0]
   mla v0.4s, v25.4s, v26.4s                              // sum
-  mla v4.4s, v23.4s, v26.4s                              // sum
+  mla v1.4s, v23.4s, v26.4s                              // sum
   ldr s26, [x9, #8]                                      // zero_2
   dup v26.4s, v26.s[0]
-  mla v16.4s, v25.4s, v26.4s                             // sum
-  mla v5.4s, v23.4s, v26.4s                              // sum
+  mla v19.4s, v25.4s, v26.4s                             // sum
+  mla v7.4s, v23.4s, v26.4s                              // sum
   ldr s26, [x9, #12]                                     // zero_3
   dup v26.4s, v26.s[0]
-  mla v1.4s, v25.4s, v26.4s                              // sum
-  mla v3.4s, v23.4s, v26.4s                              // sum
+  mla v3.4s, v25.4s, v26.4s                              // sum
+  mla v16.4s, v23.4s, v26.4s                             // sum
   ldr s26, [x9, #16]                                     // zero_4
   dup v26.4s, v26.s[0]
-  mla v18.4s, v25.4s, v26.4s                             // sum
-  mla v22.4s, v23.4s, v26.4s                             // sum
+  mla v21.4s, v25.4s, v26.4s                             // sum
+  mla v17.4s, v23.4s, v26.4s                             // sum
   ldr s26, [x9, #20]                                     // zero_5
   dup v26.4s, v26.s[0]
-  mla v7.4s, v25.4s, v26.4s                              // sum
+  mla v5.4s, v25.4s, v26.4s                              // sum
   mla v20.4s, v23.4s, v26.4s                             // sum
   ldr s26, [x9, #24]                                     // zero_6
   dup v26.4s, v26.s[0]
   mla v24.4s, v25.4s, v26.4s                             // sum
-  mla v21.4s, v23.4s, v26.4s                             // sum
+  mla v6.4s, v23.4s, v26.4s                              // sum
   ldr s26, [x9, #28]                                     // zero_7
   dup v26.4s, v26.s[0]
-  mla v17.4s, v25.4s, v26.4s                             // sum
-  mla v19.4s, v23.4s, v26.4s                             // sum
+  mla v4.4s, v25.4s, v26.4s                              // sum
+  mla v18.4s, v23.4s, v26.4s                             // sum
   mov x9, #4
   mul x9, x10, x9
   add x9, x9, #32
@@ -428,150 +429,150 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   ldp q29, q28, [x10, #0]                                // bias, bias
   ldr s30, [x9, #28]                                     // scale_row_7
   dup v30.4s, v30.s[0]
-  scvtf v17.4s, v17.4s                                   // real
+  scvtf v4.4s, v4.4s                                     // real
   fmul v30.4s, v25.4s, v30.4s                            // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v17.4s, v30.4s                            // out
-  fcmgt v17.4s, v26.4s, v31.4s                           // out
-  bsl v17.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v17.4s, v27.4s                           // out_7_0
-  bsl v30.16b, v27.16b, v17.16b
+  fmla v31.4s, v4.4s, v30.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v30.4s, v4.4s, v27.4s                            // out_7_0
+  bsl v30.16b, v27.16b, v4.16b
   str q30, [x12, #0]                                     // out_7_0
-  ldr s17, [x9, #28]                                     // scale_row_7
-  dup v17.4s, v17.s[0]
-  scvtf v19.4s, v19.4s                                   // real
-  fmul v17.4s, v23.4s, v17.4s                            // scale
+  ldr s4, [x9, #28]                                      // scale_row_7
+  dup v4.4s, v4.s[0]
+  scvtf v18.4s, v18.4s                                   // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
   mov v30.16b, v28.16b                                   // bias
-  fmla v30.4s, v19.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v30.4s                           // out
-  bsl v17.16b, v26.16b, v30.16b
-  fcmgt v19.4s, v17.4s, v27.4s                           // out_7_1
-  bsl v19.16b, v27.16b, v17.16b
-  str q19, [x12, #16]                                    // out_7_1
-  ldr s17, [x9, #24]                                     // scale_row_6
-  dup v17.4s, v17.s[0]
-  scvtf v19.4s, v24.4s                                   // real
-  fmul v17.4s, v25.4s, v17.4s                            // scale
+  fmla v30.4s, v18.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v30.4s                            // out
+  bsl v4.16b, v26.16b, v30.16b
+  fcmgt v18.4s, v4.4s, v27.4s                            // out_7_1
+  bsl v18.16b, v27.16b, v4.16b
+  str q18, [x12, #16]                                    // out_7_1
+  ldr s4, [x9, #24]                                      // scale_row_6
+  dup v4.4s, v4.s[0]
+  scvtf v18.4s, v24.4s                                   // real
+  fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v24.16b, v29.16b                                   // bias
-  fmla v24.4s, v19.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v24.4s                           // out
-  bsl v17.16b, v26.16b, v24.16b
-  fcmgt v19.4s, v17.4s, v27.4s                           // out_6_0
-  bsl v19.16b, v27.16b, v17.16b
-  str q19, [x19, #0]                                     // out_6_0
-  ldr s17, [x9, #24]                                     // scale_row_6
-  dup v17.4s, v17.s[0]
-  scvtf v19.4s, v21.4s                                   // real
-  fmul v17.4s, v23.4s, v17.4s                            // scale
-  mov v21.16b, v28.16b                                   // bias
-  fmla v21.4s, v19.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v21.4s                           // out
-  bsl v17.16b, v26.16b, v21.16b
-  fcmgt v19.4s, v17.4s, v27.4s                           // out_6_1
-  bsl v19.16b, v27.16b, v17.16b
-  str q19, [x19, #16]                                    // out_6_1
-  ldr s17, [x9, #20]                                     // scale_row_5
-  dup v17.4s, v17.s[0]
-  scvtf v7.4s, v7.4s                                     // real
-  fmul v17.4s, v25.4s, v17.4s                            // scale
-  mov v19.16b, v29.16b                                   // bias
-  fmla v19.4s, v7.4s, v17.4s                             // out
-  fcmgt v7.4s, v26.4s, v19.4s                            // out
-  bsl v7.16b, v26.16b, v19.16b
-  fcmgt v17.4s, v7.4s, v27.4s                            // out_5_0
-  bsl v17.16b, v27.16b, v7.16b
-  str q17, [x17, #0]                                     // out_5_0
-  ldr s7, [x9, #20]                                      // scale_row_5
-  dup v7.4s, v7.s[0]
-  scvtf v17.4s, v20.4s                                   // real
-  fmul v7.4s, v23.4s, v7.4s                              // scale
-  mov v19.16b, v28.16b                                   // bias
-  fmla v19.4s, v17.4s, v7.4s                             // out
-  fcmgt v7.4s, v26.4s, v19.4s                            // out
-  bsl v7.16b, v26.16b, v19.16b
-  fcmgt v17.4s, v7.4s, v27.4s                            // out_5_1
-  bsl v17.16b, v27.16b, v7.16b
-  str q17, [x17, #16]                                    // out_5_1
-  ldr s7, [x9, #16]                                      // scale_row_4
-  dup v7.4s, v7.s[0]
-  scvtf v17.4s, v18.4s                                   // real
-  fmul v7.4s, v25.4s, v7.4s                              // scale
-  mov v18.16b, v29.16b                                   // bias
-  fmla v18.4s, v17.4s, v7.4s                             // out
-  fcmgt v7.4s, v26.4s, v18.4s                            // out
-  bsl v7.16b, v26.16b, v18.16b
-  fcmgt v17.4s, v7.4s, v27.4s                            // out_4_0
-  bsl v17.16b, v27.16b, v7.16b
-  str q17, [x16, #0]                                     // out_4_0
-  ldr s7, [x9, #16]                                      // scale_row_4
-  dup v7.4s, v7.s[0]
-  scvtf v17.4s, v22.4s                                   // real
-  fmul v7.4s, v23.4s, v7.4s                              // scale
+  fmla v24.4s, v18.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v24.4s                            // out
+  bsl v4.16b, v26.16b, v24.16b
+  fcmgt v18.4s, v4.4s, v27.4s                            // out_6_0
+  bsl v18.16b, v27.16b, v4.16b
+  str q18, [x19, #0]                                     // out_6_0
+  ldr s4, [x9, #24]                                      // scale_row_6
+  dup v4.4s, v4.s[0]
+  scvtf v6.4s, v6.4s                                     // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
   mov v18.16b, v28.16b                                   // bias
-  fmla v18.4s, v17.4s, v7.4s                             // out
-  fcmgt v7.4s, v26.4s, v18.4s                            // out
-  bsl v7.16b, v26.16b, v18.16b
-  fcmgt v17.4s, v7.4s, v27.4s                            // out_4_1
-  bsl v17.16b, v27.16b, v7.16b
-  str q17, [x16, #16]                                    // out_4_1
-  ldr s7, [x9, #12]                                      // scale_row_3
-  dup v7.4s, v7.s[0]
-  scvtf v1.4s, v1.4s                                     // real
-  fmul v7.4s, v25.4s, v7.4s                              // scale
-  mov v17.16b, v29.16b                                   // bias
-  fmla v17.4s, v1.4s, v7.4s                              // out
-  fcmgt v1.4s, v26.4s, v17.4s                            // out
-  bsl v1.16b, v26.16b, v17.16b
-  fcmgt v7.4s, v1.4s, v27.4s                             // out_3_0
-  bsl v7.16b, v27.16b, v1.16b
-  str q7, [x15, #0]                                      // out_3_0
-  ldr s1, [x9, #12]                                      // scale_row_3
-  dup v1.4s, v1.s[0]
+  fmla v18.4s, v6.4s, v4.4s                              // out
+  fcmgt v4.4s, v26.4s, v18.4s                            // out
+  bsl v4.16b, v26.16b, v18.16b
+  fcmgt v6.4s, v4.4s, v27.4s                             // out_6_1
+  bsl v6.16b, v27.16b, v4.16b
+  str q6, [x19, #16]                                     // out_6_1
+  ldr s4, [x9, #20]                                      // scale_row_5
+  dup v4.4s, v4.s[0]
+  scvtf v5.4s, v5.4s                                     // real
+  fmul v4.4s, v25.4s, v4.4s                              // scale
+  mov v6.16b, v29.16b                                    // bias
+  fmla v6.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v26.4s, v6.4s                             // out
+  bsl v4.16b, v26.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_5_0
+  bsl v5.16b, v27.16b, v4.16b
+  str q5, [x17, #0]                                      // out_5_0
+  ldr s4, [x9, #20]                                      // scale_row_5
+  dup v4.4s, v4.s[0]
+  scvtf v5.4s, v20.4s                                    // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
+  mov v6.16b, v28.16b                                    // bias
+  fmla v6.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v26.4s, v6.4s                             // out
+  bsl v4.16b, v26.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_5_1
+  bsl v5.16b, v27.16b, v4.16b
+  str q5, [x17, #16]                                     // out_5_1
+  ldr s4, [x9, #16]                                      // scale_row_4
+  dup v4.4s, v4.s[0]
+  scvtf v5.4s, v21.4s                                    // real
+  fmul v4.4s, v25.4s, v4.4s                              // scale
+  mov v6.16b, v29.16b                                    // bias
+  fmla v6.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v26.4s, v6.4s                             // out
+  bsl v4.16b, v26.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_4_0
+  bsl v5.16b, v27.16b, v4.16b
+  str q5, [x16, #0]                                      // out_4_0
+  ldr s4, [x9, #16]                                      // scale_row_4
+  dup v4.4s, v4.s[0]
+  scvtf v5.4s, v17.4s                                    // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
+  mov v6.16b, v28.16b                                    // bias
+  fmla v6.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v26.4s, v6.4s                             // out
+  bsl v4.16b, v26.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_4_1
+  bsl v5.16b, v27.16b, v4.16b
+  str q5, [x16, #16]                                     // out_4_1
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
   scvtf v3.4s, v3.4s                                     // real
-  fmul v1.4s, v23.4s, v1.4s                              // scale
-  mov v7.16b, v28.16b                                    // bias
-  fmla v7.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v26.4s, v7.4s                             // out
-  bsl v1.16b, v26.16b, v7.16b
-  fcmgt v3.4s, v1.4s, v27.4s                             // out_3_1
-  bsl v3.16b, v27.16b, v1.16b
-  str q3, [x15, #16]                                     // out_3_1
-  ldr s1, [x9, #8]                                       // scale_row_2
-  dup v1.4s, v1.s[0]
-  scvtf v3.4s, v16.4s                                    // real
-  fmul v1.4s, v25.4s, v1.4s                              // scale
-  mov v7.16b, v29.16b                                    // bias
-  fmla v7.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v26.4s, v7.4s                             // out
-  bsl v1.16b, v26.16b, v7.16b
-  fcmgt v3.4s, v1.4s, v27.4s                             // out_2_0
-  bsl v3.16b, v27.16b, v1.16b
-  str q3, [x14, #0]                                      // out_2_0
-  ldr s1, [x9, #8]                                       // scale_row_2
-  dup v1.4s, v1.s[0]
-  scvtf v3.4s, v5.4s                                     // real
-  fmul v1.4s, v23.4s, v1.4s                              // scale
+  fmul v4.4s, v25.4s, v4.4s                              // scale
+  mov v5.16b, v29.16b                                    // bias
+  fmla v5.4s, v3.4s, v4.4s                               // out
+  fcmgt v3.4s, v26.4s, v5.4s                             // out
+  bsl v3.16b, v26.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v27.4s                             // out_3_0
+  bsl v4.16b, v27.16b, v3.16b
+  str q4, [x15, #0]                                      // out_3_0
+  ldr s3, [x9, #12]                                      // scale_row_3
+  dup v3.4s, v3.s[0]
+  scvtf v4.4s, v16.4s                                    // real
+  fmul v3.4s, v23.4s, v3.4s                              // scale
   mov v5.16b, v28.16b                                    // bias
-  fmla v5.4s, v3.4s, v1.4s                               // out
-  fcmgt v1.4s, v26.4s, v5.4s                             // out
-  bsl v1.16b, v26.16b, v5.16b
-  fcmgt v3.4s, v1.4s, v27.4s                             // out_2_1
-  bsl v3.16b, v27.16b, v1.16b
-  str q3, [x14, #16]                                     // out_2_1
-  ldr s1, [x9, #4]                                       // scale_row_1
-  dup v1.4s, v1.s[0]
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v26.4s, v5.4s                             // out
+  bsl v3.16b, v26.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v27.4s                             // out_3_1
+  bsl v4.16b, v27.16b, v3.16b
+  str q4, [x15, #16]                                     // out_3_1
+  ldr s3, [x9, #8]                                       // scale_row_2
+  dup v3.4s, v3.s[0]
+  scvtf v4.4s, v19.4s                                    // real
+  fmul v3.4s, v25.4s, v3.4s                              // scale
+  mov v5.16b, v29.16b                                    // bias
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v26.4s, v5.4s                             // out
+  bsl v3.16b, v26.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v27.4s                             // out_2_0
+  bsl v4.16b, v27.16b, v3.16b
+  str q4, [x14, #0]                                      // out_2_0
+  ldr s3, [x9, #8]                                       // scale_row_2
+  dup v3.4s, v3.s[0]
+  scvtf v4.4s, v7.4s                                     // real
+  fmul v3.4s, v23.4s, v3.4s                              // scale
+  mov v5.16b, v28.16b                                    // bias
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v26.4s, v5.4s                             // out
+  bsl v3.16b, v26.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v27.4s                             // out_2_1
+  bsl v4.16b, v27.16b, v3.16b
+  str q4, [x14, #16]                                     // out_2_1
+  ldr s3, [x9, #4]                                       // scale_row_1
+  dup v3.4s, v3.s[0]
   scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v25.4s, v1.4s                              // scale
-  mov v3.16b, v29.16b                                    // bias
-  fmla v3.4s, v0.4s, v1.4s                               // out
-  fcmgt v0.4s, v26.4s, v3.4s                             // out
-  bsl v0.16b, v26.16b, v3.16b
-  fcmgt v1.4s, v0.4s, v27.4s                             // out_1_0
-  bsl v1.16b, v27.16b, v0.16b
-  str q1, [x13, #0]                                      // out_1_0
+  fmul v3.4s, v25.4s, v3.4s                              // scale
+  mov v4.16b, v29.16b                                    // bias
+  fmla v4.4s, v0.4s, v3.4s                               // out
+  fcmgt v0.4s, v26.4s, v4.4s                             // out
+  bsl v0.16b, v26.16b, v4.16b
+  fcmgt v3.4s, v0.4s, v27.4s                             // out_1_0
+  bsl v3.16b, v27.16b, v0.16b
+  str q3, [x13, #0]                                      // out_1_0
   ldr s0, [x9, #4]                                       // scale_row_1
   dup v0.4s, v0.s[0]
-  scvtf v1.4s, v4.4s                                     // real
+  scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v23.4s, v0.4s                              // scale
   mov v3.16b, v28.16b                                    // bias
   fmla v3.4s, v1.4s, v0.4s                               // out
@@ -581,7 +582,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   bsl v1.16b, v27.16b, v0.16b
   str q1, [x13, #16]                                     // out_1_1
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v2.4s                                     // real
+  scvtf v1.4s, v22.4s                                    // real
   fmul v0.4s, v25.4s, v0.4s                              // scale
   fmla v29.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v26.4s, v29.4s                            // out
@@ -590,7 +591,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   bsl v1.16b, v27.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v1.4s, v6.4s                                     // real
+  scvtf v1.4s, v2.4s                                     // real
   fmul v0.4s, v23.4s, v0.4s                              // scale
   fmla v28.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v26.4s, v28.4s                            // out
@@ -655,171 +656,171 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   ld1 {v29.s}[3], [x10]                                  // bias
   ldr s30, [x9, #28]                                     // scale_row_7
   dup v30.4s, v30.s[0]
-  scvtf v17.4s, v17.4s                                   // real
+  scvtf v4.4s, v4.4s                                     // real
   fmul v30.4s, v25.4s, v30.4s                            // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v17.4s, v30.4s                            // out
-  fcmgt v17.4s, v26.4s, v31.4s                           // out
-  bsl v17.16b, v26.16b, v31.16b
-  fcmgt v30.4s, v17.4s, v27.4s                           // out_7_0
-  bsl v30.16b, v27.16b, v17.16b
-  ldr s17, [x9, #28]                                     // scale_row_7
-  dup v17.4s, v17.s[0]
-  scvtf v19.4s, v19.4s                                   // real
-  fmul v17.4s, v23.4s, v17.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v19.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v31.4s                           // out
-  bsl v17.16b, v26.16b, v31.16b
-  fcmgt v19.4s, v17.4s, v27.4s                           // out_7_1
-  bsl v19.16b, v27.16b, v17.16b
-  ldr s17, [x9, #24]                                     // scale_row_6
-  dup v17.4s, v17.s[0]
-  scvtf v24.4s, v24.4s                                   // real
-  fmul v17.4s, v25.4s, v17.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v24.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v31.4s                           // out
-  bsl v17.16b, v26.16b, v31.16b
-  fcmgt v24.4s, v17.4s, v27.4s                           // out_6_0
-  bsl v24.16b, v27.16b, v17.16b
-  ldr s17, [x9, #24]                                     // scale_row_6
-  dup v17.4s, v17.s[0]
-  scvtf v21.4s, v21.4s                                   // real
-  fmul v17.4s, v23.4s, v17.4s                            // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v21.4s, v17.4s                            // out
-  fcmgt v17.4s, v26.4s, v31.4s                           // out
-  bsl v17.16b, v26.16b, v31.16b
-  fcmgt v21.4s, v17.4s, v27.4s                           // out_6_1
-  bsl v21.16b, v27.16b, v17.16b
-  ldr s17, [x9, #20]                                     // scale_row_5
-  dup v17.4s, v17.s[0]
-  scvtf v7.4s, v7.4s                                     // real
-  fmul v17.4s, v25.4s, v17.4s                            // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v7.4s, v17.4s                             // out
-  fcmgt v7.4s, v26.4s, v31.4s                            // out
-  bsl v7.16b, v26.16b, v31.16b
-  fcmgt v17.4s, v7.4s, v27.4s                            // out_5_0
-  bsl v17.16b, v27.16b, v7.16b
-  ldr s7, [x9, #20]                                      // scale_row_5
-  dup v7.4s, v7.s[0]
-  scvtf v20.4s, v20.4s                                   // real
-  fmul v7.4s, v23.4s, v7.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v20.4s, v7.4s                             // out
-  fcmgt v7.4s, v26.4s, v31.4s                            // out
-  bsl v7.16b, v26.16b, v31.16b
-  fcmgt v20.4s, v7.4s, v27.4s                            // out_5_1
-  bsl v20.16b, v27.16b, v7.16b
-  ldr s7, [x9, #16]                                      // scale_row_4
-  dup v7.4s, v7.s[0]
+  fmla v31.4s, v4.4s, v30.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v30.4s, v4.4s, v27.4s                            // out_7_0
+  bsl v30.16b, v27.16b, v4.16b
+  ldr s4, [x9, #28]                                      // scale_row_7
+  dup v4.4s, v4.s[0]
   scvtf v18.4s, v18.4s                                   // real
-  fmul v7.4s, v25.4s, v7.4s                              // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v18.4s, v7.4s                             // out
-  fcmgt v7.4s, v26.4s, v31.4s                            // out
-  bsl v7.16b, v26.16b, v31.16b
-  fcmgt v18.4s, v7.4s, v27.4s                            // out_4_0
-  bsl v18.16b, v27.16b, v7.16b
-  ldr s7, [x9, #16]                                      // scale_row_4
-  dup v7.4s, v7.s[0]
-  scvtf v22.4s, v22.4s                                   // real
-  fmul v7.4s, v23.4s, v7.4s                              // scale
+  fmul v4.4s, v23.4s, v4.4s                              // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v22.4s, v7.4s                             // out
-  fcmgt v7.4s, v26.4s, v31.4s                            // out
-  bsl v7.16b, v26.16b, v31.16b
-  fcmgt v22.4s, v7.4s, v27.4s                            // out_4_1
-  bsl v22.16b, v27.16b, v7.16b
-  ldr s7, [x9, #12]                                      // scale_row_3
-  dup v7.4s, v7.s[0]
-  scvtf v1.4s, v1.4s                                     // real
-  fmul v7.4s, v25.4s, v7.4s                              // scale
+  fmla v31.4s, v18.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v18.4s, v4.4s, v27.4s                            // out_7_1
+  bsl v18.16b, v27.16b, v4.16b
+  ldr s4, [x9, #24]                                      // scale_row_6
+  dup v4.4s, v4.s[0]
+  scvtf v24.4s, v24.4s                                   // real
+  fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v1.4s, v7.4s                              // out
-  fcmgt v1.4s, v26.4s, v31.4s                            // out
-  bsl v1.16b, v26.16b, v31.16b
-  fcmgt v7.4s, v1.4s, v27.4s                             // out_3_0
-  bsl v7.16b, v27.16b, v1.16b
-  ldr s1, [x9, #12]                                      // scale_row_3
-  dup v1.4s, v1.s[0]
-  scvtf v3.4s, v3.4s                                     // real
-  fmul v1.4s, v23.4s, v1.4s                              // scale
+  fmla v31.4s, v24.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v24.4s, v4.4s, v27.4s                            // out_6_0
+  bsl v24.16b, v27.16b, v4.16b
+  ldr s4, [x9, #24]                                      // scale_row_6
+  dup v4.4s, v4.s[0]
+  scvtf v6.4s, v6.4s                                     // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v26.4s, v31.4s                            // out
-  bsl v1.16b, v26.16b, v31.16b
-  fcmgt v3.4s, v1.4s, v27.4s                             // out_3_1
-  bsl v3.16b, v27.16b, v1.16b
-  ldr s1, [x9, #8]                                       // scale_row_2
-  dup v1.4s, v1.s[0]
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v1.4s, v25.4s, v1.4s                              // scale
-  mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v16.4s, v1.4s                             // out
-  fcmgt v1.4s, v26.4s, v31.4s                            // out
-  bsl v1.16b, v26.16b, v31.16b
-  fcmgt v16.4s, v1.4s, v27.4s                            // out_2_0
-  bsl v16.16b, v27.16b, v1.16b
-  ldr s1, [x9, #8]                                       // scale_row_2
-  dup v1.4s, v1.s[0]
+  fmla v31.4s, v6.4s, v4.4s                              // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v6.4s, v4.4s, v27.4s                             // out_6_1
+  bsl v6.16b, v27.16b, v4.16b
+  ldr s4, [x9, #20]                                      // scale_row_5
+  dup v4.4s, v4.s[0]
   scvtf v5.4s, v5.4s                                     // real
-  fmul v1.4s, v23.4s, v1.4s                              // scale
-  mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v5.4s, v1.4s                              // out
-  fcmgt v1.4s, v26.4s, v31.4s                            // out
-  bsl v1.16b, v26.16b, v31.16b
-  fcmgt v5.4s, v1.4s, v27.4s                             // out_2_1
-  bsl v5.16b, v27.16b, v1.16b
-  ldr s1, [x9, #4]                                       // scale_row_1
-  dup v1.4s, v1.s[0]
-  scvtf v0.4s, v0.4s                                     // real
-  fmul v1.4s, v25.4s, v1.4s                              // scale
+  fmul v4.4s, v25.4s, v4.4s                              // scale
   mov v31.16b, v28.16b                                   // bias
-  fmla v31.4s, v0.4s, v1.4s                              // out
+  fmla v31.4s, v5.4s, v4.4s                              // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v5.4s, v4.4s, v27.4s                             // out_5_0
+  bsl v5.16b, v27.16b, v4.16b
+  ldr s4, [x9, #20]                                      // scale_row_5
+  dup v4.4s, v4.s[0]
+  scvtf v20.4s, v20.4s                                   // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
+  mov v31.16b, v29.16b                                   // bias
+  fmla v31.4s, v20.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v20.4s, v4.4s, v27.4s                            // out_5_1
+  bsl v20.16b, v27.16b, v4.16b
+  ldr s4, [x9, #16]                                      // scale_row_4
+  dup v4.4s, v4.s[0]
+  scvtf v21.4s, v21.4s                                   // real
+  fmul v4.4s, v25.4s, v4.4s                              // scale
+  mov v31.16b, v28.16b                                   // bias
+  fmla v31.4s, v21.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v21.4s, v4.4s, v27.4s                            // out_4_0
+  bsl v21.16b, v27.16b, v4.16b
+  ldr s4, [x9, #16]                                      // scale_row_4
+  dup v4.4s, v4.s[0]
+  scvtf v17.4s, v17.4s                                   // real
+  fmul v4.4s, v23.4s, v4.4s                              // scale
+  mov v31.16b, v29.16b                                   // bias
+  fmla v31.4s, v17.4s, v4.4s                             // out
+  fcmgt v4.4s, v26.4s, v31.4s                            // out
+  bsl v4.16b, v26.16b, v31.16b
+  fcmgt v17.4s, v4.4s, v27.4s                            // out_4_1
+  bsl v17.16b, v27.16b, v4.16b
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
+  scvtf v3.4s, v3.4s                                     // real
+  fmul v4.4s, v25.4s, v4.4s                              // scale
+  mov v31.16b, v28.16b                                   // bias
+  fmla v31.4s, v3.4s, v4.4s                              // out
+  fcmgt v3.4s, v26.4s, v31.4s                            // out
+  bsl v3.16b, v26.16b, v31.16b
+  fcmgt v4.4s, v3.4s, v27.4s                             // out_3_0
+  bsl v4.16b, v27.16b, v3.16b
+  ldr s3, [x9, #12]                                      // scale_row_3
+  dup v3.4s, v3.s[0]
+  scvtf v16.4s, v16.4s                                   // real
+  fmul v3.4s, v23.4s, v3.4s                              // scale
+  mov v31.16b, v29.16b                                   // bias
+  fmla v31.4s, v16.4s, v3.4s                             // out
+  fcmgt v3.4s, v26.4s, v31.4s                            // out
+  bsl v3.16b, v26.16b, v31.16b
+  fcmgt v16.4s, v3.4s, v27.4s                            // out_3_1
+  bsl v16.16b, v27.16b, v3.16b
+  ldr s3, [x9, #8]                                       // scale_row_2
+  dup v3.4s, v3.s[0]
+  scvtf v19.4s, v19.4s                                   // real
+  fmul v3.4s, v25.4s, v3.4s                              // scale
+  mov v31.16b, v28.16b                                   // bias
+  fmla v31.4s, v19.4s, v3.4s                             // out
+  fcmgt v3.4s, v26.4s, v31.4s                            // out
+  bsl v3.16b, v26.16b, v31.16b
+  fcmgt v19.4s, v3.4s, v27.4s                            // out_2_0
+  bsl v19.16b, v27.16b, v3.16b
+  ldr s3, [x9, #8]                                       // scale_row_2
+  dup v3.4s, v3.s[0]
+  scvtf v7.4s, v7.4s                                     // real
+  fmul v3.4s, v23.4s, v3.4s                              // scale
+  mov v31.16b, v29.16b                                   // bias
+  fmla v31.4s, v7.4s, v3.4s                              // out
+  fcmgt v3.4s, v26.4s, v31.4s                            // out
+  bsl v3.16b, v26.16b, v31.16b
+  fcmgt v7.4s, v3.4s, v27.4s                             // out_2_1
+  bsl v7.16b, v27.16b, v3.16b
+  ldr s3, [x9, #4]                                       // scale_row_1
+  dup v3.4s, v3.s[0]
+  scvtf v0.4s, v0.4s                                     // real
+  fmul v3.4s, v25.4s, v3.4s                              // scale
+  mov v31.16b, v28.16b                                   // bias
+  fmla v31.4s, v0.4s, v3.4s                              // out
   fcmgt v0.4s, v26.4s, v31.4s                            // out
   bsl v0.16b, v26.16b, v31.16b
-  fcmgt v1.4s, v0.4s, v27.4s                             // out_1_0
-  bsl v1.16b, v27.16b, v0.16b
+  fcmgt v3.4s, v0.4s, v27.4s                             // out_1_0
+  bsl v3.16b, v27.16b, v0.16b
   ldr s0, [x9, #4]                                       // scale_row_1
   dup v0.4s, v0.s[0]
-  scvtf v4.4s, v4.4s                                     // real
+  scvtf v1.4s, v1.4s                                     // real
   fmul v0.4s, v23.4s, v0.4s                              // scale
   mov v31.16b, v29.16b                                   // bias
-  fmla v31.4s, v4.4s, v0.4s                              // out
+  fmla v31.4s, v1.4s, v0.4s                              // out
   fcmgt v0.4s, v26.4s, v31.4s                            // out
   bsl v0.16b, v26.16b, v31.16b
-  fcmgt v4.4s, v0.4s, v27.4s                             // out_1_1
-  bsl v4.16b, v27.16b, v0.16b
+  fcmgt v1.4s, v0.4s, v27.4s                             // out_1_1
+  bsl v1.16b, v27.16b, v0.16b
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v2.4s, v2.4s                                     // real
+  scvtf v22.4s, v22.4s                                   // real
   fmul v0.4s, v25.4s, v0.4s                              // scale
-  fmla v28.4s, v2.4s, v0.4s                              // out
+  fmla v28.4s, v22.4s, v0.4s                             // out
   fcmgt v0.4s, v26.4s, v28.4s                            // out
   bsl v0.16b, v26.16b, v28.16b
-  fcmgt v2.4s, v0.4s, v27.4s                             // out_0_0
-  bsl v2.16b, v27.16b, v0.16b
+  fcmgt v22.4s, v0.4s, v27.4s                            // out_0_0
+  bsl v22.16b, v27.16b, v0.16b
   ld1r {v0.4s}, [x9]                                     // scale_row_0
-  scvtf v6.4s, v6.4s                                     // real
+  scvtf v2.4s, v2.4s                                     // real
   fmul v0.4s, v23.4s, v0.4s                              // scale
-  fmla v29.4s, v6.4s, v0.4s                              // out
+  fmla v29.4s, v2.4s, v0.4s                              // out
   fcmgt v0.4s, v26.4s, v29.4s                            // out
   bsl v0.16b, v26.16b, v29.16b
-  fcmgt v6.4s, v0.4s, v27.4s                             // out_0_1
-  bsl v6.16b, v27.16b, v0.16b
+  fcmgt v2.4s, v0.4s, v27.4s                             // out_0_1
+  bsl v2.16b, v27.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
   st1 {v30.s}[0], [x12]                                  // out_7_0
   st1 {v24.s}[0], [x19]                                  // out_6_0
-  st1 {v17.s}[0], [x17]                                  // out_5_0
-  st1 {v18.s}[0], [x16]                                  // out_4_0
-  st1 {v7.s}[0], [x15]                                   // out_3_0
-  st1 {v16.s}[0], [x14]                                  // out_2_0
-  st1 {v1.s}[0], [x13]                                   // out_1_0
-  st1 {v2.s}[0], [x6]                                    // out_0_0
+  st1 {v5.s}[0], [x17]                                   // out_5_0
+  st1 {v21.s}[0], [x16]                                  // out_4_0
+  st1 {v4.s}[0], [x15]                                   // out_3_0
+  st1 {v19.s}[0], [x14]                                  // out_2_0
+  st1 {v3.s}[0], [x13]                                   // out_1_0
+  st1 {v22.s}[0], [x6]                                   // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -829,17 +830,17 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   add x9, x19, #4
   st1 {v24.s}[1], [x9]                                   // out_6_0
   add x9, x17, #4
-  st1 {v17.s}[1], [x9]                                   // out_5_0
+  st1 {v5.s}[1], [x9]                                    // out_5_0
   add x9, x16, #4
-  st1 {v18.s}[1], [x9]                                   // out_4_0
+  st1 {v21.s}[1], [x9]                                   // out_4_0
   add x9, x15, #4
-  st1 {v7.s}[1], [x9]                                    // out_3_0
+  st1 {v4.s}[1], [x9]                                    // out_3_0
   add x9, x14, #4
-  st1 {v16.s}[1], [x9]                                   // out_2_0
+  st1 {v19.s}[1], [x9]                                   // out_2_0
   add x9, x13, #4
-  st1 {v1.s}[1], [x9]                                    // out_1_0
+  st1 {v3.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v2.s}[1], [x9]                                    // out_0_0
+  st1 {v22.s}[1], [x9]                                   // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -849,17 +850,17 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   add x9, x19, #8
   st1 {v24.s}[2], [x9]                                   // out_6_0
   add x9, x17, #8
-  st1 {v17.s}[2], [x9]                                   // out_5_0
+  st1 {v5.s}[2], [x9]                                    // out_5_0
   add x9, x16, #8
-  st1 {v18.s}[2], [x9]                                   // out_4_0
+  st1 {v21.s}[2], [x9]                                   // out_4_0
   add x9, x15, #8
-  st1 {v7.s}[2], [x9]                                    // out_3_0
+  st1 {v4.s}[2], [x9]                                    // out_3_0
   add x9, x14, #8
-  st1 {v16.s}[2], [x9]                                   // out_2_0
+  st1 {v19.s}[2], [x9]                                   // out_2_0
   add x9, x13, #8
-  st1 {v1.s}[2], [x9]                                    // out_1_0
+  st1 {v3.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v2.s}[2], [x9]                                    // out_0_0
+  st1 {v22.s}[2], [x9]                                   // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
@@ -869,77 +870,77 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm:
   add x9, x19, #12
   st1 {v24.s}[3], [x9]                                   // out_6_0
   add x9, x17, #12
-  st1 {v17.s}[3], [x9]                                   // out_5_0
+  st1 {v5.s}[3], [x9]                                    // out_5_0
   add x9, x16, #12
-  st1 {v18.s}[3], [x9]                                   // out_4_0
+  st1 {v21.s}[3], [x9]                                   // out_4_0
   add x9, x15, #12
-  st1 {v7.s}[3], [x9]                                    // out_3_0
+  st1 {v4.s}[3], [x9]                                    // out_3_0
   add x9, x14, #12
-  st1 {v16.s}[3], [x9]                                   // out_2_0
+  st1 {v19.s}[3], [x9]                                   // out_2_0
   add x9, x13, #12
-  st1 {v1.s}[3], [x9]                                    // out_1_0
+  st1 {v3.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v2.s}[3], [x9]                                    // out_0_0
+  st1 {v22.s}[3], [x9]                                   // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x12, #16
-  st1 {v19.s}[0], [x9]                                   // out_7_1
+  st1 {v18.s}[0], [x9]                                   // out_7_1
   add x9, x19, #16
-  st1 {v21.s}[0], [x9]                                   // out_6_1
+  st1 {v6.s}[0], [x9]                                    // out_6_1
   add x9, x17, #16
   st1 {v20.s}[0], [x9]                                   // out_5_1
   add x9, x16, #16
-  st1 {v22.s}[0], [x9]                                   // out_4_1
+  st1 {v17.s}[0], [x9]                                   // out_4_1
   add x9, x15, #16
-  st1 {v3.s}[0], [x9]                                    // out_3_1
+  st1 {v16.s}[0], [x9]                                   // out_3_1
   add x9, x14, #16
-  st1 {v5.s}[0], [x9]                                    // out_2_1
+  st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x13, #16
-  st1 {v4.s}[0], [x9]                                    // out_1_1
+  st1 {v1.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v6.s}[0], [x9]                                    // out_0_1
+  st1 {v2.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x12, #20
-  st1 {v19.s}[1], [x9]                                   // out_7_1
+  st1 {v18.s}[1], [x9]                                   // out_7_1
   add x9, x19, #20
-  st1 {v21.s}[1], [x9]                                   // out_6_1
+  st1 {v6.s}[1], [x9]                                    // out_6_1
   add x9, x17, #20
   st1 {v20.s}[1], [x9]                                   // out_5_1
   add x9, x16, #20
-  st1 {v22.s}[1], [x9]                                   // out_4_1
+  st1 {v17.s}[1], [x9]                                   // out_4_1
   add x9, x15, #20
-  st1 {v3.s}[1], [x9]                                    // out_3_1
+  st1 {v16.s}[1], [x9]                                   // out_3_1
   add x9, x14, #20
-  st1 {v5.s}[1], [x9]                                    // out_2_1
+  st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x13, #20
-  st1 {v4.s}[1], [x9]                                    // out_1_1
+  st1 {v1.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v6.s}[1], [x9]                                    // out_0_1
+  st1 {v2.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x12, #24
-  st1 {v19.s}[2], [x9]                                   // out_7_1
+  st1 {v18.s}[2], [x9]                                   // out_7_1
   add x9, x19, #24
-  st1 {v21.s}[2], [x9]                                   // out_6_1
+  st1 {v6.s}[2], [x9]                                    // out_6_1
   add x9, x17, #24
   st1 {v20.s}[2], [x9]                                   // out_5_1
   add x9, x16, #24
-  st1 {v22.s}[2], [x9]                                   // out_4_1
+  st1 {v17.s}[2], [x9]                                   // out_4_1
   add x9, x15, #24
-  st1 {v3.s}[2], [x9]                                    // out_3_1
+  st1 {v16.s}[2], [x9]                                   // out_3_1
   add x9, x14, #24
-  st1 {v5.s}[2], [x9]                                    // out_2_1
+  st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x13, #24
-  st1 {v4.s}[2], [x9]                                    // out_1_1
+  st1 {v1.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v6.s}[2], [x9]                                    // out_0_1
+  st1 {v2.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -8,13 +8,13 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on avx2 (6 accumulators + 5 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0_0  ymm3 f_0_1  ymm4 raw_0 ...
+//  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 raw_0 ...
 //  ymm5 lo_0 ...  ymm6 raw_1 ...  ymm7 lo_1 ...  ymm8 a_0 ...  ymm9 lo_1 ...  ymm10 a_0 ...
 //  ymm11 lo_1  ymm12 a_0
 #if defined(__x86_64__) && defined(__ELF__)
@@ -65,8 +65,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b256_near_asm:
   mov rbp, 65537
   vmovd xmm1, ebp                                        // ones
   vpbroadcastd ymm1, xmm1
-  vpxor xmm2, xmm2, xmm2                                 // f_0_0
-  vpxor xmm3, xmm3, xmm3                                 // f_0_1
+  vpxor xmm2, xmm2, xmm2                                 // f_0
+  vpxor xmm3, xmm3, xmm3                                 // f_1
   mov rbp, rbx                                           // k_padded
   shr rbp, 8                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -709,13 +709,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b256_near_asm:
   vmovdqu xmm7, xmmword ptr [r14 + 2064]                 // scale
   vcvtph2ps ymm7, xmm7                                   // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
+  vcvtdq2ps ymm5, ymm5                                   // real
   vpbroadcastd ymm8, dword ptr [r13 + 260]               // scale_row_0
+  vpbroadcastd ymm9, dword ptr [r13 + 260]               // scale_row_0
   vmulps ymm4, ymm4, ymm8                                // real
-  vfmadd231ps ymm2, ymm4, ymm6                           // f_0_0
-  vcvtdq2ps ymm4, ymm5                                   // real
-  vpbroadcastd ymm5, dword ptr [r13 + 260]               // scale_row_0
-  vmulps ymm4, ymm4, ymm5                                // real
-  vfmadd231ps ymm3, ymm4, ymm7                           // f_0_1
+  vmulps ymm5, ymm5, ymm9                                // real
+  vfmadd231ps ymm2, ymm4, ymm6                           // f_0
+  vfmadd231ps ymm3, ymm5, ymm7                           // f_1
   lea r13, [r13 + 264]
   lea r14, [r14 + 2080]
   sub rbp, 1                                             // next k

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 12 vector registers on avx512_vnni (6 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -46,8 +46,8 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
       __builtin_prefetch((const void *)dst_tile, 1, 3);
       __builtin_prefetch((const void *)(dst_tile + 64), 1, 3);
       const __m512i mask = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-      __m512 f_0_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_0_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
       const size_t blocks = k_padded >> 5;
       const size_t rhs_prefetch = args->rhs_prefetch;
       const uint8_t* lhs_panel_at = lhs_panel;
@@ -124,20 +124,22 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         a_0 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 28));
         acc1_0_0 = _mm512_dpbusd_epi32(acc1_0_0, hi_0, a_0);
         acc1_0_1 = _mm512_dpbusd_epi32(acc1_0_1, hi_1, a_0);
-        acc0_0_0 = _mm512_add_epi32(acc0_0_0, acc1_0_0);
-        acc0_0_1 = _mm512_add_epi32(acc0_0_1, acc1_0_1);
         __m256i scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 512));
         const __m512 scale_0 = _mm512_cvtph_ps(scale);
         scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 544));
         const __m512 scale_1 = _mm512_cvtph_ps(scale);
+        acc0_0_0 = _mm512_add_epi32(acc0_0_0, acc1_0_0);
+        acc0_0_1 = _mm512_add_epi32(acc0_0_1, acc1_0_1);
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);
-        __m512 scale_row_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
+        __m512 real_2 = _mm512_cvtepi32_ps(acc0_0_1);
+        const __m512 scale_row_0 =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
+        const __m512 scale_row_0_2 =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
         real = _mm512_mul_ps(real, scale_row_0);
-        f_0_0 = _mm512_fmadd_ps(real, scale_0, f_0_0);
-        real = _mm512_cvtepi32_ps(acc0_0_1);
-        scale_row_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
-        real = _mm512_mul_ps(real, scale_row_0);
-        f_0_1 = _mm512_fmadd_ps(real, scale_1, f_0_1);
+        real_2 = _mm512_mul_ps(real_2, scale_row_0_2);
+        f_0 = _mm512_fmadd_ps(real, scale_0, f_0);
+        f_1 = _mm512_fmadd_ps(real_2, scale_1, f_1);
         lhs_panel_at += 40;
         rhs_panel_at += 576;
       }
@@ -150,11 +152,11 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
         bias = bias == NULL ? field : bias + column_bytes;
         const __m512 bias_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)bias));
         const __m512 bias_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(bias + 64)));
-        __m512 out = _mm512_add_ps(f_0_0, bias_2);
+        __m512 out = _mm512_add_ps(f_0, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_0 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)dst_tile, _mm512_castps_si512(out_0_0));
-        out = _mm512_add_ps(f_0_1, bias_3);
+        out = _mm512_add_ps(f_1, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_1 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)(dst_tile + 64), _mm512_castps_si512(out_0_1));
@@ -174,11 +176,11 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const
             _mm512_castsi512_ps(_mm512_maskz_loadu_epi32(columns, (const void *)bias));
         const __m512 bias_3 =
             _mm512_castsi512_ps(_mm512_maskz_loadu_epi32(columns_2, (const void *)(bias + 64)));
-        __m512 out = _mm512_add_ps(f_0_0, bias_2);
+        __m512 out = _mm512_add_ps(f_0, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_0 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)dst_tile, columns, _mm512_castps_si512(out_0_0));
-        out = _mm512_add_ps(f_0_1, bias_3);
+        out = _mm512_add_ps(f_1, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_1 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)(dst_tile + 64), columns_2, _mm512_castps_si512(out_0_1));

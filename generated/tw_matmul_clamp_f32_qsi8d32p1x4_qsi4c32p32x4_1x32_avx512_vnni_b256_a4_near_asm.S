@@ -8,16 +8,15 @@
 //     | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 16 vector registers on avx512_vnni (10 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0_0  zmm2 f_0_1  zmm3 acc0_0_0 ...
-//  zmm4 acc0_0_1 ...  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 acc2_0_0 ...  zmm8 acc2_0_1 ...
-//  zmm9 acc3_0_0 ...  zmm10 acc3_0_1 ...  zmm11 raw_0 ...  zmm12 lo_0 ...  zmm13 raw_1 ...
-//  zmm14 lo_1  zmm15 a_0
+//  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 acc0_0_0 ...  zmm4 acc0_0_1 ...
+//  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 acc2_0_0 ...  zmm8 acc2_0_1 ...  zmm9 acc3_0_0 ...
+//  zmm10 acc3_0_1 ...  zmm11 raw_0 ...  zmm12 lo_0 ...  zmm13 raw_1 ...  zmm14 lo_1  zmm15 a_0
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -63,8 +62,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near_asm:
   prefetchw byte ptr [r9 + 64]                           // dst_tile
   mov rbp, 252645135
   vpbroadcastd zmm0, ebp                                 // mask
-  vpxord zmm1, zmm1, zmm1                                // f_0_0
-  vpxord zmm2, zmm2, zmm2                                // f_0_1
+  vpxord zmm1, zmm1, zmm1                                // f_0
+  vpxord zmm2, zmm2, zmm2                                // f_1
   mov rbp, rbx                                           // k_padded
   shr rbp, 8                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -596,22 +595,22 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near_asm:
   vpbroadcastd zmm12, dword ptr [r13 + 252]              // a_0
   vpdpbusd zmm9, zmm11, zmm12                            // acc_0_0
   vpdpbusd zmm10, zmm13, zmm12                           // acc_0_1
+  vmovdqu32 ymm11, ymmword ptr [r14 + 4096]              // scale
+  vcvtph2ps zmm11, ymm11                                 // scale_0
+  vmovdqu32 ymm12, ymmword ptr [r14 + 4128]              // scale
+  vcvtph2ps zmm12, ymm12                                 // scale_1
   vpaddd zmm3, zmm3, zmm7                                // sum_0
   vpaddd zmm4, zmm4, zmm8                                // sum_1
   vpaddd zmm5, zmm5, zmm9                                // sum_2
   vpaddd zmm6, zmm6, zmm10                               // sum_3
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1
-  vmovdqu32 ymm5, ymmword ptr [r14 + 4096]               // scale
-  vcvtph2ps zmm5, ymm5                                   // scale_0
-  vmovdqu32 ymm6, ymmword ptr [r14 + 4128]               // scale
-  vcvtph2ps zmm6, ymm6                                   // scale_1
   vcvtdq2ps zmm3, zmm3                                   // real
+  vcvtdq2ps zmm4, zmm4                                   // real
   vmulps zmm3, zmm3, dword ptr [r13 + 260]{1to16}        // real
-  vfmadd231ps zmm1, zmm3, zmm5                           // f_0_0
-  vcvtdq2ps zmm3, zmm4                                   // real
-  vmulps zmm3, zmm3, dword ptr [r13 + 260]{1to16}        // real
-  vfmadd231ps zmm2, zmm3, zmm6                           // f_0_1
+  vmulps zmm4, zmm4, dword ptr [r13 + 260]{1to16}        // real
+  vfmadd231ps zmm1, zmm3, zmm11                          // f_0
+  vfmadd231ps zmm2, zmm4, zmm12                          // f_1
   lea r13, [r13 + 264]
   lea r14, [r14 + 4160]
   sub rbp, 1                                             // next k

@@ -8,7 +8,7 @@
 //     | 16 x k bits of codes | 4 bf16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 4: needs 18 vector registers on scalar (8 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -40,10 +40,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16(const tw_args* 
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       const int32_t mask = (int32_t)0x0f0f0f0f;
-      float f_0_0 = tw_f32_of_bits(0);
-      float f_0_1 = tw_f32_of_bits(0);
-      float f_0_2 = tw_f32_of_bits(0);
-      float f_0_3 = tw_f32_of_bits(0);
+      float f_0 = tw_f32_of_bits(0);
+      float f_1 = tw_f32_of_bits(0);
+      float f_2 = tw_f32_of_bits(0);
+      float f_3 = tw_f32_of_bits(0);
       const size_t blocks = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
@@ -166,21 +166,21 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16(const tw_args* 
         scale = tw_load_u16(rhs_panel_at + 70);
         const float scale_3 = tw_f32_of_bf16(scale);
         float real = (float)acc_0_0;
-        float scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
+        float real_2 = (float)acc_0_1;
+        float real_3 = (float)acc_0_2;
+        float real_4 = (float)acc_0_3;
+        const float scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
+        const float scale_row_0_2 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
+        const float scale_row_0_3 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
+        const float scale_row_0_4 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
         real = (real * scale_row_0);
-        f_0_0 = tw_fma_f32(real, scale_0, f_0_0);
-        real = (float)acc_0_1;
-        scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
-        real = (real * scale_row_0);
-        f_0_1 = tw_fma_f32(real, scale_1, f_0_1);
-        real = (float)acc_0_2;
-        scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
-        real = (real * scale_row_0);
-        f_0_2 = tw_fma_f32(real, scale_2, f_0_2);
-        real = (float)acc_0_3;
-        scale_row_0 = tw_f32_of_bits(tw_load_i32(lhs_panel_at + 36));
-        real = (real * scale_row_0);
-        f_0_3 = tw_fma_f32(real, scale_3, f_0_3);
+        real_2 = (real_2 * scale_row_0_2);
+        real_3 = (real_3 * scale_row_0_3);
+        real_4 = (real_4 * scale_row_0_4);
+        f_0 = tw_fma_f32(real, scale_0, f_0);
+        f_1 = tw_fma_f32(real_2, scale_1, f_1);
+        f_2 = tw_fma_f32(real_3, scale_2, f_2);
+        f_3 = tw_fma_f32(real_4, scale_3, f_3);
         lhs_panel_at += 40;
         rhs_panel_at += 72;
       }
@@ -195,19 +195,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16(const tw_args* 
         const float bias_3 = tw_f32_of_bits(tw_load_i32(bias + 4));
         const float bias_4 = tw_f32_of_bits(tw_load_i32(bias + 8));
         const float bias_5 = tw_f32_of_bits(tw_load_i32(bias + 12));
-        float out = (f_0_0 + bias_2);
+        float out = (f_0 + bias_2);
         out = tw_max_f32(min, out);
         const float out_0_0 = tw_min_f32(max, out);
         tw_store_i32(dst_tile, tw_bits_of_f32(out_0_0));
-        out = (f_0_1 + bias_3);
+        out = (f_1 + bias_3);
         out = tw_max_f32(min, out);
         const float out_0_1 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 4, tw_bits_of_f32(out_0_1));
-        out = (f_0_2 + bias_4);
+        out = (f_2 + bias_4);
         out = tw_max_f32(min, out);
         const float out_0_2 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 8, tw_bits_of_f32(out_0_2));
-        out = (f_0_3 + bias_5);
+        out = (f_3 + bias_5);
         out = tw_max_f32(min, out);
         const float out_0_3 = tw_min_f32(max, out);
         tw_store_i32(dst_tile + 12, tw_bits_of_f32(out_0_3));
@@ -220,13 +220,13 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16(const tw_args* 
         const float bias_3 = tw_f32_of_bits(tw_load_i32(s_2));
         const uint8_t* const s_3 = n_left > 2 ? bias + 8 : bias;
         const float bias_4 = tw_f32_of_bits(tw_load_i32(s_3));
-        float out = (f_0_0 + bias_2);
+        float out = (f_0 + bias_2);
         out = tw_max_f32(min, out);
         const float out_0_0 = tw_min_f32(max, out);
-        out = (f_0_1 + bias_3);
+        out = (f_1 + bias_3);
         out = tw_max_f32(min, out);
         const float out_0_1 = tw_min_f32(max, out);
-        out = (f_0_2 + bias_4);
+        out = (f_2 + bias_4);
         out = tw_max_f32(min, out);
         const float out_0_2 = tw_min_f32(max, out);
         if (n_left >= 1) {

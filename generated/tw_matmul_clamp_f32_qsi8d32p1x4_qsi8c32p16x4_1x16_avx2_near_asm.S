@@ -8,14 +8,14 @@
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 1 x 16: needs 10 vector registers on avx2 (4 accumulators + 5 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 f_0_0  ymm2 f_0_1  ymm3 acc_0_0 ...
-//  ymm4 acc_0_1 ...  ymm5 raw_0 ...  ymm6 even_0 ...  ymm7 raw_1 ...  ymm8 even_1  ymm9 a_0
+//  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 acc_0_0 ...
+//  ymm4 acc_0_1 ...  ymm5 raw_0 ...  ymm6 even_0 ...  ymm7 raw_1 ...  ymm8 even_1 ...  ymm9 a_0
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -61,8 +61,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   mov rbp, 16711935
   vmovd xmm0, ebp                                        // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpxor xmm1, xmm1, xmm1                                 // f_0_0
-  vpxor xmm2, xmm2, xmm2                                 // f_0_1
+  vpxor xmm1, xmm1, xmm1                                 // f_0
+  vpxor xmm2, xmm2, xmm2                                 // f_1
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -217,13 +217,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   vmovdqu xmm6, xmmword ptr [r14 + 528]                  // scale
   vcvtph2ps ymm6, xmm6                                   // scale_1
   vcvtdq2ps ymm3, ymm3                                   // real
+  vcvtdq2ps ymm4, ymm4                                   // real
   vpbroadcastd ymm7, dword ptr [r13 + 68]                // scale_row_0
+  vpbroadcastd ymm8, dword ptr [r13 + 68]                // scale_row_0
   vmulps ymm3, ymm3, ymm7                                // real
-  vfmadd231ps ymm1, ymm3, ymm5                           // f_0_0
-  vcvtdq2ps ymm3, ymm4                                   // real
-  vpbroadcastd ymm4, dword ptr [r13 + 68]                // scale_row_0
-  vmulps ymm3, ymm3, ymm4                                // real
-  vfmadd231ps ymm2, ymm3, ymm6                           // f_0_1
+  vmulps ymm4, ymm4, ymm8                                // real
+  vfmadd231ps ymm1, ymm3, ymm5                           // f_0
+  vfmadd231ps ymm2, ymm4, ymm6                           // f_1
   lea r13, [r13 + 72]
   lea r14, [r14 + 544]
   sub rbp, 1                                             // next k

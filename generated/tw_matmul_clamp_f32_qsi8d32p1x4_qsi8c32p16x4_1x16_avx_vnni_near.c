@@ -6,9 +6,9 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (25d3bc5aa0680e1e)
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
-// tile 1 x 16: needs 7 vector registers on avx_vnni (4 accumulators + 3 operands), 16 exist
+// tile 1 x 16: needs 8 vector registers on avx_vnni (2 accumulators + 6 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -44,8 +44,8 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near(const tw_ar
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       __builtin_prefetch((const void *)dst_tile, 1, 3);
-      __m256 f_0_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
-      __m256 f_0_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_0 = _mm256_castsi256_ps(_mm256_setzero_si256());
+      __m256 f_1 = _mm256_castsi256_ps(_mm256_setzero_si256());
       const size_t blocks = k_padded >> 5;
       const size_t rhs_prefetch = args->rhs_prefetch;
       const uint8_t* lhs_panel_at = lhs_panel;
@@ -127,15 +127,17 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near(const tw_ar
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 528));
         const __m256 scale_1 = _mm256_cvtph_ps(scale);
         __m256 real = _mm256_cvtepi32_ps(acc_0_0);
-        __m256 scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
+        __m256 real_2 = _mm256_cvtepi32_ps(acc_0_1);
+        const __m256 scale_row_0 =
+            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
+        const __m256 scale_row_0_2 =
+            _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
         real = _mm256_mul_ps(real, scale_row_0);
-        f_0_0 = _mm256_fmadd_ps(real, scale_0, f_0_0);
-        __asm__("" : "+x"(f_0_0));
-        real = _mm256_cvtepi32_ps(acc_0_1);
-        scale_row_0 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lhs_panel_at + 36)));
-        real = _mm256_mul_ps(real, scale_row_0);
-        f_0_1 = _mm256_fmadd_ps(real, scale_1, f_0_1);
-        __asm__("" : "+x"(f_0_1));
+        real_2 = _mm256_mul_ps(real_2, scale_row_0_2);
+        f_0 = _mm256_fmadd_ps(real, scale_0, f_0);
+        __asm__("" : "+x"(f_0));
+        f_1 = _mm256_fmadd_ps(real_2, scale_1, f_1);
+        __asm__("" : "+x"(f_1));
         lhs_panel_at += 40;
         rhs_panel_at += 544;
       }
@@ -148,11 +150,11 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near(const tw_ar
         bias = bias == NULL ? field : bias + column_bytes;
         const __m256 bias_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)bias));
         const __m256 bias_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(bias + 32)));
-        __m256 out = _mm256_add_ps(f_0_0, bias_2);
+        __m256 out = _mm256_add_ps(f_0, bias_2);
         out = _mm256_max_ps(min, out);
         const __m256 out_0_0 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)dst_tile, _mm256_castps_si256(out_0_0));
-        out = _mm256_add_ps(f_0_1, bias_3);
+        out = _mm256_add_ps(f_1, bias_3);
         out = _mm256_max_ps(min, out);
         const __m256 out_0_1 = _mm256_min_ps(max, out);
         _mm256_storeu_si256((__m256i *)(dst_tile + 32), _mm256_castps_si256(out_0_1));
@@ -208,10 +210,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near(const tw_ar
         const size_t s_19 = s_11 < 7 ? s_11 : 7;
         one = _mm256_set1_epi32(tw_load_i32(s_12 + (s_19 << 2)));
         bias_3 = _mm256_blend_epi32(bias_3, one, 128);
-        __m256 out = _mm256_add_ps(f_0_0, _mm256_castsi256_ps(bias_2));
+        __m256 out = _mm256_add_ps(f_0, _mm256_castsi256_ps(bias_2));
         out = _mm256_max_ps(min, out);
         const __m256i out_0_0 = _mm256_castps_si256(_mm256_min_ps(max, out));
-        out = _mm256_add_ps(f_0_1, _mm256_castsi256_ps(bias_3));
+        out = _mm256_add_ps(f_1, _mm256_castsi256_ps(bias_3));
         out = _mm256_max_ps(min, out);
         const __m256i out_0_1 = _mm256_castps_si256(_mm256_min_ps(max, out));
         if (n_left >= 1) {

@@ -6,16 +6,16 @@
 //     | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 // rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (25d3bc5aa0680e1e)
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
-// tile 1 x 16: needs 7 vector registers on avx_vnni (4 accumulators + 3 operands), 16 exist
+// tile 1 x 16: needs 8 vector registers on avx_vnni (2 accumulators + 6 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  ymm0 f_0_0  ymm1 f_0_1  ymm2 acc_0_0 ...  ymm3 acc_0_1 ...
-//  ymm4 raw_0 ...  ymm5 raw_1 ...  ymm6 a_0 ...
+//  r14 rhs_panel  r15 ahead  ymm0 f_0  ymm1 f_1  ymm2 acc_0_0 ...  ymm3 acc_0_1 ...  ymm4 raw_0 ...
+//  ymm5 raw_1 ...  ymm6 a_0 ...  ymm7 scale_row_0
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -58,8 +58,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm:
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
-  vpxor xmm0, xmm0, xmm0                                 // f_0_0
-  vpxor xmm1, xmm1, xmm1                                 // f_0_1
+  vpxor xmm0, xmm0, xmm0                                 // f_0
+  vpxor xmm1, xmm1, xmm1                                 // f_1
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -126,13 +126,13 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm:
   vmovdqu xmm5, xmmword ptr [r14 + 528]                  // scale
   vcvtph2ps ymm5, xmm5                                   // scale_1
   vcvtdq2ps ymm2, ymm2                                   // real
+  vcvtdq2ps ymm3, ymm3                                   // real
   vpbroadcastd ymm6, dword ptr [r13 + 36]                // scale_row_0
+  vpbroadcastd ymm7, dword ptr [r13 + 36]                // scale_row_0
   vmulps ymm2, ymm2, ymm6                                // real
-  vfmadd231ps ymm0, ymm2, ymm4                           // f_0_0
-  vcvtdq2ps ymm2, ymm3                                   // real
-  vpbroadcastd ymm3, dword ptr [r13 + 36]                // scale_row_0
-  vmulps ymm2, ymm2, ymm3                                // real
-  vfmadd231ps ymm1, ymm2, ymm5                           // f_0_1
+  vmulps ymm3, ymm3, ymm7                                // real
+  vfmadd231ps ymm0, ymm2, ymm4                           // f_0
+  vfmadd231ps ymm1, ymm3, ymm5                           // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 544]
   sub rbp, 1                                             // next k

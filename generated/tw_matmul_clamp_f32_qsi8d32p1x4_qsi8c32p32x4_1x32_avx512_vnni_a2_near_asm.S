@@ -8,14 +8,14 @@
 //     | 256 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 1 x 32: needs 9 vector registers on avx512_vnni (6 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
-//  r14 rhs_panel  r15 ahead  zmm0 f_0_0  zmm1 f_0_1  zmm2 acc0_0_0 ...  zmm3 acc0_0_1 ...
-//  zmm4 acc1_0_0 ...  zmm5 acc1_0_1 ...  zmm6 raw_0  zmm7 raw_1  zmm8 a_0
+//  r14 rhs_panel  r15 ahead  zmm0 f_0  zmm1 f_1  zmm2 acc0_0_0 ...  zmm3 acc0_0_1 ...
+//  zmm4 acc1_0_0 ...  zmm5 acc1_0_1 ...  zmm6 raw_0 ...  zmm7 raw_1 ...  zmm8 a_0
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -59,8 +59,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm:
   and rbx, -32                                           // k_padded
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [r9 + 64]                           // dst_tile
-  vpxord zmm0, zmm0, zmm0                                // f_0_0
-  vpxord zmm1, zmm1, zmm1                                // f_0_1
+  vpxord zmm0, zmm0, zmm0                                // f_0
+  vpxord zmm1, zmm1, zmm1                                // f_1
   mov rbp, rbx                                           // k_padded
   shr rbp, 5                                             // blocks
   mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -132,18 +132,18 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm:
   vpbroadcastd zmm8, dword ptr [r13 + 28]                // a_0
   vpdpbusd zmm4, zmm6, zmm8                              // acc_0_0
   vpdpbusd zmm5, zmm7, zmm8                              // acc_0_1
+  vmovdqu32 ymm6, ymmword ptr [r14 + 1024]               // scale
+  vcvtph2ps zmm6, ymm6                                   // scale_0
+  vmovdqu32 ymm7, ymmword ptr [r14 + 1056]               // scale
+  vcvtph2ps zmm7, ymm7                                   // scale_1
   vpaddd zmm2, zmm2, zmm4                                // sum_0
   vpaddd zmm3, zmm3, zmm5                                // sum_1
-  vmovdqu32 ymm4, ymmword ptr [r14 + 1024]               // scale
-  vcvtph2ps zmm4, ymm4                                   // scale_0
-  vmovdqu32 ymm5, ymmword ptr [r14 + 1056]               // scale
-  vcvtph2ps zmm5, ymm5                                   // scale_1
   vcvtdq2ps zmm2, zmm2                                   // real
+  vcvtdq2ps zmm3, zmm3                                   // real
   vmulps zmm2, zmm2, dword ptr [r13 + 36]{1to16}         // real
-  vfmadd231ps zmm0, zmm2, zmm4                           // f_0_0
-  vcvtdq2ps zmm2, zmm3                                   // real
-  vmulps zmm2, zmm2, dword ptr [r13 + 36]{1to16}         // real
-  vfmadd231ps zmm1, zmm2, zmm5                           // f_0_1
+  vmulps zmm3, zmm3, dword ptr [r13 + 36]{1to16}         // real
+  vfmadd231ps zmm0, zmm2, zmm6                           // f_0
+  vfmadd231ps zmm1, zmm3, zmm7                           // f_1
   lea r13, [r13 + 40]
   lea r14, [r14 + 1088]
   sub rbp, 1                                             // next k

@@ -6,9 +6,9 @@
 //     | 8 x k bits of codes | 1 f32 x scales a block |
 // rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (89f5185727dfce18)
 //     | 64 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
-// tile 1 x 16: needs 13 vector registers on neon_dotprod (8 accumulators + 5 operands), 32 exist
+// tile 1 x 16: needs 16 vector registers on neon_dotprod (4 accumulators + 12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -44,10 +44,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod(const tw_args
     for (size_t i_m = 0; i_m < args->m; ++i_m) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
       const uint8_t* const rhs_1 = n_left > 8 ? rhs_panel + args->rhs_stride : rhs_panel;
-      float32x4_t f_0_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_0_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_0_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_0_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
       const size_t blocks = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
@@ -133,22 +133,25 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod(const tw_args
         scale = vld1_f16((const float16_t *)(rhs_1_at + 264));
         const float32x4_t scale_3 = vcvt_f32_f16(scale);
         float32x4_t real = vcvtq_f32_s32(acc_0_0);
-        float32x4_t scale_row_0 =
+        float32x4_t real_2 = vcvtq_f32_s32(acc_0_1);
+        float32x4_t real_3 = vcvtq_f32_s32(acc_0_2);
+        float32x4_t real_4 = vcvtq_f32_s32(acc_0_3);
+        const float32x4_t scale_row_0 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
+        const float32x4_t scale_row_0_2 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
+        const float32x4_t scale_row_0_3 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
+        const float32x4_t scale_row_0_4 =
             vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
         real = vmulq_f32(real, scale_row_0);
-        f_0_0 = vfmaq_f32(f_0_0, real, scale_0);
-        real = vcvtq_f32_s32(acc_0_1);
-        scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
-        real = vmulq_f32(real, scale_row_0);
-        f_0_1 = vfmaq_f32(f_0_1, real, scale_1);
-        real = vcvtq_f32_s32(acc_0_2);
-        scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
-        real = vmulq_f32(real, scale_row_0);
-        f_0_2 = vfmaq_f32(f_0_2, real, scale_2);
-        real = vcvtq_f32_s32(acc_0_3);
-        scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 32)));
-        real = vmulq_f32(real, scale_row_0);
-        f_0_3 = vfmaq_f32(f_0_3, real, scale_3);
+        real_2 = vmulq_f32(real_2, scale_row_0_2);
+        real_3 = vmulq_f32(real_3, scale_row_0_3);
+        real_4 = vmulq_f32(real_4, scale_row_0_4);
+        f_0 = vfmaq_f32(f_0, real, scale_0);
+        f_1 = vfmaq_f32(f_1, real_2, scale_1);
+        f_2 = vfmaq_f32(f_2, real_3, scale_2);
+        f_3 = vfmaq_f32(f_3, real_4, scale_3);
         lhs_panel_at += 36;
         rhs_panel_at += 272;
         rhs_1_at += 272;
@@ -168,19 +171,19 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod(const tw_args
         const float32x4_t bias_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias + 16)));
         const float32x4_t bias_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)bias_2));
         const float32x4_t bias_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias_2 + 16)));
-        float32x4_t out = vaddq_f32(f_0_0, bias_3);
+        float32x4_t out = vaddq_f32(f_0, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
-        out = vaddq_f32(f_0_1, bias_4);
+        out = vaddq_f32(f_1, bias_4);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
-        out = vaddq_f32(f_0_2, bias_5);
+        out = vaddq_f32(f_2, bias_5);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_0_2 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_tile + 32), vreinterpretq_s8_f32(out_0_2));
-        out = vaddq_f32(f_0_3, bias_6);
+        out = vaddq_f32(f_3, bias_6);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_0_3 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_tile + 48), vreinterpretq_s8_f32(out_0_3));
@@ -226,16 +229,16 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod(const tw_args
         bias_6 = vld1q_lane_s32((const int32_t *)(s_19 + (s_21 << 2)), bias_6, 2);
         const size_t s_22 = s_18 < 3 ? s_18 : 3;
         bias_6 = vld1q_lane_s32((const int32_t *)(s_19 + (s_22 << 2)), bias_6, 3);
-        float32x4_t out = vaddq_f32(f_0_0, vreinterpretq_f32_s32(bias_3));
+        float32x4_t out = vaddq_f32(f_0, vreinterpretq_f32_s32(bias_3));
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_0_1, vreinterpretq_f32_s32(bias_4));
+        out = vaddq_f32(f_1, vreinterpretq_f32_s32(bias_4));
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_0_2, vreinterpretq_f32_s32(bias_5));
+        out = vaddq_f32(f_2, vreinterpretq_f32_s32(bias_5));
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_0_2 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_0_3, vreinterpretq_f32_s32(bias_6));
+        out = vaddq_f32(f_3, vreinterpretq_f32_s32(bias_6));
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_0_3 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
         if (n_left >= 1) {

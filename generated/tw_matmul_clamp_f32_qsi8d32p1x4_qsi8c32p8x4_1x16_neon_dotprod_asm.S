@@ -6,16 +6,17 @@
 //     | 8 x k bits of codes | 1 f32 x scales a block |
 // rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (89f5185727dfce18)
 //     | 64 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
-// tile 1 x 16: needs 13 vector registers on neon_dotprod (8 accumulators + 5 operands), 32 exist
+// tile 1 x 16: needs 16 vector registers on neon_dotprod (4 accumulators + 12 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_1  x10 k_padded  x11 k_left  x12 lhs_panel  x13 rhs_panel
-//  x14 rhs_1  v0 f_0_0  v1 f_0_1  v2 f_0_2  v3 f_0_3  v4 acc_0_0 ...  v5 acc_0_1 ...  v6 acc_0_2
-//  v7 acc_0_3  v16 raw_1 ...  v17 raw_0 ...  v18 raw_3 ...  v19 raw_2 ...  v20 a_0 ...  v21 a_0
+//  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 raw_2 ...  v5 raw_3 ...
+//  v6 raw_2 ...  v7 raw_3 ...  v16 f_0  v17 f_1  v18 f_2  v19 f_3  v20 acc_0_0 ...  v21 acc_0_1 ...
+//  v22 acc_0_2 ...  v23 acc_0_3 ...  v24 a_0  v25 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
   .text
@@ -49,10 +50,10 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   add x9, x3, x9
   cmp x11, #0                                            // rhs_1
   csel x9, x3, x9, eq
-  movi v0.2d, #0                                         // f_0_0
-  movi v1.2d, #0                                         // f_0_1
-  movi v2.2d, #0                                         // f_0_2
-  movi v3.2d, #0                                         // f_0_3
+  movi v16.2d, #0                                        // f_0
+  movi v17.2d, #0                                        // f_1
+  movi v18.2d, #0                                        // f_2
+  movi v19.2d, #0                                        // f_3
   lsr x11, x10, #5                                       // blocks
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
@@ -60,97 +61,87 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   cbz x11, .Lk_done
   .balign 64
 .Lk:
-  movi v4.2d, #0                                         // acc_0_0
-  movi v5.2d, #0                                         // acc_0_1
-  movi v6.2d, #0                                         // acc_0_2
-  movi v7.2d, #0                                         // acc_0_3
-  ldp q17, q16, [x13, #0]                                // raw_0, raw_1
-  ldp q19, q18, [x14, #0]                                // raw_2, raw_3
-  ldp q21, q20, [x12, #0]                                // a_0, a_0
-  sdot v4.4s, v17.16b, v21.4b[0]                         // acc_0_0
-  sdot v5.4s, v16.16b, v21.4b[0]                         // acc_0_1
-  sdot v6.4s, v19.16b, v21.4b[0]                         // acc_0_2
-  sdot v7.4s, v18.16b, v21.4b[0]                         // acc_0_3
-  ldp q17, q16, [x13, #32]                               // raw_0, raw_1
-  ldp q19, q18, [x14, #32]                               // raw_2, raw_3
-  sdot v4.4s, v17.16b, v21.4b[1]                         // acc_0_0
-  sdot v5.4s, v16.16b, v21.4b[1]                         // acc_0_1
-  sdot v6.4s, v19.16b, v21.4b[1]                         // acc_0_2
-  sdot v7.4s, v18.16b, v21.4b[1]                         // acc_0_3
-  ldp q17, q16, [x13, #64]                               // raw_0, raw_1
-  ldp q19, q18, [x14, #64]                               // raw_2, raw_3
-  sdot v4.4s, v17.16b, v21.4b[2]                         // acc_0_0
-  sdot v5.4s, v16.16b, v21.4b[2]                         // acc_0_1
-  sdot v6.4s, v19.16b, v21.4b[2]                         // acc_0_2
-  sdot v7.4s, v18.16b, v21.4b[2]                         // acc_0_3
-  ldp q17, q16, [x13, #96]                               // raw_0, raw_1
-  ldp q19, q18, [x14, #96]                               // raw_2, raw_3
-  sdot v4.4s, v17.16b, v21.4b[3]                         // acc_0_0
-  sdot v5.4s, v16.16b, v21.4b[3]                         // acc_0_1
-  sdot v6.4s, v19.16b, v21.4b[3]                         // acc_0_2
-  sdot v7.4s, v18.16b, v21.4b[3]                         // acc_0_3
-  ldp q17, q16, [x13, #128]                              // raw_0, raw_1
-  ldp q19, q18, [x14, #128]                              // raw_2, raw_3
-  sdot v4.4s, v17.16b, v20.4b[0]                         // acc_0_0
-  sdot v5.4s, v16.16b, v20.4b[0]                         // acc_0_1
-  sdot v6.4s, v19.16b, v20.4b[0]                         // acc_0_2
-  sdot v7.4s, v18.16b, v20.4b[0]                         // acc_0_3
-  ldp q17, q16, [x13, #160]                              // raw_0, raw_1
-  ldp q19, q18, [x14, #160]                              // raw_2, raw_3
-  sdot v4.4s, v17.16b, v20.4b[1]                         // acc_0_0
-  sdot v5.4s, v16.16b, v20.4b[1]                         // acc_0_1
-  sdot v6.4s, v19.16b, v20.4b[1]                         // acc_0_2
-  sdot v7.4s, v18.16b, v20.4b[1]                         // acc_0_3
-  ldp q17, q16, [x13, #192]                              // raw_0, raw_1
-  ldp q19, q18, [x14, #192]                              // raw_2, raw_3
-  sdot v4.4s, v17.16b, v20.4b[2]                         // acc_0_0
-  sdot v5.4s, v16.16b, v20.4b[2]                         // acc_0_1
-  sdot v6.4s, v19.16b, v20.4b[2]                         // acc_0_2
-  sdot v7.4s, v18.16b, v20.4b[2]                         // acc_0_3
-  ldp q17, q16, [x13, #224]                              // raw_0, raw_1
-  ldp q19, q18, [x14, #224]                              // raw_2, raw_3
-  sdot v4.4s, v17.16b, v20.4b[3]                         // acc_0_0
-  sdot v5.4s, v16.16b, v20.4b[3]                         // acc_0_1
-  sdot v6.4s, v19.16b, v20.4b[3]                         // acc_0_2
-  sdot v7.4s, v18.16b, v20.4b[3]                         // acc_0_3
-  ldr d16, [x13, #256]                                   // scale
-  fcvtl v16.4s, v16.4h                                   // scale_0
-  ldr d17, [x13, #264]                                   // scale
-  fcvtl v17.4s, v17.4h                                   // scale_1
-  ldr d18, [x14, #256]                                   // scale
-  fcvtl v18.4s, v18.4h                                   // scale_2
-  ldr d19, [x14, #264]                                   // scale
-  fcvtl v19.4s, v19.4h                                   // scale_3
-  scvtf v4.4s, v4.4s                                     // real
+  movi v20.2d, #0                                        // acc_0_0
+  movi v21.2d, #0                                        // acc_0_1
+  movi v22.2d, #0                                        // acc_0_2
+  movi v23.2d, #0                                        // acc_0_3
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
+  ldp q25, q24, [x12, #0]                                // a_0, a_0
+  sdot v20.4s, v0.16b, v25.4b[0]                         // acc_0_0
+  sdot v21.4s, v1.16b, v25.4b[0]                         // acc_0_1
+  sdot v22.4s, v4.16b, v25.4b[0]                         // acc_0_2
+  sdot v23.4s, v5.16b, v25.4b[0]                         // acc_0_3
+  sdot v20.4s, v2.16b, v25.4b[1]                         // acc_0_0
+  sdot v21.4s, v3.16b, v25.4b[1]                         // acc_0_1
+  sdot v22.4s, v6.16b, v25.4b[1]                         // acc_0_2
+  sdot v23.4s, v7.16b, v25.4b[1]                         // acc_0_3
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
+  sdot v20.4s, v0.16b, v25.4b[2]                         // acc_0_0
+  sdot v21.4s, v1.16b, v25.4b[2]                         // acc_0_1
+  sdot v22.4s, v4.16b, v25.4b[2]                         // acc_0_2
+  sdot v23.4s, v5.16b, v25.4b[2]                         // acc_0_3
+  sdot v20.4s, v2.16b, v25.4b[3]                         // acc_0_0
+  sdot v21.4s, v3.16b, v25.4b[3]                         // acc_0_1
+  sdot v22.4s, v6.16b, v25.4b[3]                         // acc_0_2
+  sdot v23.4s, v7.16b, v25.4b[3]                         // acc_0_3
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
+  sdot v20.4s, v0.16b, v24.4b[0]                         // acc_0_0
+  sdot v21.4s, v1.16b, v24.4b[0]                         // acc_0_1
+  sdot v22.4s, v4.16b, v24.4b[0]                         // acc_0_2
+  sdot v23.4s, v5.16b, v24.4b[0]                         // acc_0_3
+  sdot v20.4s, v2.16b, v24.4b[1]                         // acc_0_0
+  sdot v21.4s, v3.16b, v24.4b[1]                         // acc_0_1
+  sdot v22.4s, v6.16b, v24.4b[1]                         // acc_0_2
+  sdot v23.4s, v7.16b, v24.4b[1]                         // acc_0_3
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
+  sdot v20.4s, v0.16b, v24.4b[2]                         // acc_0_0
+  sdot v21.4s, v1.16b, v24.4b[2]                         // acc_0_1
+  sdot v22.4s, v4.16b, v24.4b[2]                         // acc_0_2
+  sdot v23.4s, v5.16b, v24.4b[2]                         // acc_0_3
+  sdot v20.4s, v2.16b, v24.4b[3]                         // acc_0_0
+  sdot v21.4s, v3.16b, v24.4b[3]                         // acc_0_1
+  sdot v22.4s, v6.16b, v24.4b[3]                         // acc_0_2
+  sdot v23.4s, v7.16b, v24.4b[3]                         // acc_0_3
+  ldr d0, [x13], #8                                      // scale, rhs_panel
+  fcvtl v0.4s, v0.4h                                     // scale_0
+  ldr d1, [x13], #8                                      // scale
+  fcvtl v1.4s, v1.4h                                     // scale_1
+  ldr d2, [x14], #8                                      // scale, rhs_1
+  fcvtl v2.4s, v2.4h                                     // scale_2
+  ldr d3, [x14], #8                                      // scale
+  fcvtl v3.4s, v3.4h                                     // scale_3
+  scvtf v4.4s, v20.4s                                    // real
+  scvtf v5.4s, v21.4s                                    // real
+  scvtf v6.4s, v22.4s                                    // real
+  scvtf v7.4s, v23.4s                                    // real
   ldr s20, [x12, #32]                                    // scale_row_0
   dup v20.4s, v20.s[0]
+  ldr s21, [x12, #32]                                    // scale_row_0
+  dup v21.4s, v21.s[0]
+  ldr s22, [x12, #32]                                    // scale_row_0
+  dup v22.4s, v22.s[0]
+  ldr s23, [x12, #32]                                    // scale_row_0
+  dup v23.4s, v23.s[0]
   fmul v4.4s, v4.4s, v20.4s                              // real
-  fmla v0.4s, v4.4s, v16.4s                              // f_0_0
-  scvtf v4.4s, v5.4s                                     // real
-  ldr s5, [x12, #32]                                     // scale_row_0
-  dup v5.4s, v5.s[0]
-  fmul v4.4s, v4.4s, v5.4s                               // real
-  fmla v1.4s, v4.4s, v17.4s                              // f_0_1
-  scvtf v4.4s, v6.4s                                     // real
-  ldr s5, [x12, #32]                                     // scale_row_0
-  dup v5.4s, v5.s[0]
-  fmul v4.4s, v4.4s, v5.4s                               // real
-  fmla v2.4s, v4.4s, v18.4s                              // f_0_2
-  scvtf v4.4s, v7.4s                                     // real
-  ldr s5, [x12, #32]                                     // scale_row_0
-  dup v5.4s, v5.s[0]
-  fmul v4.4s, v4.4s, v5.4s                               // real
-  fmla v3.4s, v4.4s, v19.4s                              // f_0_3
+  fmul v5.4s, v5.4s, v21.4s                              // real
+  fmul v6.4s, v6.4s, v22.4s                              // real
+  fmul v7.4s, v7.4s, v23.4s                              // real
+  fmla v16.4s, v4.4s, v0.4s                              // f_0
+  fmla v17.4s, v5.4s, v1.4s                              // f_1
+  fmla v18.4s, v6.4s, v2.4s                              // f_2
+  fmla v19.4s, v7.4s, v3.4s                              // f_3
   add x12, x12, #36
-  add x13, x13, #272
-  add x14, x14, #272
   subs x11, x11, #1                                      // next k
   b.hi .Lk
 .Lk_done:
   add x11, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x11]                                    // min
-  ldr s5, [x11, #4]                                      // max
-  dup v5.4s, v5.s[0]
+  ld1r {v0.4s}, [x11]                                    // min
+  ldr s1, [x11, #4]                                      // max
+  dup v1.4s, v1.s[0]
   mov x11, #16
   lsr x10, x10, #5
   mov x12, #272
@@ -169,31 +160,31 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   add x12, x12, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q7, q6, [x10, #0]                                  // bias, bias
-  ldp q17, q16, [x9, #0]                                 // bias, bias
-  fadd v0.4s, v0.4s, v7.4s                               // out
-  fcmgt v7.4s, v4.4s, v0.4s                              // out
-  bsl v7.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v7.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v7.16b
-  str q0, [x6, #0]                                       // out_0_0
-  fadd v0.4s, v1.4s, v6.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v0.16b, v5.16b, v1.16b
-  str q0, [x6, #16]                                      // out_0_1
-  fadd v0.4s, v2.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v0.16b, v5.16b, v1.16b
-  str q0, [x6, #32]                                      // out_0_2
-  fadd v0.4s, v3.4s, v16.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  ldp q3, q2, [x10, #0]                                  // bias, bias
+  ldp q5, q4, [x9, #0]                                   // bias, bias
+  fadd v3.4s, v16.4s, v3.4s                              // out
+  fcmgt v6.4s, v0.4s, v3.4s                              // out
+  bsl v6.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_0
+  bsl v3.16b, v1.16b, v6.16b
+  str q3, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v17.4s, v2.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
+  bsl v2.16b, v1.16b, v3.16b
+  str q2, [x6, #16]                                      // out_0_1
+  fadd v2.4s, v18.4s, v5.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_2
+  bsl v2.16b, v1.16b, v3.16b
+  str q2, [x6, #32]                                      // out_0_2
+  fadd v2.4s, v19.4s, v4.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_3
+  bsl v0.16b, v1.16b, v3.16b
   str q0, [x6, #48]                                      // out_0_3
   b .Lif_done
 .Lif_else:
@@ -215,22 +206,22 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x10, eq
-  ld1r {v6.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v6.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v6.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -239,22 +230,22 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   add x14, x10, #16
   cmp x12, #0
   csel x12, x10, x14, eq
-  ld1r {v7.4s}, [x12]                                    // bias
+  ld1r {v3.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[1], [x14]                                   // bias
+  ld1 {v3.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v7.s}[2], [x14]                                   // bias
+  ld1 {v3.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v7.s}[3], [x12]                                   // bias
+  ld1 {v3.s}[3], [x12]                                   // bias
   mov x12, #8
   subs x13, x11, x12
   csel x13, x13, xzr, hs
@@ -262,22 +253,22 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x10, x9, eq
-  ld1r {v16.4s}, [x12]                                   // bias
+  ld1r {v4.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v16.s}[1], [x14]                                  // bias
+  ld1 {v4.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v16.s}[2], [x14]                                  // bias
+  ld1 {v4.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v16.s}[3], [x12]                                  // bias
+  ld1 {v4.s}[3], [x12]                                   // bias
   mov x12, #12
   subs x11, x11, x12
   csel x11, x11, xzr, hs
@@ -286,130 +277,130 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm:
   add x9, x9, #16
   cmp x12, #0
   csel x9, x10, x9, eq
-  ld1r {v17.4s}, [x9]                                    // bias
+  ld1r {v5.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[1], [x10]                                  // bias
+  ld1 {v5.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[2], [x10]                                  // bias
+  ld1 {v5.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v17.s}[3], [x9]                                   // bias
-  fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
-  fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
-  fadd v2.4s, v2.4s, v16.4s                              // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
-  fadd v3.4s, v3.4s, v17.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  ld1 {v5.s}[3], [x9]                                    // bias
+  fadd v2.4s, v16.4s, v2.4s                              // out
+  fcmgt v6.4s, v0.4s, v2.4s                              // out
+  bsl v6.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v6.16b
+  fadd v3.4s, v17.4s, v3.4s                              // out
+  fcmgt v6.4s, v0.4s, v3.4s                              // out
+  bsl v6.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_1
+  bsl v3.16b, v1.16b, v6.16b
+  fadd v4.4s, v18.4s, v4.4s                              // out
+  fcmgt v6.4s, v0.4s, v4.4s                              // out
+  bsl v6.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v6.4s, v1.4s                              // out_0_2
+  bsl v4.16b, v1.16b, v6.16b
+  fadd v5.4s, v19.4s, v5.4s                              // out
+  fcmgt v6.4s, v0.4s, v5.4s                              // out
+  bsl v6.16b, v0.16b, v5.16b
+  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_3
+  bsl v0.16b, v1.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v0.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x6, #4
-  st1 {v0.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x6, #8
-  st1 {v0.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x6, #12
-  st1 {v0.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x6, #16
-  st1 {v1.s}[0], [x9]                                    // out_0_1
+  st1 {v3.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x6, #20
-  st1 {v1.s}[1], [x9]                                    // out_0_1
+  st1 {v3.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x6, #24
-  st1 {v1.s}[2], [x9]                                    // out_0_1
+  st1 {v3.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_9_done
   add x9, x6, #28
-  st1 {v1.s}[3], [x9]                                    // out_0_1
+  st1 {v3.s}[3], [x9]                                    // out_0_1
 .Lif_9_done:
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_10_done
   add x9, x6, #32
-  st1 {v2.s}[0], [x9]                                    // out_0_2
+  st1 {v4.s}[0], [x9]                                    // out_0_2
 .Lif_10_done:
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_11_done
   add x9, x6, #36
-  st1 {v2.s}[1], [x9]                                    // out_0_2
+  st1 {v4.s}[1], [x9]                                    // out_0_2
 .Lif_11_done:
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_12_done
   add x9, x6, #40
-  st1 {v2.s}[2], [x9]                                    // out_0_2
+  st1 {v4.s}[2], [x9]                                    // out_0_2
 .Lif_12_done:
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_13_done
   add x9, x6, #44
-  st1 {v2.s}[3], [x9]                                    // out_0_2
+  st1 {v4.s}[3], [x9]                                    // out_0_2
 .Lif_13_done:
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_14_done
   add x9, x6, #48
-  st1 {v3.s}[0], [x9]                                    // out_0_3
+  st1 {v0.s}[0], [x9]                                    // out_0_3
 .Lif_14_done:
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_15_done
   add x9, x6, #52
-  st1 {v3.s}[1], [x9]                                    // out_0_3
+  st1 {v0.s}[1], [x9]                                    // out_0_3
 .Lif_15_done:
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_16_done
   add x9, x6, #56
-  st1 {v3.s}[2], [x9]                                    // out_0_3
+  st1 {v0.s}[2], [x9]                                    // out_0_3
 .Lif_16_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -8,16 +8,17 @@
 //     | 32 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 // tile 1 x 16: needs 21 vector registers on neon_i8mm (12 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 f_0_0  v1 f_0_1  v2 f_0_2  v3 f_0_3
-//  v4 acc_0_0 ...  v5 acc_0_1 ...  v6 acc_0_2 ...  v7 acc_0_3 ...  v16 acc_0_4 ...  v17 acc_0_5 ...
-//  v18 acc_0_6 ...  v19 acc_0_7 ...  v20 raw_1 ...  v21 raw_0  v22 raw_3  v23 raw_2  v24 raw_5
-//  v25 raw_4  v26 raw_7  v27 raw_6  v28 a_0
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0 ...
+//  v3 raw_1 ...  v4 raw_2 ...  v5 raw_3 ...  v6 raw_2 ...  v7 raw_3 ...  v8 raw_4  v9 raw_5
+//  v10 raw_4  v11 raw_5  v12 raw_6  v13 raw_7  v14 raw_6  v15 raw_7  v16 f_0  v17 f_1  v18 f_2
+//  v19 f_3  v20 acc_0_0 ...  v21 acc_0_1 ...  v22 acc_0_2 ...  v23 acc_0_3 ...  v24 acc_0_4
+//  v25 acc_0_5  v26 acc_0_6  v27 acc_0_7  v28 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod+i8mm
   .text
@@ -27,10 +28,26 @@
 tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
+  sub sp, sp, #80
+  .cfi_def_cfa_offset 80
   str x19, [sp, #0]
-  .cfi_offset x19, -16
+  .cfi_offset x19, -80
+  str d8, [sp, #8]
+  .cfi_offset d8, -72
+  str d9, [sp, #16]
+  .cfi_offset d9, -64
+  str d10, [sp, #24]
+  .cfi_offset d10, -56
+  str d11, [sp, #32]
+  .cfi_offset d11, -48
+  str d12, [sp, #40]
+  .cfi_offset d12, -40
+  str d13, [sp, #48]
+  .cfi_offset d13, -32
+  str d14, [sp, #56]
+  .cfi_offset d14, -24
+  str d15, [sp, #64]
+  .cfi_offset d15, -16
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -67,10 +84,10 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   add x9, x12, x9
   cmp x13, #0                                            // rhs_3
   csel x9, x12, x9, eq
-  movi v0.2d, #0                                         // f_0_0
-  movi v1.2d, #0                                         // f_0_1
-  movi v2.2d, #0                                         // f_0_2
-  movi v3.2d, #0                                         // f_0_3
+  movi v16.2d, #0                                        // f_0
+  movi v17.2d, #0                                        // f_1
+  movi v18.2d, #0                                        // f_2
+  movi v19.2d, #0                                        // f_3
   lsr x13, x10, #5                                       // blocks
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
@@ -80,114 +97,102 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   cbz x13, .Lk_done
   .balign 64
 .Lk:
-  movi v4.2d, #0                                         // acc_0_0
-  movi v5.2d, #0                                         // acc_0_1
-  movi v6.2d, #0                                         // acc_0_2
-  movi v7.2d, #0                                         // acc_0_3
-  movi v16.2d, #0                                        // acc_0_4
-  movi v17.2d, #0                                        // acc_0_5
-  movi v18.2d, #0                                        // acc_0_6
-  movi v19.2d, #0                                        // acc_0_7
-  ldp q21, q20, [x15, #0]                                // raw_0, raw_1
-  ldp q23, q22, [x16, #0]                                // raw_2, raw_3
-  ldp q25, q24, [x17, #0]                                // raw_4, raw_5
-  ldp q27, q26, [x19, #0]                                // raw_6, raw_7
+  movi v20.2d, #0                                        // acc_0_0
+  movi v21.2d, #0                                        // acc_0_1
+  movi v22.2d, #0                                        // acc_0_2
+  movi v23.2d, #0                                        // acc_0_3
+  movi v24.2d, #0                                        // acc_0_4
+  movi v25.2d, #0                                        // acc_0_5
+  movi v26.2d, #0                                        // acc_0_6
+  movi v27.2d, #0                                        // acc_0_7
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
+  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_4, raw_5, raw_4, raw_5, rhs_2
+  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_6, raw_7, raw_6, raw_7, rhs_3
   ldr d28, [x14, #0]                                     // a_0
   dup v28.2d, v28.d[0]
-  sdot v4.4s, v21.16b, v28.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v28.16b                           // acc_0_1
-  sdot v6.4s, v23.16b, v28.16b                           // acc_0_2
-  sdot v7.4s, v22.16b, v28.16b                           // acc_0_3
-  sdot v16.4s, v25.16b, v28.16b                          // acc_0_4
-  sdot v17.4s, v24.16b, v28.16b                          // acc_0_5
-  sdot v18.4s, v27.16b, v28.16b                          // acc_0_6
-  sdot v19.4s, v26.16b, v28.16b                          // acc_0_7
-  ldp q21, q20, [x15, #32]                               // raw_0, raw_1
-  ldp q23, q22, [x16, #32]                               // raw_2, raw_3
-  ldp q25, q24, [x17, #32]                               // raw_4, raw_5
-  ldp q27, q26, [x19, #32]                               // raw_6, raw_7
-  ldr d28, [x14, #8]                                     // a_0
-  dup v28.2d, v28.d[0]
-  sdot v4.4s, v21.16b, v28.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v28.16b                           // acc_0_1
-  sdot v6.4s, v23.16b, v28.16b                           // acc_0_2
-  sdot v7.4s, v22.16b, v28.16b                           // acc_0_3
-  sdot v16.4s, v25.16b, v28.16b                          // acc_0_4
-  sdot v17.4s, v24.16b, v28.16b                          // acc_0_5
-  sdot v18.4s, v27.16b, v28.16b                          // acc_0_6
-  sdot v19.4s, v26.16b, v28.16b                          // acc_0_7
-  ldp q21, q20, [x15, #64]                               // raw_0, raw_1
-  ldp q23, q22, [x16, #64]                               // raw_2, raw_3
-  ldp q25, q24, [x17, #64]                               // raw_4, raw_5
-  ldp q27, q26, [x19, #64]                               // raw_6, raw_7
+  sdot v20.4s, v0.16b, v28.16b                           // acc_0_0
+  sdot v21.4s, v1.16b, v28.16b                           // acc_0_1
+  sdot v22.4s, v4.16b, v28.16b                           // acc_0_2
+  sdot v23.4s, v5.16b, v28.16b                           // acc_0_3
+  sdot v24.4s, v8.16b, v28.16b                           // acc_0_4
+  sdot v25.4s, v9.16b, v28.16b                           // acc_0_5
+  sdot v26.4s, v12.16b, v28.16b                          // acc_0_6
+  sdot v27.4s, v13.16b, v28.16b                          // acc_0_7
+  ldr d0, [x14, #8]                                      // a_0
+  dup v0.2d, v0.d[0]
+  sdot v20.4s, v2.16b, v0.16b                            // acc_0_0
+  sdot v21.4s, v3.16b, v0.16b                            // acc_0_1
+  sdot v22.4s, v6.16b, v0.16b                            // acc_0_2
+  sdot v23.4s, v7.16b, v0.16b                            // acc_0_3
+  sdot v24.4s, v10.16b, v0.16b                           // acc_0_4
+  sdot v25.4s, v11.16b, v0.16b                           // acc_0_5
+  sdot v26.4s, v14.16b, v0.16b                           // acc_0_6
+  sdot v27.4s, v15.16b, v0.16b                           // acc_0_7
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
+  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_4, raw_5, raw_4, raw_5, rhs_2
+  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_6, raw_7, raw_6, raw_7, rhs_3
   ldr d28, [x14, #16]                                    // a_0
   dup v28.2d, v28.d[0]
-  sdot v4.4s, v21.16b, v28.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v28.16b                           // acc_0_1
-  sdot v6.4s, v23.16b, v28.16b                           // acc_0_2
-  sdot v7.4s, v22.16b, v28.16b                           // acc_0_3
-  sdot v16.4s, v25.16b, v28.16b                          // acc_0_4
-  sdot v17.4s, v24.16b, v28.16b                          // acc_0_5
-  sdot v18.4s, v27.16b, v28.16b                          // acc_0_6
-  sdot v19.4s, v26.16b, v28.16b                          // acc_0_7
-  ldp q21, q20, [x15, #96]                               // raw_0, raw_1
-  ldp q23, q22, [x16, #96]                               // raw_2, raw_3
-  ldp q25, q24, [x17, #96]                               // raw_4, raw_5
-  ldp q27, q26, [x19, #96]                               // raw_6, raw_7
-  ldr d28, [x14, #24]                                    // a_0
-  dup v28.2d, v28.d[0]
-  sdot v4.4s, v21.16b, v28.16b                           // acc_0_0
-  sdot v5.4s, v20.16b, v28.16b                           // acc_0_1
-  sdot v6.4s, v23.16b, v28.16b                           // acc_0_2
-  sdot v7.4s, v22.16b, v28.16b                           // acc_0_3
-  sdot v16.4s, v25.16b, v28.16b                          // acc_0_4
-  sdot v17.4s, v24.16b, v28.16b                          // acc_0_5
-  sdot v18.4s, v27.16b, v28.16b                          // acc_0_6
-  sdot v19.4s, v26.16b, v28.16b                          // acc_0_7
-  addp v4.4s, v4.4s, v5.4s                               // out
-  addp v5.4s, v6.4s, v7.4s                               // out
-  addp v6.4s, v16.4s, v17.4s                             // out
-  addp v7.4s, v18.4s, v19.4s                             // out
-  ldr d16, [x15, #128]                                   // scale
-  fcvtl v16.4s, v16.4h                                   // scale_0
-  ldr d17, [x16, #128]                                   // scale
-  fcvtl v17.4s, v17.4h                                   // scale_1
-  ldr d18, [x17, #128]                                   // scale
-  fcvtl v18.4s, v18.4h                                   // scale_2
-  ldr d19, [x19, #128]                                   // scale
-  fcvtl v19.4s, v19.4h                                   // scale_3
+  sdot v20.4s, v0.16b, v28.16b                           // acc_0_0
+  sdot v21.4s, v1.16b, v28.16b                           // acc_0_1
+  sdot v22.4s, v4.16b, v28.16b                           // acc_0_2
+  sdot v23.4s, v5.16b, v28.16b                           // acc_0_3
+  sdot v24.4s, v8.16b, v28.16b                           // acc_0_4
+  sdot v25.4s, v9.16b, v28.16b                           // acc_0_5
+  sdot v26.4s, v12.16b, v28.16b                          // acc_0_6
+  sdot v27.4s, v13.16b, v28.16b                          // acc_0_7
+  ldr d0, [x14, #24]                                     // a_0
+  dup v0.2d, v0.d[0]
+  sdot v20.4s, v2.16b, v0.16b                            // acc_0_0
+  sdot v21.4s, v3.16b, v0.16b                            // acc_0_1
+  sdot v22.4s, v6.16b, v0.16b                            // acc_0_2
+  sdot v23.4s, v7.16b, v0.16b                            // acc_0_3
+  sdot v24.4s, v10.16b, v0.16b                           // acc_0_4
+  sdot v25.4s, v11.16b, v0.16b                           // acc_0_5
+  sdot v26.4s, v14.16b, v0.16b                           // acc_0_6
+  sdot v27.4s, v15.16b, v0.16b                           // acc_0_7
+  ldr d0, [x15], #8                                      // scale
+  fcvtl v0.4s, v0.4h                                     // scale_0
+  ldr d1, [x16], #8                                      // scale
+  fcvtl v1.4s, v1.4h                                     // scale_1
+  ldr d2, [x17], #8                                      // scale
+  fcvtl v2.4s, v2.4h                                     // scale_2
+  ldr d3, [x19], #8                                      // scale
+  fcvtl v3.4s, v3.4h                                     // scale_3
+  addp v4.4s, v20.4s, v21.4s                             // out
+  addp v5.4s, v22.4s, v23.4s                             // out
+  addp v6.4s, v24.4s, v25.4s                             // out
+  addp v7.4s, v26.4s, v27.4s                             // out
   scvtf v4.4s, v4.4s                                     // real
+  scvtf v5.4s, v5.4s                                     // real
+  scvtf v6.4s, v6.4s                                     // real
+  scvtf v7.4s, v7.4s                                     // real
   ldr s20, [x14, #32]                                    // scale_row_0
   dup v20.4s, v20.s[0]
+  ldr s21, [x14, #32]                                    // scale_row_0
+  dup v21.4s, v21.s[0]
+  ldr s22, [x14, #32]                                    // scale_row_0
+  dup v22.4s, v22.s[0]
+  ldr s23, [x14, #32]                                    // scale_row_0
+  dup v23.4s, v23.s[0]
   fmul v4.4s, v4.4s, v20.4s                              // real
-  fmla v0.4s, v4.4s, v16.4s                              // f_0_0
-  scvtf v4.4s, v5.4s                                     // real
-  ldr s5, [x14, #32]                                     // scale_row_0
-  dup v5.4s, v5.s[0]
-  fmul v4.4s, v4.4s, v5.4s                               // real
-  fmla v1.4s, v4.4s, v17.4s                              // f_0_1
-  scvtf v4.4s, v6.4s                                     // real
-  ldr s5, [x14, #32]                                     // scale_row_0
-  dup v5.4s, v5.s[0]
-  fmul v4.4s, v4.4s, v5.4s                               // real
-  fmla v2.4s, v4.4s, v18.4s                              // f_0_2
-  scvtf v4.4s, v7.4s                                     // real
-  ldr s5, [x14, #32]                                     // scale_row_0
-  dup v5.4s, v5.s[0]
-  fmul v4.4s, v4.4s, v5.4s                               // real
-  fmla v3.4s, v4.4s, v19.4s                              // f_0_3
+  fmul v5.4s, v5.4s, v21.4s                              // real
+  fmul v6.4s, v6.4s, v22.4s                              // real
+  fmul v7.4s, v7.4s, v23.4s                              // real
+  fmla v16.4s, v4.4s, v0.4s                              // f_0
+  fmla v17.4s, v5.4s, v1.4s                              // f_1
+  fmla v18.4s, v6.4s, v2.4s                              // f_2
+  fmla v19.4s, v7.4s, v3.4s                              // f_3
   add x14, x14, #36
-  add x15, x15, #136
-  add x16, x16, #136
-  add x17, x17, #136
-  add x19, x19, #136
   subs x13, x13, #1                                      // next k
   b.hi .Lk
 .Lk_done:
   add x13, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x13]                                    // min
-  ldr s5, [x13, #4]                                      // max
-  dup v5.4s, v5.s[0]
+  ld1r {v0.4s}, [x13]                                    // min
+  ldr s1, [x13, #4]                                      // max
+  dup v1.4s, v1.s[0]
   mov x13, #16
   lsr x10, x10, #5
   mov x14, #136
@@ -218,33 +223,33 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   add x14, x14, #48
   cmp x13, #0                                            // bias
   csel x9, x9, x14, eq
-  ldr q6, [x10, #0]                                      // bias
-  ldr q7, [x11, #0]                                      // bias
-  ldr q16, [x12, #0]                                     // bias
-  ldr q17, [x9, #0]                                      // bias
-  fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
-  str q0, [x6, #0]                                       // out_0_0
-  fadd v0.4s, v1.4s, v7.4s                               // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v0.16b, v5.16b, v1.16b
-  str q0, [x6, #16]                                      // out_0_1
-  fadd v0.4s, v2.4s, v16.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v0.16b, v5.16b, v1.16b
-  str q0, [x6, #32]                                      // out_0_2
-  fadd v0.4s, v3.4s, v17.4s                              // out
-  fcmgt v1.4s, v4.4s, v0.4s                              // out
-  bsl v1.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
-  bsl v0.16b, v5.16b, v1.16b
+  ldr q2, [x10, #0]                                      // bias
+  ldr q3, [x11, #0]                                      // bias
+  ldr q4, [x12, #0]                                      // bias
+  ldr q5, [x9, #0]                                       // bias
+  fadd v2.4s, v16.4s, v2.4s                              // out
+  fcmgt v6.4s, v0.4s, v2.4s                              // out
+  bsl v6.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v6.16b
+  str q2, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v17.4s, v3.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
+  bsl v2.16b, v1.16b, v3.16b
+  str q2, [x6, #16]                                      // out_0_1
+  fadd v2.4s, v18.4s, v4.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_2
+  bsl v2.16b, v1.16b, v3.16b
+  str q2, [x6, #32]                                      // out_0_2
+  fadd v2.4s, v19.4s, v5.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_3
+  bsl v0.16b, v1.16b, v3.16b
   str q0, [x6, #48]                                      // out_0_3
   b .Lif_done
 .Lif_else:
@@ -276,22 +281,22 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   csel x14, x14, xzr, hs
   cmp x14, #0
   csel x14, x10, x10, eq
-  ld1r {v6.4s}, [x14]                                    // bias
+  ld1r {v2.4s}, [x14]                                    // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v6.s}[1], [x16]                                   // bias
+  ld1 {v2.s}[1], [x16]                                   // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v6.s}[2], [x16]                                   // bias
+  ld1 {v2.s}[2], [x16]                                   // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v6.s}[3], [x14]                                   // bias
+  ld1 {v2.s}[3], [x14]                                   // bias
   mov x14, #4
   subs x15, x13, x14
   csel x15, x15, xzr, hs
@@ -299,22 +304,22 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   csel x14, x14, xzr, hs
   cmp x14, #0
   csel x11, x10, x11, eq
-  ld1r {v7.4s}, [x11]                                    // bias
+  ld1r {v3.4s}, [x11]                                    // bias
   mov x14, #1
   cmp x15, x14
   csel x14, x15, x14, lo
   add x14, x11, x14, lsl #2
-  ld1 {v7.s}[1], [x14]                                   // bias
+  ld1 {v3.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x15, x14
   csel x14, x15, x14, lo
   add x14, x11, x14, lsl #2
-  ld1 {v7.s}[2], [x14]                                   // bias
+  ld1 {v3.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x15, x14
   csel x14, x15, x14, lo
   add x11, x11, x14, lsl #2
-  ld1 {v7.s}[3], [x11]                                   // bias
+  ld1 {v3.s}[3], [x11]                                   // bias
   mov x11, #8
   subs x14, x13, x11
   csel x14, x14, xzr, hs
@@ -322,22 +327,22 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   csel x11, x11, xzr, hs
   cmp x11, #0
   csel x11, x10, x12, eq
-  ld1r {v16.4s}, [x11]                                   // bias
+  ld1r {v4.4s}, [x11]                                    // bias
   mov x12, #1
   cmp x14, x12
   csel x12, x14, x12, lo
   add x12, x11, x12, lsl #2
-  ld1 {v16.s}[1], [x12]                                  // bias
+  ld1 {v4.s}[1], [x12]                                   // bias
   mov x12, #2
   cmp x14, x12
   csel x12, x14, x12, lo
   add x12, x11, x12, lsl #2
-  ld1 {v16.s}[2], [x12]                                  // bias
+  ld1 {v4.s}[2], [x12]                                   // bias
   mov x12, #3
   cmp x14, x12
   csel x12, x14, x12, lo
   add x11, x11, x12, lsl #2
-  ld1 {v16.s}[3], [x11]                                  // bias
+  ld1 {v4.s}[3], [x11]                                   // bias
   mov x11, #12
   subs x12, x13, x11
   csel x12, x12, xzr, hs
@@ -345,130 +350,130 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   csel x11, x11, xzr, hs
   cmp x11, #0
   csel x9, x10, x9, eq
-  ld1r {v17.4s}, [x9]                                    // bias
+  ld1r {v5.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x12, x10
   csel x10, x12, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[1], [x10]                                  // bias
+  ld1 {v5.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x12, x10
   csel x10, x12, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[2], [x10]                                  // bias
+  ld1 {v5.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x12, x10
   csel x10, x12, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v17.s}[3], [x9]                                   // bias
-  fadd v0.4s, v0.4s, v6.4s                               // out
-  fcmgt v6.4s, v4.4s, v0.4s                              // out
-  bsl v6.16b, v4.16b, v0.16b
-  fcmgt v0.4s, v6.4s, v5.4s                              // out_0_0
-  bsl v0.16b, v5.16b, v6.16b
-  fadd v1.4s, v1.4s, v7.4s                               // out
-  fcmgt v6.4s, v4.4s, v1.4s                              // out
-  bsl v6.16b, v4.16b, v1.16b
-  fcmgt v1.4s, v6.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v6.16b
-  fadd v2.4s, v2.4s, v16.4s                              // out
-  fcmgt v6.4s, v4.4s, v2.4s                              // out
-  bsl v6.16b, v4.16b, v2.16b
-  fcmgt v2.4s, v6.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v6.16b
-  fadd v3.4s, v3.4s, v17.4s                              // out
-  fcmgt v6.4s, v4.4s, v3.4s                              // out
-  bsl v6.16b, v4.16b, v3.16b
-  fcmgt v3.4s, v6.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v6.16b
+  ld1 {v5.s}[3], [x9]                                    // bias
+  fadd v2.4s, v16.4s, v2.4s                              // out
+  fcmgt v6.4s, v0.4s, v2.4s                              // out
+  bsl v6.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v6.16b
+  fadd v3.4s, v17.4s, v3.4s                              // out
+  fcmgt v6.4s, v0.4s, v3.4s                              // out
+  bsl v6.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_1
+  bsl v3.16b, v1.16b, v6.16b
+  fadd v4.4s, v18.4s, v4.4s                              // out
+  fcmgt v6.4s, v0.4s, v4.4s                              // out
+  bsl v6.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v6.4s, v1.4s                              // out_0_2
+  bsl v4.16b, v1.16b, v6.16b
+  fadd v5.4s, v19.4s, v5.4s                              // out
+  fcmgt v6.4s, v0.4s, v5.4s                              // out
+  bsl v6.16b, v0.16b, v5.16b
+  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_3
+  bsl v0.16b, v1.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v0.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x6, #4
-  st1 {v0.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x6, #8
-  st1 {v0.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x6, #12
-  st1 {v0.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x6, #16
-  st1 {v1.s}[0], [x9]                                    // out_0_1
+  st1 {v3.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x6, #20
-  st1 {v1.s}[1], [x9]                                    // out_0_1
+  st1 {v3.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x6, #24
-  st1 {v1.s}[2], [x9]                                    // out_0_1
+  st1 {v3.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_9_done
   add x9, x6, #28
-  st1 {v1.s}[3], [x9]                                    // out_0_1
+  st1 {v3.s}[3], [x9]                                    // out_0_1
 .Lif_9_done:
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_10_done
   add x9, x6, #32
-  st1 {v2.s}[0], [x9]                                    // out_0_2
+  st1 {v4.s}[0], [x9]                                    // out_0_2
 .Lif_10_done:
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_11_done
   add x9, x6, #36
-  st1 {v2.s}[1], [x9]                                    // out_0_2
+  st1 {v4.s}[1], [x9]                                    // out_0_2
 .Lif_11_done:
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_12_done
   add x9, x6, #40
-  st1 {v2.s}[2], [x9]                                    // out_0_2
+  st1 {v4.s}[2], [x9]                                    // out_0_2
 .Lif_12_done:
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_13_done
   add x9, x6, #44
-  st1 {v2.s}[3], [x9]                                    // out_0_2
+  st1 {v4.s}[3], [x9]                                    // out_0_2
 .Lif_13_done:
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_14_done
   add x9, x6, #48
-  st1 {v3.s}[0], [x9]                                    // out_0_3
+  st1 {v0.s}[0], [x9]                                    // out_0_3
 .Lif_14_done:
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_15_done
   add x9, x6, #52
-  st1 {v3.s}[1], [x9]                                    // out_0_3
+  st1 {v0.s}[1], [x9]                                    // out_0_3
 .Lif_15_done:
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_16_done
   add x9, x6, #56
-  st1 {v3.s}[2], [x9]                                    // out_0_3
+  st1 {v0.s}[2], [x9]                                    // out_0_3
 .Lif_16_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride
@@ -495,7 +500,15 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm:
   b.hi .Ln
 .Ln_done:
   ldr x19, [sp, #0]
-  add sp, sp, #16
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  ldr d12, [sp, #40]
+  ldr d13, [sp, #48]
+  ldr d14, [sp, #56]
+  ldr d15, [sp, #64]
+  add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc

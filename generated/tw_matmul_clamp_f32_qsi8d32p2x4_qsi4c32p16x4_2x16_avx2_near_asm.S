@@ -8,15 +8,15 @@
 //     | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 16 vector registers on avx2 (8 accumulators + 6 operands + 2 masks), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 k_padded  r11 m_left  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
-//  ymm0 mask  ymm1 ones  ymm2 f_0_0  ymm3 f_0_1  ymm4 f_1_0  ymm5 f_1_1  ymm6 raw_0 ...
-//  ymm7 lo_0 ...  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0 ...  ymm12 a_1 ...
-//  ymm13 product ...  ymm14 a_0 ...  ymm15 product
+//  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 raw_0 ...  ymm7 lo_0 ...
+//  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0 ...  ymm12 a_1 ...
+//  ymm13 product ...  ymm14 a_0 ...  ymm15 product ...
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -76,10 +76,10 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   mov rbx, 65537
   vmovd xmm1, ebx                                        // ones
   vpbroadcastd ymm1, xmm1
-  vpxor xmm2, xmm2, xmm2                                 // f_0_0
-  vpxor xmm3, xmm3, xmm3                                 // f_0_1
-  vpxor xmm4, xmm4, xmm4                                 // f_1_0
-  vpxor xmm5, xmm5, xmm5                                 // f_1_1
+  vpxor xmm2, xmm2, xmm2                                 // f_0
+  vpxor xmm3, xmm3, xmm3                                 // f_1
+  vpxor xmm4, xmm4, xmm4                                 // f_2
+  vpxor xmm5, xmm5, xmm5                                 // f_3
   mov rbx, r10                                           // k_padded
   shr rbx, 5                                             // blocks
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -220,21 +220,21 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm:
   vmovdqu xmm11, xmmword ptr [r13 + 272]                 // scale
   vcvtph2ps ymm11, xmm11                                 // scale_1
   vcvtdq2ps ymm8, ymm8                                   // real
-  vpbroadcastd ymm12, dword ptr [r12 + 72]               // scale_row_0
-  vmulps ymm8, ymm8, ymm12                               // real
-  vfmadd231ps ymm2, ymm8, ymm10                          // f_0_0
-  vcvtdq2ps ymm8, ymm9                                   // real
-  vpbroadcastd ymm9, dword ptr [r12 + 72]                // scale_row_0
-  vmulps ymm8, ymm8, ymm9                                // real
-  vfmadd231ps ymm3, ymm8, ymm11                          // f_0_1
+  vcvtdq2ps ymm9, ymm9                                   // real
   vcvtdq2ps ymm6, ymm6                                   // real
-  vpbroadcastd ymm8, dword ptr [r12 + 76]                // scale_row_1
-  vmulps ymm6, ymm6, ymm8                                // real
-  vfmadd231ps ymm4, ymm6, ymm10                          // f_1_0
-  vcvtdq2ps ymm6, ymm7                                   // real
-  vpbroadcastd ymm7, dword ptr [r12 + 76]                // scale_row_1
-  vmulps ymm6, ymm6, ymm7                                // real
-  vfmadd231ps ymm5, ymm6, ymm11                          // f_1_1
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vpbroadcastd ymm12, dword ptr [r12 + 72]               // scale_row_0
+  vpbroadcastd ymm13, dword ptr [r12 + 72]               // scale_row_0
+  vpbroadcastd ymm14, dword ptr [r12 + 76]               // scale_row_1
+  vpbroadcastd ymm15, dword ptr [r12 + 76]               // scale_row_1
+  vmulps ymm8, ymm8, ymm12                               // real
+  vmulps ymm9, ymm9, ymm13                               // real
+  vmulps ymm6, ymm6, ymm14                               // real
+  vmulps ymm7, ymm7, ymm15                               // real
+  vfmadd231ps ymm2, ymm8, ymm10                          // f_0
+  vfmadd231ps ymm3, ymm9, ymm11                          // f_1
+  vfmadd231ps ymm4, ymm6, ymm10                          // f_2
+  vfmadd231ps ymm5, ymm7, ymm11                          // f_3
   lea r12, [r12 + 80]
   lea r13, [r13 + 288]
   sub rbx, 1                                             // next k

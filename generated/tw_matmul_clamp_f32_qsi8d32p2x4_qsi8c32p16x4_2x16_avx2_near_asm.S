@@ -8,15 +8,15 @@
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 // tile 2 x 16: needs 15 vector registers on avx2 (8 accumulators + 6 operands + 1 mask), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 k_padded  r11 m_left  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
-//  ymm0 even_bytes  ymm1 f_0_0  ymm2 f_0_1  ymm3 f_1_0  ymm4 f_1_1  ymm5 acc_0_0 ...
-//  ymm6 acc_0_1 ...  ymm7 acc_1_0  ymm8 acc_1_1  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...
-//  ymm12 even_1 ...  ymm13 a_0 ...  ymm14 product
+//  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 f_2  ymm4 f_3  ymm5 acc_0_0 ...  ymm6 acc_0_1 ...
+//  ymm7 acc_1_0 ...  ymm8 acc_1_1 ...  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...
+//  ymm12 even_1 ...  ymm13 a_0 ...  ymm14 product ...
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -73,10 +73,10 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_near_asm:
   mov rbx, 16711935
   vmovd xmm0, ebx                                        // even_bytes
   vpbroadcastd ymm0, xmm0
-  vpxor xmm1, xmm1, xmm1                                 // f_0_0
-  vpxor xmm2, xmm2, xmm2                                 // f_0_1
-  vpxor xmm3, xmm3, xmm3                                 // f_1_0
-  vpxor xmm4, xmm4, xmm4                                 // f_1_1
+  vpxor xmm1, xmm1, xmm1                                 // f_0
+  vpxor xmm2, xmm2, xmm2                                 // f_1
+  vpxor xmm3, xmm3, xmm3                                 // f_2
+  vpxor xmm4, xmm4, xmm4                                 // f_3
   mov rbx, r10                                           // k_padded
   shr rbx, 5                                             // blocks
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -313,21 +313,21 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_near_asm:
   vmovdqu xmm10, xmmword ptr [r13 + 528]                 // scale
   vcvtph2ps ymm10, xmm10                                 // scale_1
   vcvtdq2ps ymm5, ymm5                                   // real
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vcvtdq2ps ymm7, ymm7                                   // real
+  vcvtdq2ps ymm8, ymm8                                   // real
   vpbroadcastd ymm11, dword ptr [r12 + 136]              // scale_row_0
+  vpbroadcastd ymm12, dword ptr [r12 + 136]              // scale_row_0
+  vpbroadcastd ymm13, dword ptr [r12 + 140]              // scale_row_1
+  vpbroadcastd ymm14, dword ptr [r12 + 140]              // scale_row_1
   vmulps ymm5, ymm5, ymm11                               // real
-  vfmadd231ps ymm1, ymm5, ymm9                           // f_0_0
-  vcvtdq2ps ymm5, ymm6                                   // real
-  vpbroadcastd ymm6, dword ptr [r12 + 136]               // scale_row_0
-  vmulps ymm5, ymm5, ymm6                                // real
-  vfmadd231ps ymm2, ymm5, ymm10                          // f_0_1
-  vcvtdq2ps ymm5, ymm7                                   // real
-  vpbroadcastd ymm6, dword ptr [r12 + 140]               // scale_row_1
-  vmulps ymm5, ymm5, ymm6                                // real
-  vfmadd231ps ymm3, ymm5, ymm9                           // f_1_0
-  vcvtdq2ps ymm5, ymm8                                   // real
-  vpbroadcastd ymm6, dword ptr [r12 + 140]               // scale_row_1
-  vmulps ymm5, ymm5, ymm6                                // real
-  vfmadd231ps ymm4, ymm5, ymm10                          // f_1_1
+  vmulps ymm6, ymm6, ymm12                               // real
+  vmulps ymm7, ymm7, ymm13                               // real
+  vmulps ymm8, ymm8, ymm14                               // real
+  vfmadd231ps ymm1, ymm5, ymm9                           // f_0
+  vfmadd231ps ymm2, ymm6, ymm10                          // f_1
+  vfmadd231ps ymm3, ymm7, ymm9                           // f_2
+  vfmadd231ps ymm4, ymm8, ymm10                          // f_3
   lea r12, [r12 + 144]
   lea r13, [r13 + 544]
   sub rbx, 1                                             // next k

@@ -6,16 +6,17 @@
 //     | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 // rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (25d3bc5aa0680e1e)
 //     | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
-// tile 2 x 16: needs 11 vector registers on avx_vnni (8 accumulators + 3 operands), 16 exist
+// tile 2 x 16: needs 14 vector registers on avx_vnni (4 accumulators + 10 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx column_bytes  rdx rhs_panel  rsi n_left  rdi args  r8 m_left  r9 dst_tile
 //  r10 k_padded  r11 m_left  rbx k_left  rbp rhs_prefetch  r12 lhs_panel  r13 rhs_panel  r14 ahead
-//  ymm0 f_0_0  ymm1 f_0_1  ymm2 f_1_0  ymm3 f_1_1  ymm4 acc_0_0 ...  ymm5 acc_0_1 ...  ymm6 acc_1_0
-//  ymm7 acc_1_1  ymm8 raw_0 ...  ymm9 raw_1 ...  ymm10 a_0 ...
+//  ymm0 f_0  ymm1 f_1  ymm2 f_2  ymm3 f_3  ymm4 acc_0_0 ...  ymm5 acc_0_1 ...  ymm6 acc_1_0 ...
+//  ymm7 acc_1_1 ...  ymm8 raw_0 ...  ymm9 raw_1 ...  ymm10 a_0 ...  ymm11 scale_row_0
+//  ymm12 scale_row_1  ymm13 scale_row_1
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -69,10 +70,10 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm:
   cmovz rbx, r9
   prefetchw byte ptr [r9 + 0]                            // dst_tile
   prefetchw byte ptr [rbx + 0]                           // dst_1
-  vpxor xmm0, xmm0, xmm0                                 // f_0_0
-  vpxor xmm1, xmm1, xmm1                                 // f_0_1
-  vpxor xmm2, xmm2, xmm2                                 // f_1_0
-  vpxor xmm3, xmm3, xmm3                                 // f_1_1
+  vpxor xmm0, xmm0, xmm0                                 // f_0
+  vpxor xmm1, xmm1, xmm1                                 // f_1
+  vpxor xmm2, xmm2, xmm2                                 // f_2
+  vpxor xmm3, xmm3, xmm3                                 // f_3
   mov rbx, r10                                           // k_padded
   shr rbx, 5                                             // blocks
   mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
@@ -165,21 +166,21 @@ tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm:
   vmovdqu xmm9, xmmword ptr [r13 + 528]                  // scale
   vcvtph2ps ymm9, xmm9                                   // scale_1
   vcvtdq2ps ymm4, ymm4                                   // real
+  vcvtdq2ps ymm5, ymm5                                   // real
+  vcvtdq2ps ymm6, ymm6                                   // real
+  vcvtdq2ps ymm7, ymm7                                   // real
   vpbroadcastd ymm10, dword ptr [r12 + 72]               // scale_row_0
+  vpbroadcastd ymm11, dword ptr [r12 + 72]               // scale_row_0
+  vpbroadcastd ymm12, dword ptr [r12 + 76]               // scale_row_1
+  vpbroadcastd ymm13, dword ptr [r12 + 76]               // scale_row_1
   vmulps ymm4, ymm4, ymm10                               // real
-  vfmadd231ps ymm0, ymm4, ymm8                           // f_0_0
-  vcvtdq2ps ymm4, ymm5                                   // real
-  vpbroadcastd ymm5, dword ptr [r12 + 72]                // scale_row_0
-  vmulps ymm4, ymm4, ymm5                                // real
-  vfmadd231ps ymm1, ymm4, ymm9                           // f_0_1
-  vcvtdq2ps ymm4, ymm6                                   // real
-  vpbroadcastd ymm5, dword ptr [r12 + 76]                // scale_row_1
-  vmulps ymm4, ymm4, ymm5                                // real
-  vfmadd231ps ymm2, ymm4, ymm8                           // f_1_0
-  vcvtdq2ps ymm4, ymm7                                   // real
-  vpbroadcastd ymm5, dword ptr [r12 + 76]                // scale_row_1
-  vmulps ymm4, ymm4, ymm5                                // real
-  vfmadd231ps ymm3, ymm4, ymm9                           // f_1_1
+  vmulps ymm5, ymm5, ymm11                               // real
+  vmulps ymm6, ymm6, ymm12                               // real
+  vmulps ymm7, ymm7, ymm13                               // real
+  vfmadd231ps ymm0, ymm4, ymm8                           // f_0
+  vfmadd231ps ymm1, ymm5, ymm9                           // f_1
+  vfmadd231ps ymm2, ymm6, ymm8                           // f_2
+  vfmadd231ps ymm3, ymm7, ymm9                           // f_3
   lea r12, [r12 + 80]
   lea r13, [r13 + 544]
   sub rbx, 1                                             // next k

@@ -8,18 +8,18 @@
 //     | 128 x k bits of codes | 32 bf16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 30 vector registers on avx512_vnni (24 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 k_padded
-//  r10 ahead  r11 m_left  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 mask  zmm1 f_0_0
-//  zmm2 f_0_1  zmm3 f_1_0  zmm4 f_1_1  zmm5 f_2_0  zmm6 f_2_1  zmm7 f_3_0  zmm8 f_3_1
-//  zmm9 acc0_0_0 ...  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...
-//  zmm13 acc0_2_0 ...  zmm14 acc0_2_1 ...  zmm15 acc0_3_0 ...  zmm16 acc0_3_1 ...
-//  zmm17 acc1_0_0 ...  zmm18 acc1_0_1 ...  zmm19 acc1_1_0 ...  zmm20 acc1_1_1 ...
-//  zmm21 acc1_2_0 ...  zmm22 acc1_2_1 ...  zmm23 acc1_3_0 ...  zmm24 acc1_3_1 ...  zmm25 raw_0 ...
-//  zmm26 lo_0 ...  zmm27 raw_1 ...  zmm28 lo_1  zmm29 a_0 ...
+//  r10 ahead  r11 m_left  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 mask  zmm1 f_0  zmm2 f_1
+//  zmm3 f_2  zmm4 f_3  zmm5 f_4  zmm6 f_5  zmm7 f_6  zmm8 f_7  zmm9 acc0_0_0 ...
+//  zmm10 acc0_0_1 ...  zmm11 acc0_1_0 ...  zmm12 acc0_1_1 ...  zmm13 acc0_2_0 ...
+//  zmm14 acc0_2_1 ...  zmm15 acc0_3_0 ...  zmm16 acc0_3_1 ...  zmm17 acc1_0_0 ...
+//  zmm18 acc1_0_1 ...  zmm19 acc1_1_0 ...  zmm20 acc1_1_1 ...  zmm21 acc1_2_0 ...
+//  zmm22 acc1_2_1 ...  zmm23 acc1_3_0 ...  zmm24 acc1_3_1 ...  zmm25 raw_0 ...  zmm26 lo_0 ...
+//  zmm27 raw_1 ...  zmm28 lo_1  zmm29 a_0 ...
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -135,14 +135,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm:
   prefetchw byte ptr [rbx + 64]                          // dst_3
   mov rbx, 252645135
   vpbroadcastd zmm0, ebx                                 // mask
-  vpxord zmm1, zmm1, zmm1                                // f_0_0
-  vpxord zmm2, zmm2, zmm2                                // f_0_1
-  vpxord zmm3, zmm3, zmm3                                // f_1_0
-  vpxord zmm4, zmm4, zmm4                                // f_1_1
-  vpxord zmm5, zmm5, zmm5                                // f_2_0
-  vpxord zmm6, zmm6, zmm6                                // f_2_1
-  vpxord zmm7, zmm7, zmm7                                // f_3_0
-  vpxord zmm8, zmm8, zmm8                                // f_3_1
+  vpxord zmm1, zmm1, zmm1                                // f_0
+  vpxord zmm2, zmm2, zmm2                                // f_1
+  vpxord zmm3, zmm3, zmm3                                // f_2
+  vpxord zmm4, zmm4, zmm4                                // f_3
+  vpxord zmm5, zmm5, zmm5                                // f_4
+  vpxord zmm6, zmm6, zmm6                                // f_5
+  vpxord zmm7, zmm7, zmm7                                // f_6
+  vpxord zmm8, zmm8, zmm8                                // f_7
   mov rbx, r9                                            // k_padded
   shr rbx, 5                                             // blocks
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
@@ -304,6 +304,12 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_0
   vpdpbusd zmm24, zmm27, zmm26                           // acc_3_1
+  vmovdqu32 ymm25, ymmword ptr [r12 + 512]               // scale
+  vpmovzxwd zmm25, ymm25                                 // scale_0
+  vpslld zmm25, zmm25, 16
+  vmovdqu32 ymm26, ymmword ptr [r12 + 544]               // scale
+  vpmovzxwd zmm26, ymm26                                 // scale_1
+  vpslld zmm26, zmm26, 16
   vpaddd zmm9, zmm9, zmm17                               // sum_0
   vpaddd zmm10, zmm10, zmm18                             // sum_1
   vpaddd zmm11, zmm11, zmm19                             // sum_2
@@ -312,36 +318,30 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm:
   vpaddd zmm14, zmm14, zmm22                             // sum_5
   vpaddd zmm15, zmm15, zmm23                             // sum_6
   vpaddd zmm16, zmm16, zmm24                             // sum_7
-  vmovdqu32 ymm17, ymmword ptr [r12 + 512]               // scale
-  vpmovzxwd zmm17, ymm17                                 // scale_0
-  vpslld zmm17, zmm17, 16
-  vmovdqu32 ymm18, ymmword ptr [r12 + 544]               // scale
-  vpmovzxwd zmm18, ymm18                                 // scale_1
-  vpslld zmm18, zmm18, 16
   vcvtdq2ps zmm9, zmm9                                   // real
+  vcvtdq2ps zmm10, zmm10                                 // real
+  vcvtdq2ps zmm11, zmm11                                 // real
+  vcvtdq2ps zmm12, zmm12                                 // real
+  vcvtdq2ps zmm13, zmm13                                 // real
+  vcvtdq2ps zmm14, zmm14                                 // real
+  vcvtdq2ps zmm15, zmm15                                 // real
+  vcvtdq2ps zmm16, zmm16                                 // real
   vmulps zmm9, zmm9, dword ptr [rbp + 144]{1to16}        // real
-  vfmadd231ps zmm1, zmm9, zmm17                          // f_0_0
-  vcvtdq2ps zmm9, zmm10                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 144]{1to16}        // real
-  vfmadd231ps zmm2, zmm9, zmm18                          // f_0_1
-  vcvtdq2ps zmm9, zmm11                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 148]{1to16}        // real
-  vfmadd231ps zmm3, zmm9, zmm17                          // f_1_0
-  vcvtdq2ps zmm9, zmm12                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 148]{1to16}        // real
-  vfmadd231ps zmm4, zmm9, zmm18                          // f_1_1
-  vcvtdq2ps zmm9, zmm13                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 152]{1to16}        // real
-  vfmadd231ps zmm5, zmm9, zmm17                          // f_2_0
-  vcvtdq2ps zmm9, zmm14                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 152]{1to16}        // real
-  vfmadd231ps zmm6, zmm9, zmm18                          // f_2_1
-  vcvtdq2ps zmm9, zmm15                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 156]{1to16}        // real
-  vfmadd231ps zmm7, zmm9, zmm17                          // f_3_0
-  vcvtdq2ps zmm9, zmm16                                  // real
-  vmulps zmm9, zmm9, dword ptr [rbp + 156]{1to16}        // real
-  vfmadd231ps zmm8, zmm9, zmm18                          // f_3_1
+  vmulps zmm10, zmm10, dword ptr [rbp + 144]{1to16}      // real
+  vmulps zmm11, zmm11, dword ptr [rbp + 148]{1to16}      // real
+  vmulps zmm12, zmm12, dword ptr [rbp + 148]{1to16}      // real
+  vmulps zmm13, zmm13, dword ptr [rbp + 152]{1to16}      // real
+  vmulps zmm14, zmm14, dword ptr [rbp + 152]{1to16}      // real
+  vmulps zmm15, zmm15, dword ptr [rbp + 156]{1to16}      // real
+  vmulps zmm16, zmm16, dword ptr [rbp + 156]{1to16}      // real
+  vfmadd231ps zmm1, zmm9, zmm25                          // f_0
+  vfmadd231ps zmm2, zmm10, zmm26                         // f_1
+  vfmadd231ps zmm3, zmm11, zmm25                         // f_2
+  vfmadd231ps zmm4, zmm12, zmm26                         // f_3
+  vfmadd231ps zmm5, zmm13, zmm25                         // f_4
+  vfmadd231ps zmm6, zmm14, zmm26                         // f_5
+  vfmadd231ps zmm7, zmm15, zmm25                         // f_6
+  vfmadd231ps zmm8, zmm16, zmm26                         // f_7
   lea rbp, [rbp + 160]
   lea r12, [r12 + 576]
   lea r10, [r10 + rsi]                                   // ahead

@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 27 vector registers on avx512_vnni (24 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -61,14 +61,14 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far(const 
       __builtin_prefetch((const void *)(dst_2 + 64), 1, 3);
       __builtin_prefetch((const void *)dst_3, 1, 3);
       __builtin_prefetch((const void *)(dst_3 + 64), 1, 3);
-      __m512 f_0_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_0_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_1_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_1_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_2_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_2_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_3_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
-      __m512 f_3_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_0 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_1 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_2 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_3 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_4 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_5 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_6 = _mm512_castsi512_ps(_mm512_setzero_si512());
+      __m512 f_7 = _mm512_castsi512_ps(_mm512_setzero_si512());
       const size_t blocks = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
@@ -219,6 +219,10 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far(const 
         a_3 = _mm512_set1_epi32(tw_load_i32(lhs_panel_at + 124));
         acc1_3_0 = _mm512_dpbusd_epi32(acc1_3_0, raw_0, a_3);
         acc1_3_1 = _mm512_dpbusd_epi32(acc1_3_1, raw_1, a_3);
+        __m256i scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 1024));
+        const __m512 scale_0 = _mm512_cvtph_ps(scale);
+        scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 1056));
+        const __m512 scale_1 = _mm512_cvtph_ps(scale);
         acc0_0_0 = _mm512_add_epi32(acc0_0_0, acc1_0_0);
         acc0_0_1 = _mm512_add_epi32(acc0_0_1, acc1_0_1);
         acc0_1_0 = _mm512_add_epi32(acc0_1_0, acc1_1_0);
@@ -227,46 +231,46 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far(const 
         acc0_2_1 = _mm512_add_epi32(acc0_2_1, acc1_2_1);
         acc0_3_0 = _mm512_add_epi32(acc0_3_0, acc1_3_0);
         acc0_3_1 = _mm512_add_epi32(acc0_3_1, acc1_3_1);
-        __m256i scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 1024));
-        const __m512 scale_0 = _mm512_cvtph_ps(scale);
-        scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 1056));
-        const __m512 scale_1 = _mm512_cvtph_ps(scale);
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);
-        __m512 scale_row_0 =
+        __m512 real_2 = _mm512_cvtepi32_ps(acc0_0_1);
+        __m512 real_3 = _mm512_cvtepi32_ps(acc0_1_0);
+        __m512 real_4 = _mm512_cvtepi32_ps(acc0_1_1);
+        __m512 real_5 = _mm512_cvtepi32_ps(acc0_2_0);
+        __m512 real_6 = _mm512_cvtepi32_ps(acc0_2_1);
+        __m512 real_7 = _mm512_cvtepi32_ps(acc0_3_0);
+        __m512 real_8 = _mm512_cvtepi32_ps(acc0_3_1);
+        const __m512 scale_row_0 =
             _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 144)));
-        real = _mm512_mul_ps(real, scale_row_0);
-        f_0_0 = _mm512_fmadd_ps(real, scale_0, f_0_0);
-        real = _mm512_cvtepi32_ps(acc0_0_1);
-        scale_row_0 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 144)));
-        real = _mm512_mul_ps(real, scale_row_0);
-        f_0_1 = _mm512_fmadd_ps(real, scale_1, f_0_1);
-        real = _mm512_cvtepi32_ps(acc0_1_0);
-        __m512 scale_row_1 =
+        const __m512 scale_row_0_2 =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 144)));
+        const __m512 scale_row_1 =
             _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 148)));
-        real = _mm512_mul_ps(real, scale_row_1);
-        f_1_0 = _mm512_fmadd_ps(real, scale_0, f_1_0);
-        real = _mm512_cvtepi32_ps(acc0_1_1);
-        scale_row_1 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 148)));
-        real = _mm512_mul_ps(real, scale_row_1);
-        f_1_1 = _mm512_fmadd_ps(real, scale_1, f_1_1);
-        real = _mm512_cvtepi32_ps(acc0_2_0);
-        __m512 scale_row_2 =
+        const __m512 scale_row_1_2 =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 148)));
+        const __m512 scale_row_2 =
             _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 152)));
-        real = _mm512_mul_ps(real, scale_row_2);
-        f_2_0 = _mm512_fmadd_ps(real, scale_0, f_2_0);
-        real = _mm512_cvtepi32_ps(acc0_2_1);
-        scale_row_2 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 152)));
-        real = _mm512_mul_ps(real, scale_row_2);
-        f_2_1 = _mm512_fmadd_ps(real, scale_1, f_2_1);
-        real = _mm512_cvtepi32_ps(acc0_3_0);
-        __m512 scale_row_3 =
+        const __m512 scale_row_2_2 =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 152)));
+        const __m512 scale_row_3 =
             _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 156)));
-        real = _mm512_mul_ps(real, scale_row_3);
-        f_3_0 = _mm512_fmadd_ps(real, scale_0, f_3_0);
-        real = _mm512_cvtepi32_ps(acc0_3_1);
-        scale_row_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 156)));
-        real = _mm512_mul_ps(real, scale_row_3);
-        f_3_1 = _mm512_fmadd_ps(real, scale_1, f_3_1);
+        const __m512 scale_row_3_2 =
+            _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lhs_panel_at + 156)));
+        real = _mm512_mul_ps(real, scale_row_0);
+        real_2 = _mm512_mul_ps(real_2, scale_row_0_2);
+        real_3 = _mm512_mul_ps(real_3, scale_row_1);
+        real_4 = _mm512_mul_ps(real_4, scale_row_1_2);
+        real_5 = _mm512_mul_ps(real_5, scale_row_2);
+        real_6 = _mm512_mul_ps(real_6, scale_row_2_2);
+        real_7 = _mm512_mul_ps(real_7, scale_row_3);
+        real_8 = _mm512_mul_ps(real_8, scale_row_3_2);
+        f_0 = _mm512_fmadd_ps(real, scale_0, f_0);
+        f_1 = _mm512_fmadd_ps(real_2, scale_1, f_1);
+        f_2 = _mm512_fmadd_ps(real_3, scale_0, f_2);
+        f_3 = _mm512_fmadd_ps(real_4, scale_1, f_3);
+        f_4 = _mm512_fmadd_ps(real_5, scale_0, f_4);
+        f_5 = _mm512_fmadd_ps(real_6, scale_1, f_5);
+        f_6 = _mm512_fmadd_ps(real_7, scale_0, f_6);
+        f_7 = _mm512_fmadd_ps(real_8, scale_1, f_7);
         lhs_panel_at += 160;
         rhs_panel_at += 1088;
         ahead += ahead_step;
@@ -284,35 +288,35 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far(const 
         bias = bias == NULL ? field : bias + column_bytes;
         const __m512 bias_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)bias));
         const __m512 bias_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(bias + 64)));
-        __m512 out = _mm512_add_ps(f_3_0, bias_2);
+        __m512 out = _mm512_add_ps(f_6, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_3_0 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)dst_3, _mm512_castps_si512(out_3_0));
-        out = _mm512_add_ps(f_3_1, bias_3);
+        out = _mm512_add_ps(f_7, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_3_1 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)(dst_3 + 64), _mm512_castps_si512(out_3_1));
-        out = _mm512_add_ps(f_2_0, bias_2);
+        out = _mm512_add_ps(f_4, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_2_0 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)dst_2, _mm512_castps_si512(out_2_0));
-        out = _mm512_add_ps(f_2_1, bias_3);
+        out = _mm512_add_ps(f_5, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_2_1 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)(dst_2 + 64), _mm512_castps_si512(out_2_1));
-        out = _mm512_add_ps(f_1_0, bias_2);
+        out = _mm512_add_ps(f_2, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_1_0 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)dst_1, _mm512_castps_si512(out_1_0));
-        out = _mm512_add_ps(f_1_1, bias_3);
+        out = _mm512_add_ps(f_3, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_1_1 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)(dst_1 + 64), _mm512_castps_si512(out_1_1));
-        out = _mm512_add_ps(f_0_0, bias_2);
+        out = _mm512_add_ps(f_0, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_0 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)dst_tile, _mm512_castps_si512(out_0_0));
-        out = _mm512_add_ps(f_0_1, bias_3);
+        out = _mm512_add_ps(f_1, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_1 = _mm512_min_ps(max, out);
         _mm512_storeu_si512((void *)(dst_tile + 64), _mm512_castps_si512(out_0_1));
@@ -332,35 +336,35 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far(const 
             _mm512_castsi512_ps(_mm512_maskz_loadu_epi32(columns, (const void *)bias));
         const __m512 bias_3 =
             _mm512_castsi512_ps(_mm512_maskz_loadu_epi32(columns_2, (const void *)(bias + 64)));
-        __m512 out = _mm512_add_ps(f_3_0, bias_2);
+        __m512 out = _mm512_add_ps(f_6, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_3_0 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)dst_3, columns, _mm512_castps_si512(out_3_0));
-        out = _mm512_add_ps(f_3_1, bias_3);
+        out = _mm512_add_ps(f_7, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_3_1 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)(dst_3 + 64), columns_2, _mm512_castps_si512(out_3_1));
-        out = _mm512_add_ps(f_2_0, bias_2);
+        out = _mm512_add_ps(f_4, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_2_0 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)dst_2, columns, _mm512_castps_si512(out_2_0));
-        out = _mm512_add_ps(f_2_1, bias_3);
+        out = _mm512_add_ps(f_5, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_2_1 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)(dst_2 + 64), columns_2, _mm512_castps_si512(out_2_1));
-        out = _mm512_add_ps(f_1_0, bias_2);
+        out = _mm512_add_ps(f_2, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_1_0 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)dst_1, columns, _mm512_castps_si512(out_1_0));
-        out = _mm512_add_ps(f_1_1, bias_3);
+        out = _mm512_add_ps(f_3, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_1_1 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)(dst_1 + 64), columns_2, _mm512_castps_si512(out_1_1));
-        out = _mm512_add_ps(f_0_0, bias_2);
+        out = _mm512_add_ps(f_0, bias_2);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_0 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)dst_tile, columns, _mm512_castps_si512(out_0_0));
-        out = _mm512_add_ps(f_0_1, bias_3);
+        out = _mm512_add_ps(f_1, bias_3);
         out = _mm512_max_ps(min, out);
         const __m512 out_0_1 = _mm512_min_ps(max, out);
         _mm512_mask_storeu_epi32((void *)(dst_tile + 64), columns_2, _mm512_castps_si512(out_0_1));

@@ -8,18 +8,17 @@
 //     | 256 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 // tile 4 x 32: needs 27 vector registers on avx512_vnni (24 accumulators + 3 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  rax n_left  rcx m_left  rdx rhs_panel  rsi ahead_step  rdi args  r8 dst_tile  r9 k_padded
-//  r10 ahead  r11 m_left  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 f_0_0  zmm1 f_0_1
-//  zmm2 f_1_0  zmm3 f_1_1  zmm4 f_2_0  zmm5 f_2_1  zmm6 f_3_0  zmm7 f_3_1  zmm8 acc0_0_0 ...
-//  zmm9 acc0_0_1 ...  zmm10 acc0_1_0 ...  zmm11 acc0_1_1 ...  zmm12 acc0_2_0 ...
-//  zmm13 acc0_2_1 ...  zmm14 acc0_3_0 ...  zmm15 acc0_3_1 ...  zmm16 acc1_0_0 ...
-//  zmm17 acc1_0_1 ...  zmm18 acc1_1_0 ...  zmm19 acc1_1_1 ...  zmm20 acc1_2_0 ...
-//  zmm21 acc1_2_1 ...  zmm22 acc1_3_0 ...  zmm23 acc1_3_1 ...  zmm24 raw_0  zmm25 raw_1
-//  zmm26 a_0 ...
+//  r10 ahead  r11 m_left  rbx k_left  rbp lhs_panel  r12 rhs_panel  zmm0 f_0  zmm1 f_1  zmm2 f_2
+//  zmm3 f_3  zmm4 f_4  zmm5 f_5  zmm6 f_6  zmm7 f_7  zmm8 acc0_0_0 ...  zmm9 acc0_0_1 ...
+//  zmm10 acc0_1_0 ...  zmm11 acc0_1_1 ...  zmm12 acc0_2_0 ...  zmm13 acc0_2_1 ...
+//  zmm14 acc0_3_0 ...  zmm15 acc0_3_1 ...  zmm16 acc1_0_0 ...  zmm17 acc1_0_1 ...
+//  zmm18 acc1_1_0 ...  zmm19 acc1_1_1 ...  zmm20 acc1_2_0 ...  zmm21 acc1_2_1 ...
+//  zmm22 acc1_3_0 ...  zmm23 acc1_3_1 ...  zmm24 raw_0 ...  zmm25 raw_1 ...  zmm26 a_0 ...
 #if defined(__x86_64__) && defined(__ELF__)
   .intel_syntax noprefix
   .text
@@ -133,14 +132,14 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm:
   prefetchw byte ptr [r12 + 64]                          // dst_2
   prefetchw byte ptr [rbx + 0]                           // dst_3
   prefetchw byte ptr [rbx + 64]                          // dst_3
-  vpxord zmm0, zmm0, zmm0                                // f_0_0
-  vpxord zmm1, zmm1, zmm1                                // f_0_1
-  vpxord zmm2, zmm2, zmm2                                // f_1_0
-  vpxord zmm3, zmm3, zmm3                                // f_1_1
-  vpxord zmm4, zmm4, zmm4                                // f_2_0
-  vpxord zmm5, zmm5, zmm5                                // f_2_1
-  vpxord zmm6, zmm6, zmm6                                // f_3_0
-  vpxord zmm7, zmm7, zmm7                                // f_3_1
+  vpxord zmm0, zmm0, zmm0                                // f_0
+  vpxord zmm1, zmm1, zmm1                                // f_1
+  vpxord zmm2, zmm2, zmm2                                // f_2
+  vpxord zmm3, zmm3, zmm3                                // f_3
+  vpxord zmm4, zmm4, zmm4                                // f_4
+  vpxord zmm5, zmm5, zmm5                                // f_5
+  vpxord zmm6, zmm6, zmm6                                // f_6
+  vpxord zmm7, zmm7, zmm7                                // f_7
   mov rbx, r9                                            // k_padded
   shr rbx, 5                                             // blocks
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
@@ -294,6 +293,10 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm:
   vpbroadcastd zmm26, dword ptr [rbp + 124]              // a_3
   vpdpbusd zmm22, zmm24, zmm26                           // acc_3_0
   vpdpbusd zmm23, zmm25, zmm26                           // acc_3_1
+  vmovdqu32 ymm24, ymmword ptr [r12 + 1024]              // scale
+  vcvtph2ps zmm24, ymm24                                 // scale_0
+  vmovdqu32 ymm25, ymmword ptr [r12 + 1056]              // scale
+  vcvtph2ps zmm25, ymm25                                 // scale_1
   vpaddd zmm8, zmm8, zmm16                               // sum_0
   vpaddd zmm9, zmm9, zmm17                               // sum_1
   vpaddd zmm10, zmm10, zmm18                             // sum_2
@@ -302,34 +305,30 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm:
   vpaddd zmm13, zmm13, zmm21                             // sum_5
   vpaddd zmm14, zmm14, zmm22                             // sum_6
   vpaddd zmm15, zmm15, zmm23                             // sum_7
-  vmovdqu32 ymm16, ymmword ptr [r12 + 1024]              // scale
-  vcvtph2ps zmm16, ymm16                                 // scale_0
-  vmovdqu32 ymm17, ymmword ptr [r12 + 1056]              // scale
-  vcvtph2ps zmm17, ymm17                                 // scale_1
   vcvtdq2ps zmm8, zmm8                                   // real
+  vcvtdq2ps zmm9, zmm9                                   // real
+  vcvtdq2ps zmm10, zmm10                                 // real
+  vcvtdq2ps zmm11, zmm11                                 // real
+  vcvtdq2ps zmm12, zmm12                                 // real
+  vcvtdq2ps zmm13, zmm13                                 // real
+  vcvtdq2ps zmm14, zmm14                                 // real
+  vcvtdq2ps zmm15, zmm15                                 // real
   vmulps zmm8, zmm8, dword ptr [rbp + 144]{1to16}        // real
-  vfmadd231ps zmm0, zmm8, zmm16                          // f_0_0
-  vcvtdq2ps zmm8, zmm9                                   // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 144]{1to16}        // real
-  vfmadd231ps zmm1, zmm8, zmm17                          // f_0_1
-  vcvtdq2ps zmm8, zmm10                                  // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 148]{1to16}        // real
-  vfmadd231ps zmm2, zmm8, zmm16                          // f_1_0
-  vcvtdq2ps zmm8, zmm11                                  // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 148]{1to16}        // real
-  vfmadd231ps zmm3, zmm8, zmm17                          // f_1_1
-  vcvtdq2ps zmm8, zmm12                                  // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 152]{1to16}        // real
-  vfmadd231ps zmm4, zmm8, zmm16                          // f_2_0
-  vcvtdq2ps zmm8, zmm13                                  // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 152]{1to16}        // real
-  vfmadd231ps zmm5, zmm8, zmm17                          // f_2_1
-  vcvtdq2ps zmm8, zmm14                                  // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 156]{1to16}        // real
-  vfmadd231ps zmm6, zmm8, zmm16                          // f_3_0
-  vcvtdq2ps zmm8, zmm15                                  // real
-  vmulps zmm8, zmm8, dword ptr [rbp + 156]{1to16}        // real
-  vfmadd231ps zmm7, zmm8, zmm17                          // f_3_1
+  vmulps zmm9, zmm9, dword ptr [rbp + 144]{1to16}        // real
+  vmulps zmm10, zmm10, dword ptr [rbp + 148]{1to16}      // real
+  vmulps zmm11, zmm11, dword ptr [rbp + 148]{1to16}      // real
+  vmulps zmm12, zmm12, dword ptr [rbp + 152]{1to16}      // real
+  vmulps zmm13, zmm13, dword ptr [rbp + 152]{1to16}      // real
+  vmulps zmm14, zmm14, dword ptr [rbp + 156]{1to16}      // real
+  vmulps zmm15, zmm15, dword ptr [rbp + 156]{1to16}      // real
+  vfmadd231ps zmm0, zmm8, zmm24                          // f_0
+  vfmadd231ps zmm1, zmm9, zmm25                          // f_1
+  vfmadd231ps zmm2, zmm10, zmm24                         // f_2
+  vfmadd231ps zmm3, zmm11, zmm25                         // f_3
+  vfmadd231ps zmm4, zmm12, zmm24                         // f_4
+  vfmadd231ps zmm5, zmm13, zmm25                         // f_5
+  vfmadd231ps zmm6, zmm14, zmm24                         // f_6
+  vfmadd231ps zmm7, zmm15, zmm25                         // f_7
   lea rbp, [rbp + 160]
   lea r12, [r12 + 1088]
   lea r10, [r10 + rsi]                                   // ahead

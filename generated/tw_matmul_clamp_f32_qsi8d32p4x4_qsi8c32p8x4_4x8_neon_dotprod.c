@@ -6,9 +6,9 @@
 //     | 32 x k bits of codes | 4 f32 x scales a block |
 // rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (89f5185727dfce18)
 //     | 64 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
-// tile 4 x 8: needs 19 vector registers on neon_dotprod (16 accumulators + 3 operands), 32 exist
+// tile 4 x 8: needs 26 vector registers on neon_dotprod (8 accumulators + 18 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -43,14 +43,14 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod(const tw_args*
     // m loop: 4 per iteration
     for (size_t i_m = 0; i_m < args->m; i_m += 4) {
       const size_t k_padded = (args->k + 31) & (size_t)-32;
-      float32x4_t f_0_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_0_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_1_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_1_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_2_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_2_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_3_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      float32x4_t f_3_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_0 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_1 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_4 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_5 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_6 = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      float32x4_t f_7 = vreinterpretq_f32_s32(vdupq_n_s32(0));
       const size_t blocks = k_padded >> 5;
       const uint8_t* lhs_panel_at = lhs_panel;
       const uint8_t* rhs_panel_at = rhs_panel;
@@ -157,41 +157,45 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod(const tw_args*
         scale = vld1_f16((const float16_t *)(rhs_panel_at + 264));
         const float32x4_t scale_1 = vcvt_f32_f16(scale);
         float32x4_t real = vcvtq_f32_s32(acc_0_0);
-        float32x4_t scale_row_0 =
+        float32x4_t real_2 = vcvtq_f32_s32(acc_0_1);
+        float32x4_t real_3 = vcvtq_f32_s32(acc_1_0);
+        float32x4_t real_4 = vcvtq_f32_s32(acc_1_1);
+        float32x4_t real_5 = vcvtq_f32_s32(acc_2_0);
+        float32x4_t real_6 = vcvtq_f32_s32(acc_2_1);
+        float32x4_t real_7 = vcvtq_f32_s32(acc_3_0);
+        float32x4_t real_8 = vcvtq_f32_s32(acc_3_1);
+        const float32x4_t scale_row_0 =
             vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 128)));
-        real = vmulq_f32(real, scale_row_0);
-        f_0_0 = vfmaq_f32(f_0_0, real, scale_0);
-        real = vcvtq_f32_s32(acc_0_1);
-        scale_row_0 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 128)));
-        real = vmulq_f32(real, scale_row_0);
-        f_0_1 = vfmaq_f32(f_0_1, real, scale_1);
-        real = vcvtq_f32_s32(acc_1_0);
-        float32x4_t scale_row_1 =
+        const float32x4_t scale_row_0_2 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 128)));
+        const float32x4_t scale_row_1 =
             vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 132)));
-        real = vmulq_f32(real, scale_row_1);
-        f_1_0 = vfmaq_f32(f_1_0, real, scale_0);
-        real = vcvtq_f32_s32(acc_1_1);
-        scale_row_1 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 132)));
-        real = vmulq_f32(real, scale_row_1);
-        f_1_1 = vfmaq_f32(f_1_1, real, scale_1);
-        real = vcvtq_f32_s32(acc_2_0);
-        float32x4_t scale_row_2 =
+        const float32x4_t scale_row_1_2 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 132)));
+        const float32x4_t scale_row_2 =
             vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 136)));
-        real = vmulq_f32(real, scale_row_2);
-        f_2_0 = vfmaq_f32(f_2_0, real, scale_0);
-        real = vcvtq_f32_s32(acc_2_1);
-        scale_row_2 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 136)));
-        real = vmulq_f32(real, scale_row_2);
-        f_2_1 = vfmaq_f32(f_2_1, real, scale_1);
-        real = vcvtq_f32_s32(acc_3_0);
-        float32x4_t scale_row_3 =
+        const float32x4_t scale_row_2_2 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 136)));
+        const float32x4_t scale_row_3 =
             vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 140)));
-        real = vmulq_f32(real, scale_row_3);
-        f_3_0 = vfmaq_f32(f_3_0, real, scale_0);
-        real = vcvtq_f32_s32(acc_3_1);
-        scale_row_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 140)));
-        real = vmulq_f32(real, scale_row_3);
-        f_3_1 = vfmaq_f32(f_3_1, real, scale_1);
+        const float32x4_t scale_row_3_2 =
+            vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lhs_panel_at + 140)));
+        real = vmulq_f32(real, scale_row_0);
+        real_2 = vmulq_f32(real_2, scale_row_0_2);
+        real_3 = vmulq_f32(real_3, scale_row_1);
+        real_4 = vmulq_f32(real_4, scale_row_1_2);
+        real_5 = vmulq_f32(real_5, scale_row_2);
+        real_6 = vmulq_f32(real_6, scale_row_2_2);
+        real_7 = vmulq_f32(real_7, scale_row_3);
+        real_8 = vmulq_f32(real_8, scale_row_3_2);
+        f_0 = vfmaq_f32(f_0, real, scale_0);
+        f_1 = vfmaq_f32(f_1, real_2, scale_1);
+        f_2 = vfmaq_f32(f_2, real_3, scale_0);
+        f_3 = vfmaq_f32(f_3, real_4, scale_1);
+        f_4 = vfmaq_f32(f_4, real_5, scale_0);
+        f_5 = vfmaq_f32(f_5, real_6, scale_1);
+        f_6 = vfmaq_f32(f_6, real_7, scale_0);
+        f_7 = vfmaq_f32(f_7, real_8, scale_1);
         lhs_panel_at += 144;
         rhs_panel_at += 272;
       }
@@ -208,35 +212,35 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod(const tw_args*
         bias = bias == NULL ? field : bias + column_bytes;
         const float32x4_t bias_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)bias));
         const float32x4_t bias_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(bias + 16)));
-        float32x4_t out = vaddq_f32(f_3_0, bias_2);
+        float32x4_t out = vaddq_f32(f_6, bias_2);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_3_0 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)dst_3, vreinterpretq_s8_f32(out_3_0));
-        out = vaddq_f32(f_3_1, bias_3);
+        out = vaddq_f32(f_7, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_3_1 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_3 + 16), vreinterpretq_s8_f32(out_3_1));
-        out = vaddq_f32(f_2_0, bias_2);
+        out = vaddq_f32(f_4, bias_2);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_2_0 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)dst_2, vreinterpretq_s8_f32(out_2_0));
-        out = vaddq_f32(f_2_1, bias_3);
+        out = vaddq_f32(f_5, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_2_1 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_2 + 16), vreinterpretq_s8_f32(out_2_1));
-        out = vaddq_f32(f_1_0, bias_2);
+        out = vaddq_f32(f_2, bias_2);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_1_0 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)dst_1, vreinterpretq_s8_f32(out_1_0));
-        out = vaddq_f32(f_1_1, bias_3);
+        out = vaddq_f32(f_3, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_1_1 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_1 + 16), vreinterpretq_s8_f32(out_1_1));
-        out = vaddq_f32(f_0_0, bias_2);
+        out = vaddq_f32(f_0, bias_2);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_0_0 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)dst_tile, vreinterpretq_s8_f32(out_0_0));
-        out = vaddq_f32(f_0_1, bias_3);
+        out = vaddq_f32(f_1, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const float32x4_t out_0_1 = vbslq_f32(vcltq_f32(max, out), max, out);
         vst1q_s8((int8_t *)(dst_tile + 16), vreinterpretq_s8_f32(out_0_1));
@@ -264,28 +268,28 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod(const tw_args*
         const size_t s_11 = s_7 < 3 ? s_7 : 3;
         const float32x4_t bias_4 =
             vreinterpretq_f32_s32(vld1q_lane_s32((const int32_t *)(s_8 + (s_11 << 2)), bias_2, 3));
-        float32x4_t out = vaddq_f32(f_3_0, bias_3);
+        float32x4_t out = vaddq_f32(f_6, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_3_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_3_1, bias_4);
+        out = vaddq_f32(f_7, bias_4);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_3_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_2_0, bias_3);
+        out = vaddq_f32(f_4, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_2_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_2_1, bias_4);
+        out = vaddq_f32(f_5, bias_4);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_2_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_1_0, bias_3);
+        out = vaddq_f32(f_2, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_1_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_1_1, bias_4);
+        out = vaddq_f32(f_3, bias_4);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_1_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_0_0, bias_3);
+        out = vaddq_f32(f_0, bias_3);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_0_0 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
-        out = vaddq_f32(f_0_1, bias_4);
+        out = vaddq_f32(f_1, bias_4);
         out = vbslq_f32(vcgtq_f32(min, out), min, out);
         const int32x4_t out_0_1 = vreinterpretq_s32_f32(vbslq_f32(vcltq_f32(max, out), max, out));
         if (n_left >= 1) {

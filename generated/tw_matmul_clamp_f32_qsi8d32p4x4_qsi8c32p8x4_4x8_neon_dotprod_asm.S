@@ -6,17 +6,18 @@
 //     | 32 x k bits of codes | 4 f32 x scales a block |
 // rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (89f5185727dfce18)
 //     | 64 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
-// tile 4 x 8: needs 19 vector registers on neon_dotprod (16 accumulators + 3 operands), 32 exist
+// tile 4 x 8: needs 26 vector registers on neon_dotprod (8 accumulators + 18 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 f_0_0
-//  v1 f_0_1  v2 f_1_0  v3 f_1_1  v4 f_2_0  v5 f_2_1  v6 f_3_0  v7 f_3_1  v16 acc_0_0 ...
-//  v17 acc_0_1 ...  v18 acc_1_0  v19 acc_1_1  v20 acc_2_0  v21 acc_2_1  v22 acc_3_0  v23 acc_3_1
-//  v24 raw_1 ...  v25 raw_0 ...  v26 a_0 ...  v27 a_0
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  v0 raw_0 ...
+//  v1 raw_1 ...  v2 raw_0 ...  v3 raw_1 ...  v4 a_0 ...  v5 a_0 ...  v6 a_0 ...  v7 a_0 ...
+//  v8 scale_row_3  v9 scale_row_3  v16 f_0  v17 f_1  v18 f_2  v19 f_3  v20 f_4  v21 f_5  v22 f_6
+//  v23 f_7  v24 acc_0_0 ...  v25 acc_0_1 ...  v26 acc_1_0 ...  v27 acc_1_1 ...  v28 acc_2_0 ...
+//  v29 acc_2_1 ...  v30 acc_3_0 ...  v31 acc_3_1 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
   .arch armv8.2-a+dotprod
   .text
@@ -26,6 +27,12 @@
 tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm:
   .cfi_startproc
   hint #34
+  sub sp, sp, #16
+  .cfi_def_cfa_offset 16
+  str d8, [sp, #0]
+  .cfi_offset d8, -16
+  str d9, [sp, #8]
+  .cfi_offset d9, -8
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -43,157 +50,151 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm:
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
   and x10, x10, x9
-  movi v0.2d, #0                                         // f_0_0
-  movi v1.2d, #0                                         // f_0_1
-  movi v2.2d, #0                                         // f_1_0
-  movi v3.2d, #0                                         // f_1_1
-  movi v4.2d, #0                                         // f_2_0
-  movi v5.2d, #0                                         // f_2_1
-  movi v6.2d, #0                                         // f_3_0
-  movi v7.2d, #0                                         // f_3_1
+  movi v16.2d, #0                                        // f_0
+  movi v17.2d, #0                                        // f_1
+  movi v18.2d, #0                                        // f_2
+  movi v19.2d, #0                                        // f_3
+  movi v20.2d, #0                                        // f_4
+  movi v21.2d, #0                                        // f_5
+  movi v22.2d, #0                                        // f_6
+  movi v23.2d, #0                                        // f_7
   lsr x9, x10, #5                                        // blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, .Lk_done
   .balign 64
 .Lk:
-  movi v16.2d, #0                                        // acc_0_0
-  movi v17.2d, #0                                        // acc_0_1
-  movi v18.2d, #0                                        // acc_1_0
-  movi v19.2d, #0                                        // acc_1_1
-  movi v20.2d, #0                                        // acc_2_0
-  movi v21.2d, #0                                        // acc_2_1
-  movi v22.2d, #0                                        // acc_3_0
-  movi v23.2d, #0                                        // acc_3_1
-  ldp q25, q24, [x12, #0]                                // raw_0, raw_1
-  ldp q27, q26, [x11, #0]                                // a_0, a_0
-  sdot v16.4s, v25.16b, v27.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v27.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v27.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v27.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v27.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v27.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v27.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v27.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #32]                               // raw_0, raw_1
-  sdot v16.4s, v25.16b, v26.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v26.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v26.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v26.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v26.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v26.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v26.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v26.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #64]                               // raw_0, raw_1
-  ldp q27, q26, [x11, #32]                               // a_0, a_0
-  sdot v16.4s, v25.16b, v27.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v27.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v27.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v27.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v27.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v27.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v27.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v27.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #96]                               // raw_0, raw_1
-  sdot v16.4s, v25.16b, v26.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v26.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v26.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v26.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v26.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v26.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v26.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v26.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #128]                              // raw_0, raw_1
-  ldp q27, q26, [x11, #64]                               // a_0, a_0
-  sdot v16.4s, v25.16b, v27.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v27.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v27.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v27.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v27.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v27.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v27.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v27.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #160]                              // raw_0, raw_1
-  sdot v16.4s, v25.16b, v26.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v26.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v26.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v26.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v26.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v26.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v26.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v26.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #192]                              // raw_0, raw_1
-  ldp q27, q26, [x11, #96]                               // a_0, a_0
-  sdot v16.4s, v25.16b, v27.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v27.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v27.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v27.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v27.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v27.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v27.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v27.4b[3]                        // acc_3_1
-  ldp q25, q24, [x12, #224]                              // raw_0, raw_1
-  sdot v16.4s, v25.16b, v26.4b[0]                        // acc_0_0
-  sdot v17.4s, v24.16b, v26.4b[0]                        // acc_0_1
-  sdot v18.4s, v25.16b, v26.4b[1]                        // acc_1_0
-  sdot v19.4s, v24.16b, v26.4b[1]                        // acc_1_1
-  sdot v20.4s, v25.16b, v26.4b[2]                        // acc_2_0
-  sdot v21.4s, v24.16b, v26.4b[2]                        // acc_2_1
-  sdot v22.4s, v25.16b, v26.4b[3]                        // acc_3_0
-  sdot v23.4s, v24.16b, v26.4b[3]                        // acc_3_1
-  ldr d24, [x12, #256]                                   // scale
-  fcvtl v24.4s, v24.4h                                   // scale_0
-  ldr d25, [x12, #264]                                   // scale
-  fcvtl v25.4s, v25.4h                                   // scale_1
-  scvtf v16.4s, v16.4s                                   // real
+  movi v24.2d, #0                                        // acc_0_0
+  movi v25.2d, #0                                        // acc_0_1
+  movi v26.2d, #0                                        // acc_1_0
+  movi v27.2d, #0                                        // acc_1_1
+  movi v28.2d, #0                                        // acc_2_0
+  movi v29.2d, #0                                        // acc_2_1
+  movi v30.2d, #0                                        // acc_3_0
+  movi v31.2d, #0                                        // acc_3_1
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11]            // a_0, a_0, a_0, a_0
+  sdot v24.4s, v0.16b, v4.4b[0]                          // acc_0_0
+  sdot v25.4s, v1.16b, v4.4b[0]                          // acc_0_1
+  sdot v26.4s, v0.16b, v4.4b[1]                          // acc_1_0
+  sdot v27.4s, v1.16b, v4.4b[1]                          // acc_1_1
+  sdot v28.4s, v0.16b, v4.4b[2]                          // acc_2_0
+  sdot v29.4s, v1.16b, v4.4b[2]                          // acc_2_1
+  sdot v30.4s, v0.16b, v4.4b[3]                          // acc_3_0
+  sdot v31.4s, v1.16b, v4.4b[3]                          // acc_3_1
+  sdot v24.4s, v2.16b, v5.4b[0]                          // acc_0_0
+  sdot v25.4s, v3.16b, v5.4b[0]                          // acc_0_1
+  sdot v26.4s, v2.16b, v5.4b[1]                          // acc_1_0
+  sdot v27.4s, v3.16b, v5.4b[1]                          // acc_1_1
+  sdot v28.4s, v2.16b, v5.4b[2]                          // acc_2_0
+  sdot v29.4s, v3.16b, v5.4b[2]                          // acc_2_1
+  sdot v30.4s, v2.16b, v5.4b[3]                          // acc_3_0
+  sdot v31.4s, v3.16b, v5.4b[3]                          // acc_3_1
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  sdot v24.4s, v0.16b, v6.4b[0]                          // acc_0_0
+  sdot v25.4s, v1.16b, v6.4b[0]                          // acc_0_1
+  sdot v26.4s, v0.16b, v6.4b[1]                          // acc_1_0
+  sdot v27.4s, v1.16b, v6.4b[1]                          // acc_1_1
+  sdot v28.4s, v0.16b, v6.4b[2]                          // acc_2_0
+  sdot v29.4s, v1.16b, v6.4b[2]                          // acc_2_1
+  sdot v30.4s, v0.16b, v6.4b[3]                          // acc_3_0
+  sdot v31.4s, v1.16b, v6.4b[3]                          // acc_3_1
+  sdot v24.4s, v2.16b, v7.4b[0]                          // acc_0_0
+  sdot v25.4s, v3.16b, v7.4b[0]                          // acc_0_1
+  sdot v26.4s, v2.16b, v7.4b[1]                          // acc_1_0
+  sdot v27.4s, v3.16b, v7.4b[1]                          // acc_1_1
+  sdot v28.4s, v2.16b, v7.4b[2]                          // acc_2_0
+  sdot v29.4s, v3.16b, v7.4b[2]                          // acc_2_1
+  sdot v30.4s, v2.16b, v7.4b[3]                          // acc_3_0
+  sdot v31.4s, v3.16b, v7.4b[3]                          // acc_3_1
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ldp q5, q4, [x11, #64]                                 // a_0, a_0
+  sdot v24.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v25.4s, v1.16b, v5.4b[0]                          // acc_0_1
+  sdot v26.4s, v0.16b, v5.4b[1]                          // acc_1_0
+  sdot v27.4s, v1.16b, v5.4b[1]                          // acc_1_1
+  sdot v28.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v29.4s, v1.16b, v5.4b[2]                          // acc_2_1
+  sdot v30.4s, v0.16b, v5.4b[3]                          // acc_3_0
+  sdot v31.4s, v1.16b, v5.4b[3]                          // acc_3_1
+  sdot v24.4s, v2.16b, v4.4b[0]                          // acc_0_0
+  sdot v25.4s, v3.16b, v4.4b[0]                          // acc_0_1
+  sdot v26.4s, v2.16b, v4.4b[1]                          // acc_1_0
+  sdot v27.4s, v3.16b, v4.4b[1]                          // acc_1_1
+  sdot v28.4s, v2.16b, v4.4b[2]                          // acc_2_0
+  sdot v29.4s, v3.16b, v4.4b[2]                          // acc_2_1
+  sdot v30.4s, v2.16b, v4.4b[3]                          // acc_3_0
+  sdot v31.4s, v3.16b, v4.4b[3]                          // acc_3_1
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
+  ldp q5, q4, [x11, #96]                                 // a_0, a_0
+  sdot v24.4s, v0.16b, v5.4b[0]                          // acc_0_0
+  sdot v25.4s, v1.16b, v5.4b[0]                          // acc_0_1
+  sdot v26.4s, v0.16b, v5.4b[1]                          // acc_1_0
+  sdot v27.4s, v1.16b, v5.4b[1]                          // acc_1_1
+  sdot v28.4s, v0.16b, v5.4b[2]                          // acc_2_0
+  sdot v29.4s, v1.16b, v5.4b[2]                          // acc_2_1
+  sdot v30.4s, v0.16b, v5.4b[3]                          // acc_3_0
+  sdot v31.4s, v1.16b, v5.4b[3]                          // acc_3_1
+  sdot v24.4s, v2.16b, v4.4b[0]                          // acc_0_0
+  sdot v25.4s, v3.16b, v4.4b[0]                          // acc_0_1
+  sdot v26.4s, v2.16b, v4.4b[1]                          // acc_1_0
+  sdot v27.4s, v3.16b, v4.4b[1]                          // acc_1_1
+  sdot v28.4s, v2.16b, v4.4b[2]                          // acc_2_0
+  sdot v29.4s, v3.16b, v4.4b[2]                          // acc_2_1
+  sdot v30.4s, v2.16b, v4.4b[3]                          // acc_3_0
+  sdot v31.4s, v3.16b, v4.4b[3]                          // acc_3_1
+  ldr d0, [x12], #8                                      // scale, rhs_panel
+  fcvtl v0.4s, v0.4h                                     // scale_0
+  ldr d1, [x12], #8                                      // scale
+  fcvtl v1.4s, v1.4h                                     // scale_1
+  scvtf v2.4s, v24.4s                                    // real
+  scvtf v3.4s, v25.4s                                    // real
+  scvtf v4.4s, v26.4s                                    // real
+  scvtf v5.4s, v27.4s                                    // real
+  scvtf v6.4s, v28.4s                                    // real
+  scvtf v7.4s, v29.4s                                    // real
+  scvtf v24.4s, v30.4s                                   // real
+  scvtf v25.4s, v31.4s                                   // real
   ldr s26, [x11, #128]                                   // scale_row_0
   dup v26.4s, v26.s[0]
-  fmul v16.4s, v16.4s, v26.4s                            // real
-  fmla v0.4s, v16.4s, v24.4s                             // f_0_0
-  scvtf v16.4s, v17.4s                                   // real
-  ldr s17, [x11, #128]                                   // scale_row_0
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v1.4s, v16.4s, v25.4s                             // f_0_1
-  scvtf v16.4s, v18.4s                                   // real
-  ldr s17, [x11, #132]                                   // scale_row_1
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v2.4s, v16.4s, v24.4s                             // f_1_0
-  scvtf v16.4s, v19.4s                                   // real
-  ldr s17, [x11, #132]                                   // scale_row_1
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v3.4s, v16.4s, v25.4s                             // f_1_1
-  scvtf v16.4s, v20.4s                                   // real
-  ldr s17, [x11, #136]                                   // scale_row_2
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v4.4s, v16.4s, v24.4s                             // f_2_0
-  scvtf v16.4s, v21.4s                                   // real
-  ldr s17, [x11, #136]                                   // scale_row_2
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v5.4s, v16.4s, v25.4s                             // f_2_1
-  scvtf v16.4s, v22.4s                                   // real
-  ldr s17, [x11, #140]                                   // scale_row_3
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v6.4s, v16.4s, v24.4s                             // f_3_0
-  scvtf v16.4s, v23.4s                                   // real
-  ldr s17, [x11, #140]                                   // scale_row_3
-  dup v17.4s, v17.s[0]
-  fmul v16.4s, v16.4s, v17.4s                            // real
-  fmla v7.4s, v16.4s, v25.4s                             // f_3_1
+  ldr s27, [x11, #128]                                   // scale_row_0
+  dup v27.4s, v27.s[0]
+  ldr s28, [x11, #132]                                   // scale_row_1
+  dup v28.4s, v28.s[0]
+  ldr s29, [x11, #132]                                   // scale_row_1
+  dup v29.4s, v29.s[0]
+  ldr s30, [x11, #136]                                   // scale_row_2
+  dup v30.4s, v30.s[0]
+  ldr s31, [x11, #136]                                   // scale_row_2
+  dup v31.4s, v31.s[0]
+  ldr s8, [x11, #140]                                    // scale_row_3
+  dup v8.4s, v8.s[0]
+  ldr s9, [x11, #140]                                    // scale_row_3
+  dup v9.4s, v9.s[0]
+  fmul v2.4s, v2.4s, v26.4s                              // real
+  fmul v3.4s, v3.4s, v27.4s                              // real
+  fmul v4.4s, v4.4s, v28.4s                              // real
+  fmul v5.4s, v5.4s, v29.4s                              // real
+  fmul v6.4s, v6.4s, v30.4s                              // real
+  fmul v7.4s, v7.4s, v31.4s                              // real
+  fmul v24.4s, v24.4s, v8.4s                             // real
+  fmul v25.4s, v25.4s, v9.4s                             // real
+  fmla v16.4s, v2.4s, v0.4s                              // f_0
+  fmla v17.4s, v3.4s, v1.4s                              // f_1
+  fmla v18.4s, v4.4s, v0.4s                              // f_2
+  fmla v19.4s, v5.4s, v1.4s                              // f_3
+  fmla v20.4s, v6.4s, v0.4s                              // f_4
+  fmla v21.4s, v7.4s, v1.4s                              // f_5
+  fmla v22.4s, v24.4s, v0.4s                             // f_6
+  fmla v23.4s, v25.4s, v1.4s                             // f_7
   add x11, x11, #144
-  add x12, x12, #272
   subs x9, x9, #1                                        // next k
   b.hi .Lk
 .Lk_done:
   add x9, x0, #8*15                                      // clamp
-  ld1r {v16.4s}, [x9]                                    // min
-  ldr s17, [x9, #4]                                      // max
-  dup v17.4s, v17.s[0]
+  ld1r {v0.4s}, [x9]                                     // min
+  ldr s1, [x9, #4]                                       // max
+  dup v1.4s, v1.s[0]
   mov x9, #8
   ldr x11, [x0, #8*13]                                   // dst_stride
   mov x12, #1
@@ -225,54 +226,54 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm:
   add x14, x9, x2
   cmp x9, #0                                             // bias
   csel x9, x10, x14, eq
-  ldp q19, q18, [x9, #0]                                 // bias, bias
-  fadd v6.4s, v6.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v6.4s                            // out
-  bsl v20.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v20.4s, v17.4s                            // out_3_0
-  bsl v6.16b, v17.16b, v20.16b
-  str q6, [x11, #0]                                      // out_3_0
-  fadd v6.4s, v7.4s, v18.4s                              // out
-  fcmgt v7.4s, v16.4s, v6.4s                             // out
-  bsl v7.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v7.4s, v17.4s                             // out_3_1
-  bsl v6.16b, v17.16b, v7.16b
-  str q6, [x11, #16]                                     // out_3_1
-  fadd v4.4s, v4.4s, v19.4s                              // out
-  fcmgt v6.4s, v16.4s, v4.4s                             // out
-  bsl v6.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v6.4s, v17.4s                             // out_2_0
-  bsl v4.16b, v17.16b, v6.16b
+  ldp q3, q2, [x9, #0]                                   // bias, bias
+  fadd v4.4s, v22.4s, v3.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
+  bsl v4.16b, v1.16b, v5.16b
+  str q4, [x11, #0]                                      // out_3_0
+  fadd v4.4s, v23.4s, v2.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_1
+  bsl v4.16b, v1.16b, v5.16b
+  str q4, [x11, #16]                                     // out_3_1
+  fadd v4.4s, v20.4s, v3.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_0
+  bsl v4.16b, v1.16b, v5.16b
   str q4, [x13, #0]                                      // out_2_0
-  fadd v4.4s, v5.4s, v18.4s                              // out
-  fcmgt v5.4s, v16.4s, v4.4s                             // out
-  bsl v5.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v17.4s                             // out_2_1
-  bsl v4.16b, v17.16b, v5.16b
+  fadd v4.4s, v21.4s, v2.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_2_1
+  bsl v4.16b, v1.16b, v5.16b
   str q4, [x13, #16]                                     // out_2_1
-  fadd v2.4s, v2.4s, v19.4s                              // out
-  fcmgt v4.4s, v16.4s, v2.4s                             // out
-  bsl v4.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v4.4s, v17.4s                             // out_1_0
-  bsl v2.16b, v17.16b, v4.16b
-  str q2, [x12, #0]                                      // out_1_0
-  fadd v2.4s, v3.4s, v18.4s                              // out
-  fcmgt v3.4s, v16.4s, v2.4s                             // out
-  bsl v3.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v17.4s                             // out_1_1
-  bsl v2.16b, v17.16b, v3.16b
-  str q2, [x12, #16]                                     // out_1_1
-  fadd v0.4s, v0.4s, v19.4s                              // out
-  fcmgt v2.4s, v16.4s, v0.4s                             // out
-  bsl v2.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v2.4s, v17.4s                             // out_0_0
-  bsl v0.16b, v17.16b, v2.16b
-  str q0, [x6, #0]                                       // out_0_0
-  fadd v0.4s, v1.4s, v18.4s                              // out
-  fcmgt v1.4s, v16.4s, v0.4s                             // out
-  bsl v1.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
-  bsl v0.16b, v17.16b, v1.16b
+  fadd v4.4s, v18.4s, v3.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_0
+  bsl v4.16b, v1.16b, v5.16b
+  str q4, [x12, #0]                                      // out_1_0
+  fadd v4.4s, v19.4s, v2.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_1_1
+  bsl v4.16b, v1.16b, v5.16b
+  str q4, [x12, #16]                                     // out_1_1
+  fadd v3.4s, v16.4s, v3.4s                              // out
+  fcmgt v4.4s, v0.4s, v3.4s                              // out
+  bsl v4.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
+  bsl v3.16b, v1.16b, v4.16b
+  str q3, [x6, #0]                                       // out_0_0
+  fadd v2.4s, v17.4s, v2.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
+  bsl v0.16b, v1.16b, v3.16b
   str q0, [x6, #16]                                      // out_0_1
   b .Lif_done
 .Lif_else:
@@ -289,22 +290,22 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm:
   csel x14, x14, xzr, hs
   cmp x14, #0
   csel x14, x9, x9, eq
-  ld1r {v18.4s}, [x14]                                   // bias
+  ld1r {v2.4s}, [x14]                                    // bias
   mov x16, #1
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v18.s}[1], [x16]                                  // bias
+  ld1 {v2.s}[1], [x16]                                   // bias
   mov x16, #2
   cmp x15, x16
   csel x16, x15, x16, lo
   add x16, x14, x16, lsl #2
-  ld1 {v18.s}[2], [x16]                                  // bias
+  ld1 {v2.s}[2], [x16]                                   // bias
   mov x16, #3
   cmp x15, x16
   csel x15, x15, x16, lo
   add x14, x14, x15, lsl #2
-  ld1 {v18.s}[3], [x14]                                  // bias
+  ld1 {v2.s}[3], [x14]                                   // bias
   mov x14, #4
   subs x10, x10, x14
   csel x10, x10, xzr, hs
@@ -313,141 +314,141 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm:
   add x15, x9, #16
   cmp x14, #0
   csel x9, x9, x15, eq
-  ld1r {v19.4s}, [x9]                                    // bias
+  ld1r {v3.4s}, [x9]                                     // bias
   mov x14, #1
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v19.s}[1], [x14]                                  // bias
+  ld1 {v3.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x10, x14
   csel x14, x10, x14, lo
   add x14, x9, x14, lsl #2
-  ld1 {v19.s}[2], [x14]                                  // bias
+  ld1 {v3.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x10, x14
   csel x10, x10, x14, lo
   add x9, x9, x10, lsl #2
-  ld1 {v19.s}[3], [x9]                                   // bias
-  fadd v6.4s, v6.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v6.4s                            // out
-  bsl v20.16b, v16.16b, v6.16b
-  fcmgt v6.4s, v20.4s, v17.4s                            // out_3_0
-  bsl v6.16b, v17.16b, v20.16b
-  fadd v7.4s, v7.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v7.4s                            // out
-  bsl v20.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v20.4s, v17.4s                            // out_3_1
-  bsl v7.16b, v17.16b, v20.16b
-  fadd v4.4s, v4.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v4.4s                            // out
-  bsl v20.16b, v16.16b, v4.16b
-  fcmgt v4.4s, v20.4s, v17.4s                            // out_2_0
-  bsl v4.16b, v17.16b, v20.16b
-  fadd v5.4s, v5.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v5.4s                            // out
-  bsl v20.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v20.4s, v17.4s                            // out_2_1
-  bsl v5.16b, v17.16b, v20.16b
-  fadd v2.4s, v2.4s, v18.4s                              // out
-  fcmgt v20.4s, v16.4s, v2.4s                            // out
-  bsl v20.16b, v16.16b, v2.16b
-  fcmgt v2.4s, v20.4s, v17.4s                            // out_1_0
-  bsl v2.16b, v17.16b, v20.16b
-  fadd v3.4s, v3.4s, v19.4s                              // out
-  fcmgt v20.4s, v16.4s, v3.4s                            // out
-  bsl v20.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v20.4s, v17.4s                            // out_1_1
-  bsl v3.16b, v17.16b, v20.16b
-  fadd v0.4s, v0.4s, v18.4s                              // out
-  fcmgt v18.4s, v16.4s, v0.4s                            // out
-  bsl v18.16b, v16.16b, v0.16b
-  fcmgt v0.4s, v18.4s, v17.4s                            // out_0_0
-  bsl v0.16b, v17.16b, v18.16b
-  fadd v1.4s, v1.4s, v19.4s                              // out
-  fcmgt v18.4s, v16.4s, v1.4s                            // out
-  bsl v18.16b, v16.16b, v1.16b
-  fcmgt v1.4s, v18.4s, v17.4s                            // out_0_1
-  bsl v1.16b, v17.16b, v18.16b
+  ld1 {v3.s}[3], [x9]                                    // bias
+  fadd v4.4s, v22.4s, v2.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v1.4s                              // out_3_0
+  bsl v4.16b, v1.16b, v5.16b
+  fadd v5.4s, v23.4s, v3.4s                              // out
+  fcmgt v6.4s, v0.4s, v5.4s                              // out
+  bsl v6.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v6.4s, v1.4s                              // out_3_1
+  bsl v5.16b, v1.16b, v6.16b
+  fadd v6.4s, v20.4s, v2.4s                              // out
+  fcmgt v7.4s, v0.4s, v6.4s                              // out
+  bsl v7.16b, v0.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v1.4s                              // out_2_0
+  bsl v6.16b, v1.16b, v7.16b
+  fadd v7.4s, v21.4s, v3.4s                              // out
+  fcmgt v20.4s, v0.4s, v7.4s                             // out
+  bsl v20.16b, v0.16b, v7.16b
+  fcmgt v7.4s, v20.4s, v1.4s                             // out_2_1
+  bsl v7.16b, v1.16b, v20.16b
+  fadd v18.4s, v18.4s, v2.4s                             // out
+  fcmgt v20.4s, v0.4s, v18.4s                            // out
+  bsl v20.16b, v0.16b, v18.16b
+  fcmgt v18.4s, v20.4s, v1.4s                            // out_1_0
+  bsl v18.16b, v1.16b, v20.16b
+  fadd v19.4s, v19.4s, v3.4s                             // out
+  fcmgt v20.4s, v0.4s, v19.4s                            // out
+  bsl v20.16b, v0.16b, v19.16b
+  fcmgt v19.4s, v20.4s, v1.4s                            // out_1_1
+  bsl v19.16b, v1.16b, v20.16b
+  fadd v2.4s, v16.4s, v2.4s                              // out
+  fcmgt v16.4s, v0.4s, v2.4s                             // out
+  bsl v16.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v16.4s, v1.4s                             // out_0_0
+  bsl v2.16b, v1.16b, v16.16b
+  fadd v3.4s, v17.4s, v3.4s                              // out
+  fcmgt v16.4s, v0.4s, v3.4s                             // out
+  bsl v16.16b, v0.16b, v3.16b
+  fcmgt v0.4s, v16.4s, v1.4s                             // out_0_1
+  bsl v0.16b, v1.16b, v16.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_2_done
-  st1 {v6.s}[0], [x11]                                   // out_3_0
-  st1 {v4.s}[0], [x13]                                   // out_2_0
-  st1 {v2.s}[0], [x12]                                   // out_1_0
-  st1 {v0.s}[0], [x6]                                    // out_0_0
+  st1 {v4.s}[0], [x11]                                   // out_3_0
+  st1 {v6.s}[0], [x13]                                   // out_2_0
+  st1 {v18.s}[0], [x12]                                  // out_1_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 .Lif_2_done:
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_3_done
   add x9, x11, #4
-  st1 {v6.s}[1], [x9]                                    // out_3_0
+  st1 {v4.s}[1], [x9]                                    // out_3_0
   add x9, x13, #4
-  st1 {v4.s}[1], [x9]                                    // out_2_0
+  st1 {v6.s}[1], [x9]                                    // out_2_0
   add x9, x12, #4
-  st1 {v2.s}[1], [x9]                                    // out_1_0
+  st1 {v18.s}[1], [x9]                                   // out_1_0
   add x9, x6, #4
-  st1 {v0.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 .Lif_3_done:
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_4_done
   add x9, x11, #8
-  st1 {v6.s}[2], [x9]                                    // out_3_0
+  st1 {v4.s}[2], [x9]                                    // out_3_0
   add x9, x13, #8
-  st1 {v4.s}[2], [x9]                                    // out_2_0
+  st1 {v6.s}[2], [x9]                                    // out_2_0
   add x9, x12, #8
-  st1 {v2.s}[2], [x9]                                    // out_1_0
+  st1 {v18.s}[2], [x9]                                   // out_1_0
   add x9, x6, #8
-  st1 {v0.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 .Lif_4_done:
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_5_done
   add x9, x11, #12
-  st1 {v6.s}[3], [x9]                                    // out_3_0
+  st1 {v4.s}[3], [x9]                                    // out_3_0
   add x9, x13, #12
-  st1 {v4.s}[3], [x9]                                    // out_2_0
+  st1 {v6.s}[3], [x9]                                    // out_2_0
   add x9, x12, #12
-  st1 {v2.s}[3], [x9]                                    // out_1_0
+  st1 {v18.s}[3], [x9]                                   // out_1_0
   add x9, x6, #12
-  st1 {v0.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 .Lif_5_done:
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_6_done
   add x9, x11, #16
-  st1 {v7.s}[0], [x9]                                    // out_3_1
+  st1 {v5.s}[0], [x9]                                    // out_3_1
   add x9, x13, #16
-  st1 {v5.s}[0], [x9]                                    // out_2_1
+  st1 {v7.s}[0], [x9]                                    // out_2_1
   add x9, x12, #16
-  st1 {v3.s}[0], [x9]                                    // out_1_1
+  st1 {v19.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
-  st1 {v1.s}[0], [x9]                                    // out_0_1
+  st1 {v0.s}[0], [x9]                                    // out_0_1
 .Lif_6_done:
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_7_done
   add x9, x11, #20
-  st1 {v7.s}[1], [x9]                                    // out_3_1
+  st1 {v5.s}[1], [x9]                                    // out_3_1
   add x9, x13, #20
-  st1 {v5.s}[1], [x9]                                    // out_2_1
+  st1 {v7.s}[1], [x9]                                    // out_2_1
   add x9, x12, #20
-  st1 {v3.s}[1], [x9]                                    // out_1_1
+  st1 {v19.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
-  st1 {v1.s}[1], [x9]                                    // out_0_1
+  st1 {v0.s}[1], [x9]                                    // out_0_1
 .Lif_7_done:
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo .Lif_8_done
   add x9, x11, #24
-  st1 {v7.s}[2], [x9]                                    // out_3_1
+  st1 {v5.s}[2], [x9]                                    // out_3_1
   add x9, x13, #24
-  st1 {v5.s}[2], [x9]                                    // out_2_1
+  st1 {v7.s}[2], [x9]                                    // out_2_1
   add x9, x12, #24
-  st1 {v3.s}[2], [x9]                                    // out_1_1
+  st1 {v19.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
-  st1 {v1.s}[2], [x9]                                    // out_0_1
+  st1 {v0.s}[2], [x9]                                    // out_0_1
 .Lif_8_done:
 .Lif_done:
   ldr x9, [x0, #8*13]                                    // dst_stride
@@ -471,6 +472,10 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm:
   subs x1, x1, #8                                        // next n
   b.hi .Ln
 .Ln_done:
+  ldr d8, [sp, #0]
+  ldr d9, [sp, #8]
+  add sp, sp, #16
+  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
   .size tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm, .-tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm

@@ -5,11 +5,11 @@
 //
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (3da06532b1c0c218)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (bf8e8223f1a859aa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (f6eee4a278294431)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -109,13 +109,13 @@ void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm(const
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_bf16_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_b64_bf16_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_b128_bf16_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b128_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args *args);
@@ -253,13 +253,13 @@ void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm(cons
 void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args *args);
@@ -278,8 +278,8 @@ void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm(const tw_a
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p4x8_8x4_neon_i8mm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_f32p8svlx1_sme(const tw_pack_args *args);
@@ -311,10 +311,10 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b32(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b256(const tw_pack_args *args);
-void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b32(const tw_pack_args *args);
-void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b64(const tw_pack_args *args);
-void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b128(const tw_pack_args *args);
-void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b32(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b64(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b128(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b256(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args *args);
@@ -379,10 +379,10 @@ void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b256(const tw_pack_args *args);
-void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm(const tw_pack_args *args);
-void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b64(const tw_pack_args *args);
-void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b128(const tw_pack_args *args);
-void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b64(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b128(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b256(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x4_scalar_b59d3abd(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x4_avx2_931cf559(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p2x4_avx2_9e758d15(const tw_pack_args *args);
@@ -393,7 +393,7 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_4e687fda(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_d13fd369(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_ab4238c2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5103ca48(const tw_pack_args *args);
-void tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_83192733(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_d3541981(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args *args);

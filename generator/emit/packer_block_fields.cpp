@@ -18,7 +18,8 @@ int64_t offset(const Layout& layout, FieldKind kind) {
 std::string value(const Field& field) {
   switch (field.kind) {
     case FieldKind::sums:
-      return fmt::format("sum * {}", field.factor);
+      return field.base == 0 ? fmt::format("sum * {}", field.factor)
+                             : fmt::format("sum * {} + {}", field.factor, field.base);
     case FieldKind::zero_points:
       return "-how->zero_point";
     default:

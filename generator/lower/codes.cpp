@@ -78,4 +78,63 @@ Value high_sum(const Tile1& t, Value high, Value low) {
   return t.b.op(OpCode::sar, {times16}, {.bits = 32, .imm = 4}, "high", Role::accumulator);
 }
 
+std::vector<Value> Multiplier::reals(const Tile1& t, const std::vector<Value>& accumulators) {
+  std::vector<Value> all;
+  for (const std::vector<Value>& row : finish(t, accumulators)) {
+    for (const Value sum : row) {
+      all.push_back(t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand));
+    }
+  }
+  return all;
+}
+
+std::vector<Value> Multiplier::column_scales(const Tile1& t, const std::vector<Value>& scales) {
+  std::vector<Value> all;
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r)
+    all.insert(all.end(), scales.begin(), scales.end());
+  return all;
+}
+
+/// A load for each vector: instructions may take it as an operand.
+std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Place>& rows) {
+  std::vector<Value> all;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    for (int64_t j = 0; j < t.vectors(); ++j) {
+      all.push_back(t.b.op(OpCode::load_dup, {rows[r].pointer},
+                           {.bits = 32, .offset = rows[r].offset}, fmt::format("scale_row_{}", r),
+                           Role::operand));
+    }
+  }
+  return all;
+}
+
+Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
+  Rows rows;
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
+    const auto first = totals.begin() + r * t.vectors();
+    rows.emplace_back(first, first + t.vectors());
+  }
+  return rows;
+}
+
+uint32_t base_of_sums(const Variant& v) {
+  const int index = field_index(v.lhs, FieldKind::sums);
+  const bool has = index >= 0 && v.lhs.fields[static_cast<size_t>(index)].base != 0;
+  return has ? float_base : 0;
+}
+
+std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base) {
+  // What they begin with is the same, and cancels.
+  const Value first = t.b.op(OpCode::fsub, {high, low}, {}, "real", Role::operand);
+  return {first, t.b.op(OpCode::fsub, {low, base}, {}, "real", Role::operand)};
+}
+
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals) {
+  const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
+  for (size_t i = 0; i < totals.size(); i += 2) {
+    totals[i] = t.b.op(OpCode::fmul, {totals[i], part}, {}, "f", Role::accumulator);
+  }
+  return totals;
+}
+
 }  // namespace tw

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <stdexcept>
 
 #include "lower/splat.h"
 #include "lower/tile.h"
@@ -150,22 +151,36 @@ class ColumnDot : public Multiplier {
       : rows_(v.tile.m.fixed),
         kr_(v.rhs.order.kr),
         vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(v.rhs.order.kr))),
-        sets_(v.knobs.accumulators) {}
+        sets_(v.knobs.accumulators),
+        base_bits_(base_of_sums(v)),
+        copies_(v.rhs.block == 0 ? 0 : field_of(v.lhs, FieldKind::sums).repeat / segment_lanes) {
+    if (crossed() && vectors_ % 2 != 0) {
+      throw std::invalid_argument("with blocks and kr 8 a tile is multiples of 8 columns wide");
+    }
+  }
 
   [[nodiscard]] int64_t group() const override { return kr_; }
 
-  void prepare(const Tile1& t) override { mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask); }
+  void prepare(const Tile1& t) override {
+    mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
+    if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
+  }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
-    std::vector<Value> all;
-    for (int64_t i = 0; i < sets_ * rows_ * vectors_ * 2; ++i) {
-      const int64_t r = i / (vectors_ * 2) % rows_;
-      const std::string name =
-          fmt::format("acc_{}_{}{}", r, i / 2 % vectors_, i % 2 == 0 ? "h" : "l");
-      // High and low start alike, so that the start cancels in high - low.
-      all.push_back(i < rows_ * vectors_ * 2
-                        ? load_start(t, sums[static_cast<size_t>(r)], name)
-                        : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+    std::vector<Value> all(static_cast<size_t>(sets_ * rows_ * vectors_ * 2), no_value);
+    // High and low start alike, so that the start cancels in high - low. Neighbours in memory are
+    // loaded one after the other.
+    for (int64_t i = 0; i < 2 * vectors_; ++i) {
+      const int64_t half = i / vectors_;
+      const int64_t j = i % vectors_;
+      for (int64_t r = 0; r < rows_; ++r) {
+        const std::string name = fmt::format("acc_{}_{}{}", r, j, half == 0 ? "h" : "l");
+        all[static_cast<size_t>((r * vectors_ + j) * 2 + half)] =
+            start_of_row(t, sums[static_cast<size_t>(r)], i, name);
+      }
+    }
+    for (Value& one : all) {
+      if (one == no_value) one = t.b.op(OpCode::zero, {}, {}, "acc", Role::accumulator);
     }
     return all;
   }
@@ -205,9 +220,78 @@ class ColumnDot : public Multiplier {
     return rows;
   }
 
+  /// Two vectors of lanes that add up to columns in pairs give two of sums: [columns 0 1 | 4 5] of
+  /// high nibbles, [2 3 | 6 7] of low ones.
+  std::vector<Value> reals(const Tile1& t, const std::vector<Value>& acc) override {
+    if (base_bits_ == 0) return Multiplier::reals(t, acc);
+    std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
+    if (kr_ == 8) {
+      for (size_t i = 0; i < sum.size(); i += 4) {
+        const Value high = fold(t, sum[i], sum[i + 2]);
+        const Value low = fold(t, sum[i + 1], sum[i + 3]);
+        sum[i / 2] = high;
+        sum[i / 2 + 1] = low;
+      }
+      sum.resize(sum.size() / 2);
+    }
+    std::vector<Value> all;
+    for (size_t i = 0; i < sum.size(); i += 2) {
+      const auto [high, low] = raw_reals(t, sum[i], sum[i + 1], base_);
+      all.insert(all.end(), {high, low});
+    }
+    return all;
+  }
+
+  std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& scales) override {
+    if (!crossed()) return Multiplier::column_scales(t, scales);
+    return Multiplier::column_scales(t, cross(t, scales));
+  }
+
+  std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows) override {
+    if (copies_ == 0) return Multiplier::row_scales(t, rows);
+    std::vector<Value> all;
+    for (const Place& at : rows) {
+      const Value scale =
+          t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "scale_row", Role::operand);
+      all.insert(all.end(), static_cast<size_t>(t.vectors()), scale);
+    }
+    return all;
+  }
+
+  Rows arrange(const Tile1& t, const std::vector<Value>& totals) override {
+    if (base_bits_ == 0) return Multiplier::arrange(t, totals);
+    const std::vector<Value> all = without_factor(t, totals);
+    return Multiplier::arrange(t, crossed() ? cross(t, all) : all);
+  }
+
  private:
+  /// With blocks: one of the ready-made vectors that the layout has, in turn.
+  [[nodiscard]] Value start_of_row(const Tile1& t, const Place& sum, int64_t turn,
+                                   const std::string& name) const {
+    if (copies_ == 0) return load_start(t, sum, name);
+    const Length at = sum.offset + t.b.isa().vector_bytes * (turn % copies_);
+    return t.b.op(OpCode::load, {sum.pointer}, {.offset = at}, name, Role::accumulator);
+  }
+  static Value fold(const Tile1& t, Value first, Value second) {
+    return t.b.op(OpCode::pair_add, {first, second}, {.bits = 32}, "out", Role::accumulator);
+  }
+  /// Whether reals() have other columns than vectors of outputs have; cross() goes either way.
+  [[nodiscard]] bool crossed() const { return kr_ == 8 && base_bits_ != 0; }
+  static std::vector<Value> cross(const Tile1& t, const std::vector<Value>& vectors) {
+    std::vector<Value> all;
+    for (size_t i = 0; i < vectors.size(); i += 2) {
+      for (const OpCode half : {OpCode::zip_lo, OpCode::zip_hi}) {
+        all.push_back(t.b.op(half, {vectors[i], vectors[i + 1]}, {.bits = 64}, "crossed"));
+      }
+    }
+    return all;
+  }
+
   int64_t rows_, kr_, vectors_, sets_;
+  uint32_t base_bits_;
+  int64_t copies_;  ///< of a row's start as a vector; 0: it is one number
   Value mask_ = no_value;
+  Value base_ = no_value;
   Activations activations_;
 };
 

@@ -55,29 +55,29 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
                              const std::vector<Value>& rhs, const std::vector<Value>& acc,
                              std::vector<Value> totals) {
-  const Rows rows = multiplier.finish(t, acc);
   std::vector<Value> scales;
   for (int64_t j = 0; j < t.vectors(); ++j) scales.push_back(column_scale(t, rhs, j));
-  const bool scaled_rows = field_of(*t.lhs.layout, FieldKind::scales).per_block;
-  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-    const Place at = in_block(t, lhs, r, FieldKind::scales);
-    for (int64_t j = 0; j < t.vectors(); ++j) {
-      const Value sum = rows[static_cast<size_t>(r)][static_cast<size_t>(j)];
-      Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
-      if (scaled_rows) {
-        const Value row_scale = load_dup32(t, at, fmt::format("scale_row_{}", r));
-        real = t.b.op(OpCode::fmul, {real, row_scale}, {}, "real", Role::operand);
-      }
-      Value& total = totals[static_cast<size_t>(r * t.vectors() + j)];
-      total = t.b.op(OpCode::fma, {real, scales[static_cast<size_t>(j)], total}, {},
-                     fmt::format("f_{}_{}", r, j), Role::accumulator);
+  const std::vector<Value> columns = multiplier.column_scales(t, scales);
+  std::vector<Value> reals = multiplier.reals(t, acc);
+  if (field_of(*t.lhs.layout, FieldKind::scales).per_block) {
+    std::vector<Place> places;
+    for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
+      places.push_back(in_block(t, lhs, r, FieldKind::scales));
     }
+    const std::vector<Value> rows = multiplier.row_scales(t, places);
+    for (size_t i = 0; i < reals.size(); ++i) {
+      reals[i] = t.b.op(OpCode::fmul, {reals[i], rows[i]}, {}, "real", Role::operand);
+    }
+  }
+  for (size_t i = 0; i < totals.size(); ++i) {
+    totals[i] = t.b.op(OpCode::fma, {reals[i], columns[i], totals[i]}, {}, fmt::format("f_{}", i),
+                       Role::accumulator);
   }
   return totals;
 }
 
 /// What rows with zero points have too much of: f += negated zero point * the column's sum.
-void add_zero_points(const Tile1& t, std::vector<Value>& totals) {
+void add_zero_points(const Tile1& t, Rows& totals) {
   const std::vector<Value> columns =
       load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
   const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
@@ -86,7 +86,7 @@ void add_zero_points(const Tile1& t, std::vector<Value>& totals) {
         load_dup32(t, lhs_row(t, zeros, r, FieldKind::zero_points), fmt::format("zero_{}", r));
     const Value zero = t.b.op(OpCode::cvt_i32_f32, {integer}, {}, "zero", Role::operand);
     for (int64_t j = 0; j < t.vectors(); ++j) {
-      Value& total = totals[static_cast<size_t>(r * t.vectors() + j)];
+      Value& total = totals[static_cast<size_t>(r)][static_cast<size_t>(j)];
       total = t.b.op(OpCode::fma, {columns[static_cast<size_t>(j)], zero, total}, {},
                      fmt::format("f_{}_{}", r, j), Role::accumulator);
     }
@@ -98,9 +98,8 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), {}};
   for (int64_t i = 0; i < t.v.tile.m.fixed * t.vectors(); ++i) {
-    state.carried.push_back(t.b.op(OpCode::zero, {}, {},
-                                   fmt::format("f_{}_{}", i / t.vectors(), i % t.vectors()),
-                                   Role::accumulator));
+    state.carried.push_back(
+        t.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
   }
   const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
   const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
@@ -119,7 +118,7 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
 }  // namespace
 
 void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
-  std::vector<Value> totals = multiply_blocks(t, multiplier);
+  Rows totals = multiplier.arrange(t, multiply_blocks(t, multiplier));
   const bool scaled_rows = !field_of(*t.lhs.layout, FieldKind::scales).per_block;
   std::vector<Value> row_scales;
   if (scaled_rows) {
@@ -128,7 +127,7 @@ void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
   }
   const Limits limits = load_limits(t);
   store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
-    Value out = totals[static_cast<size_t>(r * t.vectors() + j)];
+    Value out = totals[static_cast<size_t>(r)][static_cast<size_t>(j)];
     if (scaled_rows) {
       const Place at = lhs_row(t, row_scales, r, FieldKind::scales);
       const Value scale = load_dup32(t, at, fmt::format("scale_row_{}", r));

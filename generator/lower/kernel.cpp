@@ -59,9 +59,6 @@ void check_tile(const Variant& v) {
                                             to_string(rows)));
   }
   if (in_groups(v)) check_groups(v);
-  if (outer && v.rhs.block != 0) {
-    throw std::invalid_argument("outer is not possible with blocks: dot and mmla are");
-  }
   if (outer && (v.tile.m != v.lhs.panel || v.tile.n != v.rhs.panel)) {
     throw std::invalid_argument(fmt::format(
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),

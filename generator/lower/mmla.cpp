@@ -16,6 +16,7 @@ class Mmla : public Multiplier {
         halves_(ratio(v.tile.n, v.isa->vector_bytes.divided(8))),
         sets_(v.knobs.accumulators),
         by_depth_(v.rhs.order.pair != NibblePair::column),
+        base_bits_(base_of_sums(v)),
         decoder_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return by_depth_ ? 8 * decoder_.operands() : 8; }
@@ -26,20 +27,24 @@ class Mmla : public Multiplier {
     } else {
       mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
     }
+    if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
-    std::vector<Value> all;
-    for (int64_t i = 0; i < sets_ * pairs_ * halves_; ++i) {
-      const int64_t pair = i / halves_ % pairs_;
-      const std::string name = by_depth_ ? fmt::format("acc_{}_{}", pair, i % halves_)
-                                         : fmt::format("acc_{}_{}{}", pair, i / 2 % (halves_ / 2),
-                                                       i % 2 == 0 ? "h" : "l");
-      // Packed as [r0 r0 r1 r1]: high and low start alike, the start cancels in high - low.
-      all.push_back(
-          i < pairs_ * halves_ && !sums.empty()
-              ? load_segment(t, sums[static_cast<size_t>(2 * pair)], name, Role::accumulator)
-              : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
+    std::vector<Value> all(static_cast<size_t>(sets_ * pairs_ * halves_), no_value);
+    // Packed as [r0 r0 r1 r1]: high and low start alike, the start cancels in high - low.
+    // Neighbours in memory are loaded one after the other.
+    for (int64_t i = 0; i < halves_; ++i) {
+      for (int64_t pair = 0; pair < pairs_ && !sums.empty(); ++pair) {
+        all[static_cast<size_t>(pair * halves_ + i)] = load_segment(
+            t, sums[static_cast<size_t>(2 * pair)], name_of(pair, i), Role::accumulator);
+      }
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i] != no_value) continue;
+      const auto at = static_cast<int64_t>(i);
+      all[i] = t.b.op(OpCode::zero, {}, {}, name_of(at / halves_ % pairs_, at % halves_),
+                      Role::accumulator);
     }
     return all;
   }
@@ -54,21 +59,83 @@ class Mmla : public Multiplier {
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
+    std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
+    for (size_t i = 0; i < sum.size() && !by_depth_; i += 2)
+      sum[i] = high_sum(t, sum[i], sum[i + 1]);
+    return in_rows(t, sum);
+  }
+
+  /// 2 x 2 outputs a vector, as they are accumulated.
+  std::vector<Value> reals(const Tile1& t, const std::vector<Value>& acc) override {
+    if (!is_segment(t)) return Multiplier::reals(t, acc);
     const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
-    Rows rows(static_cast<size_t>(2 * pairs_));
+    std::vector<Value> all;
     for (size_t i = 0; i < sum.size(); i += 2) {
-      const size_t pair = i / static_cast<size_t>(halves_);
+      if (base_bits_ != 0) {
+        const auto [high, low] = raw_reals(t, sum[i], sum[i + 1], base_);
+        all.insert(all.end(), {high, low});
+        continue;
+      }
       const Value first = by_depth_ ? sum[i] : high_sum(t, sum[i], sum[i + 1]);
+      for (const Value one : {first, sum[i + 1]}) {
+        all.push_back(t.b.op(OpCode::cvt_i32_f32, {one}, {}, "real", Role::operand));
+      }
+    }
+    return all;
+  }
+
+  std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& scales) override {
+    if (!is_segment(t)) return Multiplier::column_scales(t, scales);
+    std::vector<Value> halves;
+    for (const Value four : scales) {
+      for (const OpCode half : {OpCode::zip_lo, OpCode::zip_hi}) {
+        halves.push_back(t.b.op(half, {four, four}, {.bits = 64}, "scale_columns", Role::operand));
+      }
+    }
+    std::vector<Value> all;
+    for (int64_t p = 0; p < pairs_; ++p) all.insert(all.end(), halves.begin(), halves.end());
+    return all;
+  }
+
+  /// Packed as [r0 r0 r1 r1].
+  std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows) override {
+    if (!is_segment(t)) return Multiplier::row_scales(t, rows);
+    std::vector<Value> all;
+    for (size_t r = 0; r < rows.size(); r += 2) {
+      all.insert(all.end(), static_cast<size_t>(halves_),
+                 load_segment(t, rows[r], "scale_rows", Role::operand));
+    }
+    return all;
+  }
+
+  Rows arrange(const Tile1& t, const std::vector<Value>& totals) override {
+    if (!is_segment(t)) return Multiplier::arrange(t, totals);
+    return in_rows(t, base_bits_ != 0 ? without_factor(t, totals) : totals);
+  }
+
+ private:
+  /// 2 x 2 outputs fill a vector; in longer ones their columns lie apart.
+  static bool is_segment(const Tile1& t) { return t.b.isa().vector_bytes == Length{16}; }
+
+  [[nodiscard]] std::string name_of(int64_t pair, int64_t half) const {
+    return by_depth_ ? fmt::format("acc_{}_{}", pair, half)
+                     : fmt::format("acc_{}_{}{}", pair, half / 2, half % 2 == 0 ? "h" : "l");
+  }
+
+  /// From vectors of 2 x 2 outputs.
+  [[nodiscard]] Rows in_rows(const Tile1& t, const std::vector<Value>& all) const {
+    Rows rows(static_cast<size_t>(2 * pairs_));
+    for (size_t i = 0; i < all.size(); i += 2) {
+      const size_t pair = i / static_cast<size_t>(halves_);
       for (const size_t row : {2 * pair, 2 * pair + 1}) {
         const OpCode pick = row % 2 == 0 ? OpCode::uzp_even : OpCode::uzp_odd;
-        rows[row].push_back(t.b.op(pick, {first, sum[i + 1]}, {.bits = 64},
+        rows[row].push_back(t.b.op(pick, {all[i], all[i + 1]}, {.bits = 64},
                                    fmt::format("row_{}", row), Role::accumulator));
       }
     }
     return rows;
   }
 
- private:
   void step_by_column(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                       int64_t g, std::vector<Value>& acc) const {
     const int64_t k = g * group();
@@ -127,8 +194,10 @@ class Mmla : public Multiplier {
   int64_t halves_;  ///< pairs of columns, an accumulator each: half a vector of outputs
   int64_t sets_;
   bool by_depth_;  ///< bytes belong to one column each
+  uint32_t base_bits_;
   Decoder decoder_;
   Value mask_ = no_value;
+  Value base_ = no_value;
 };
 
 }  // namespace

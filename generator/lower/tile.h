@@ -135,7 +135,22 @@ class Multiplier : public Accumulation {
  public:
   /// Sums of products, row-major; exact ones of integers.
   virtual Rows finish(const Tile1& t, const std::vector<Value>& accumulators) = 0;
+
+  /// With blocks: one block's sums as f32, in vectors of an order of the multiplier's own ...
+  virtual std::vector<Value> reals(const Tile1& t, const std::vector<Value>& accumulators);
+  /// ... what each is multiplied by, from the columns' scales in vectors of outputs ...
+  virtual std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& scales);
+  /// ... and from where the rows' scales are ...
+  virtual std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows);
+  /// ... and all blocks' scaled sums, row-major.
+  virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
 };
+/// Bits of 1.5 * 2^23 where the lhs sums make floats of the accumulators (float_base), else 0.
+uint32_t base_of_sums(const Variant& v);
+/// High and low sums of raw bytes as f32: 16 * high + low - low, and low without the base.
+std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base);
+/// Every other vector, of high nibbles, 16 times less.
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);

@@ -2,6 +2,7 @@
 // what KleidiAI's packers write.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 
@@ -188,16 +189,26 @@ void check_block(const Format& rhs, int block, ElementType scales) {
   }
 }
 
-/// `block`: of the weights, whose sums over a block are taken one by one.
-Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& panels, int block) {
-  // Codes are multiplied by (code + 8) for unsigned nibbles, (code + 128) for unsigned bytes; -8 *
-  // sum takes that back. It is what the accumulators start from, so it is stored as often as an
-  // accumulator wants it: twice for a 2x2 accumulator, in halves where two lanes add up to one
-  // output.
+/// What accumulators start from. Codes are multiplied by (code + 8) for unsigned nibbles, (code +
+/// 128) for unsigned bytes; -8 * sum takes that back. It is stored as often as an accumulator wants
+/// it: twice for a 2x2 accumulator, in halves where two lanes add up to one output.
+Field start_field(const Isa& isa, const Appetite& wants, const Panels& panels, int block) {
   const bool two_lanes = wants.code == OpCode::dot4_s8s8 && panels.kr == 8;
+  const bool pairs = wants.code == OpCode::mmla_s8s8;
   const int offset = wants.pair == NibblePair::none ? 128 : 8;
-  const Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -offset / 2 : -offset,
-                   wants.code == OpCode::mmla_s8s8 ? 2 : 1, true};
+  Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -offset / 2 : -offset, pairs ? 2 : 1,
+             true};
+  if (block == 0 || wants.pair != NibblePair::column || isa.vector_bytes != Length{16}) return sums;
+  // Once a block is often: vectors, four at least, which one instruction may load.
+  if (!pairs) sums.repeat = std::max(4, 16 / static_cast<int>(panels.lhs.fixed));
+  // A raw byte times an activation is at most 2^14: sums of up to 128 of them are floats at once.
+  if (block <= 128) sums.base = two_lanes ? float_base / 2 : float_base;
+  return sums;
+}
+
+/// `block`: of the weights, whose sums over a block are taken one by one.
+Layout lhs_layout(const Format& format, const Isa& isa, const Appetite& wants, const Panels& panels,
+                  int block) {
   Layout layout;
   layout.side = Side::lhs;
   layout.element = wants.lhs_kept;
@@ -205,13 +216,21 @@ Layout lhs_layout(const Format& format, const Appetite& wants, const Panels& pan
   layout.order.kr = panels.kr;
   layout.order.even_first = wants.lhs_kept == ElementType::i16;
   layout.block = block;
-  layout.fields = {{FieldKind::data, wants.lhs_kept, 1, 1, true}};
-  if (wants.low_unsigned) layout.fields.push_back(sums);
+  const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
+  const Field sums = start_field(isa, wants, panels, block);
+  layout.fields = {data};
+  // In the order in which a kernel reads them, where it reads vectors.
+  if (wants.low_unsigned) {
+    layout.fields.insert(
+        sums.base != 0 || sums.repeat >= 4 ? layout.fields.begin() : layout.fields.end(), sums);
+  }
   if (format.has_zero_point) {
     layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});
   }
-  layout.fields.push_back(
-      {FieldKind::scales, ElementType::f32, 1, 1, format.scales == Granularity::block});
+  const bool by_blocks = format.scales == Granularity::block;
+  const bool pairs = wants.code == OpCode::mmla_s8s8;
+  const int repeat = !by_blocks ? 1 : pairs ? 2 : sums.repeat >= 4 ? 4 : 1;
+  layout.fields.push_back({FieldKind::scales, ElementType::f32, 1, repeat, by_blocks});
   return layout;
 }
 
@@ -302,6 +321,9 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_pair(lhs, rhs, technique, isa);
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales);
+  if (technique == Technique::outer && block != 0) {
+    throw std::invalid_argument("outer is not possible with blocks: dot and mmla are");
+  }
   const bool own = wanted.style == LayoutStyle::own;
   const Appetite wants =
       own ? appetite(rhs, technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
@@ -320,7 +342,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     }
     return {float_layout(Side::lhs, lhs, panels.lhs), float_layout(Side::rhs, rhs, panels.rhs)};
   }
-  return {lhs_layout(lhs, wants, panels, block), rhs_layout(rhs, wants, panels, block)};
+  return {lhs_layout(lhs, isa, wants, panels, block), rhs_layout(rhs, wants, panels, block)};
 }
 
 }  // namespace tw

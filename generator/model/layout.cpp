@@ -65,6 +65,7 @@ std::string canonical(const Layout& layout) {
     fields += name(field.kind);
     if (field.kind != FieldKind::data) fields += fmt::format(":{}", name(field.type));
     if (field.kind == FieldKind::sums) fields += fmt::format("*{}", field.factor);
+    if (field.base != 0) fields += fmt::format("+{}", field.base);
     if (field.kind == FieldKind::scales && field.factor != 1) {
       fields += fmt::format("/{}", field.factor);
     }

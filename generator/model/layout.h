@@ -32,7 +32,12 @@ struct Field {
   int factor = 1;          ///< stored are factor * sum, scale / factor
   int repeat = 1;          ///< each value stands this many times in a row (ready-made vectors)
   bool per_block = false;  ///< once per block of k instead of once per panel
+  int32_t base = 0;        ///< sums: added to each
 };
+
+/// What i32 sums begin with so that their bits, read as f32, are 1.5 * 2^23 + the sum, as long as
+/// that is within 2^22 of zero: one subtraction converts them.
+constexpr int32_t float_base = 0x4b400000;
 
 /// Which two 4-bit codes share a byte.
 enum class NibblePair {

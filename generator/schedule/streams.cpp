@@ -7,11 +7,12 @@
 namespace tw {
 namespace {
 
-/// The loads of one walk: all alike, each `bytes` after the one before.
+/// Loads that are alike.
 struct Shape {
   OpCode code = OpCode::load;
   int bits = 0;
   int64_t bytes = 0;
+  friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 /// Numbers of such loads that some row does together with the pointer's step.
@@ -39,14 +40,18 @@ std::set<int64_t, std::greater<>> row_sizes(const Isa& isa, const Shape& shape) 
   return sizes;
 }
 
+struct Load {
+  size_t node = 0;
+  Shape shape;
+};
+
 /// One pointer's walk in an iteration.
 struct Walk {
   size_t param = 0;
-  Shape shape;
-  int64_t step = 0;                 ///< bytes per iteration
-  std::map<int64_t, size_t> loads;  ///< offset -> node
-  size_t last_other = 0;            ///< after the last node that uses the pointer otherwise
-  size_t advance = 0;               ///< node of the step
+  int64_t step = 0;               ///< bytes per iteration
+  std::map<int64_t, Load> loads;  ///< by offset
+  size_t last_other = 0;          ///< after the last node that uses the pointer otherwise
+  size_t advance = 0;             ///< node of the step
 };
 
 bool straight_without_stores(const Loop& loop) {
@@ -61,14 +66,16 @@ bool add_load(const Program& program, const Op& op, size_t node, Walk& walk) {
   const Length bytes =
       op.code == OpCode::load_dup ? Length{op.bits / 8} : program.type(op.results[0]).bytes;
   if (!op.offset.is_fixed() || !bytes.is_fixed()) return false;
-  if (walk.loads.empty()) walk.shape = {op.code, op.bits, bytes.fixed};
-  if (op.code != walk.shape.code || op.bits != walk.shape.bits || bytes != walk.shape.bytes) {
-    return false;
-  }
-  return walk.loads.emplace(op.offset.fixed, node).second;
+  const Load load{node, {op.code, op.bits, bytes.fixed}};
+  const auto [at, is_new] = walk.loads.emplace(op.offset.fixed, load);
+  if (is_new) return true;
+  // What is loaded again walks on with the last of the loads.
+  walk.last_other = std::max(walk.last_other, at->second.node + 1);
+  at->second = load;
+  return true;
 }
 
-/// False when the parameter is no pointer that walks on by a constant past loads that are alike.
+/// False when the parameter is no pointer that walks on by a constant past loads.
 bool find_walk(const Program& program, const Loop& loop, size_t param, Walk& walk) {
   const Value pointer = loop.params[param];
   const Value next = loop.yields[param];
@@ -93,19 +100,21 @@ bool find_walk(const Program& program, const Loop& loop, size_t param, Walk& wal
   return walk.step > 0 && !walk.loads.empty();
 }
 
-/// Loads [first, first + count) of the walk, through a pointer of their own.
+/// Neighbouring loads that are alike, through a pointer of their own.
 struct Group {
-  int64_t first = 0;
+  int64_t begin = 0;  ///< offset of the first
+  int64_t bytes = 0;  ///< of each
   int64_t count = 0;
+  [[nodiscard]] int64_t end() const { return begin + bytes * count; }
 };
 
 /// Does a load through another pointer stand between the loads of the group?
 bool interrupted(const Loop& loop, const Walk& walk, const Group& group) {
   size_t first = loop.body.nodes.size();
   size_t last = 0;
-  for (int64_t i = group.first; i < group.first + group.count; ++i) {
-    first = std::min(first, walk.loads.at(i * walk.shape.bytes));
-    last = std::max(last, walk.loads.at(i * walk.shape.bytes));
+  for (int64_t at = group.begin; at < group.end(); at += group.bytes) {
+    first = std::min(first, walk.loads.at(at).node);
+    last = std::max(last, walk.loads.at(at).node);
   }
   for (size_t node = first; node < last; ++node) {
     const Op& op = std::get<Op>(loop.body.nodes[node]);
@@ -115,18 +124,42 @@ bool interrupted(const Loop& loop, const Walk& walk, const Group& group) {
   return false;
 }
 
-std::vector<Group> groups(const Isa& isa, const Loop& loop, const Walk& walk, bool only_neighbors) {
-  int64_t run = 0;  // loads without a gap, from the start, within the step
-  while (walk.loads.contains(run * walk.shape.bytes) && (run + 1) * walk.shape.bytes <= walk.step) {
-    ++run;
+/// Loads like the one at `begin`, one after another from there, within the step.
+int64_t run_length(const Walk& walk, int64_t begin) {
+  const auto first = walk.loads.find(begin);
+  if (first == walk.loads.end()) return 0;
+  const Shape& shape = first->second.shape;
+  int64_t length = 0;
+  for (int64_t at = begin; at + shape.bytes <= walk.step; at += shape.bytes) {
+    const auto load = walk.loads.find(at);
+    if (load == walk.loads.end() || load->second.shape != shape) break;
+    ++length;
   }
-  if (run != static_cast<int64_t>(walk.loads.size())) return {};
+  return length;
+}
+
+/// So many single loads end a walk in steps of their own: each waits for the one before.
+constexpr int64_t last_steps = 2;
+
+/// Without a gap from the pointer on, the largest first among those that are alike.
+std::vector<Group> groups(const Isa& isa, const Loop& loop, const Walk& walk, bool only_neighbors) {
   std::vector<Group> found;
-  for (int64_t size : row_sizes(isa, walk.shape)) {
-    const int64_t done = found.empty() ? 0 : found.back().first + found.back().count;
-    for (int64_t at = done; at + size <= run; at += size) {
-      if (only_neighbors && interrupted(loop, walk, {at, size})) break;
-      found.push_back({at, size});
+  int64_t done = 0;
+  for (bool more = true; more;) {
+    more = false;
+    const int64_t run = run_length(walk, done);
+    if (run == 0) break;
+    const Shape& shape = walk.loads.at(done).shape;
+    for (const int64_t size : row_sizes(isa, shape)) {
+      const Group group{done, shape.bytes, size};
+      // An offset says where one load is for nothing; what it may save is the step at the end.
+      const bool idle = size == 1 && shape.code == OpCode::load &&
+                        walk.step - group.begin > last_steps * shape.bytes;
+      if (size > run || idle || (only_neighbors && interrupted(loop, walk, group))) continue;
+      found.push_back(group);
+      done = group.end();
+      more = true;
+      break;
     }
   }
   return found;
@@ -135,14 +168,13 @@ std::vector<Group> groups(const Isa& isa, const Loop& loop, const Walk& walk, bo
 /// Where each group stands: where its first load stood, but not after what follows it in the walk.
 std::vector<size_t> places(const Walk& walk, const std::vector<Group>& parts) {
   std::vector<size_t> place(parts.size());
-  const int64_t done = (parts.back().first + parts.back().count) * walk.shape.bytes;
   size_t latest = walk.advance;
-  for (const auto& [offset, node] : walk.loads) {
-    if (offset >= done) latest = std::min(latest, node);
+  for (auto at = walk.loads.lower_bound(parts.back().end()); at != walk.loads.end(); ++at) {
+    latest = std::min(latest, at->second.node);
   }
   for (size_t g = parts.size(); g-- > 0;) {
-    for (int64_t i = 0; i < parts[g].count; ++i) {
-      latest = std::min(latest, walk.loads.at((parts[g].first + i) * walk.shape.bytes));
+    for (int64_t at = parts[g].begin; at < parts[g].end(); at += parts[g].bytes) {
+      latest = std::min(latest, walk.loads.at(at).node);
     }
     place[g] = latest;
   }
@@ -156,7 +188,7 @@ void chain(Program& program, Loop& loop, const Walk& walk, const std::vector<Gro
   const Value start = loop.params[walk.param];
   Value pointer = start;
   auto load = [&](int64_t offset, int64_t base, size_t where) {
-    const size_t node = walk.loads.at(offset);
+    const size_t node = walk.loads.at(offset).node;
     Op op = std::get<Op>(loop.body.nodes[node]);
     op.args[0] = pointer;
     op.offset = offset - base;
@@ -173,19 +205,19 @@ void chain(Program& program, Loop& loop, const Walk& walk, const std::vector<Gro
   int64_t done = 0;
   moved[walk.advance] = 1;
   for (size_t g = 0; g < parts.size(); ++g) {
-    for (int64_t i = 0; i < parts[g].count; ++i) {
-      load(done + i * walk.shape.bytes, done, place[g]);
+    for (int64_t at = parts[g].begin; at < parts[g].end(); at += parts[g].bytes) {
+      load(at, done, place[g]);
     }
-    const int64_t bytes = parts[g].count * walk.shape.bytes;
-    done += bytes;
+    const int64_t bytes = parts[g].end() - done;
+    done = parts[g].end();
     const ValueInfo like = program.values[static_cast<size_t>(start)];
     const Value next = done == walk.step ? loop.yields[walk.param]
                                          : program.add_value(like.type, like.name, like.role);
     step(bytes, next, place[g]);
   }
   // What the rows did not reach: loads through the last pointer, and the rest of the step.
-  for (const auto& [offset, node] : walk.loads) {
-    if (offset >= done) load(offset, done, node);
+  for (auto at = walk.loads.lower_bound(done); at != walk.loads.end(); ++at) {
+    load(at->first, done, at->second.node);
   }
   if (walk.step != done) {
     step(walk.step - done, loop.yields[walk.param], loop.body.nodes.size());

@@ -84,8 +84,8 @@ double value(const Operand& in, Edge edge, const Field& field, size_t row, size_
   if (row >= in.rows) row = in.rows - 1;
   switch (field.kind) {
     case FieldKind::sums:
-      return field.type == ElementType::f32 ? scaled_sum(in, row)
-                                            : field.factor * code_sum(in, row, block);
+      if (field.type == ElementType::f32) return scaled_sum(in, row);
+      return field.base + field.factor * code_sum(in, row, block);
     case FieldKind::zero_points:
       return -(*in.zero_points)[row];
     case FieldKind::scales:

@@ -43,6 +43,7 @@ TEST(Layout, EveryChoiceIsInTheId) {
       {"type of a field", [](Layout& l) { l.fields[2].type = ElementType::f16; }},
       {"kind of a field", [](Layout& l) { l.fields[2].kind = FieldKind::bias; }},
       {"factor", [](Layout& l) { l.fields[1].factor = 16; }},
+      {"base of sums", [](Layout& l) { l.fields[1].base = float_base; }},
       {"factor of scales", [](Layout& l) { l.fields[2].factor = 16; }},
       {"repeat", [](Layout& l) { l.fields[1].repeat = 2; }},
       {"one field less", [](Layout& l) { l.fields.pop_back(); }},

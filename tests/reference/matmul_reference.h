@@ -27,6 +27,7 @@ struct Codes {
   float min = -INFINITY;
   float max = INFINITY;
   int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
+  std::vector<bool> sixteenfold;  ///< [n] or none: with blocks, sums are taken 16 times at first
 
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
   [[nodiscard]] size_t lhs_blocks() const { return row_blocks ? blocks() : 1; }
@@ -55,6 +56,7 @@ inline int32_t dot(const Codes& in, size_t row, size_t column, size_t begin, siz
 /// were 0; what that adds up to is taken back at the end.
 inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
   const float* scales = in.rhs_scales.data() + column * in.blocks();
+  const bool high = !in.sixteenfold.empty() && in.sixteenfold[column];
   float total = 0;
   float column_sum = 0;
   for (size_t b = 0; b < in.blocks(); ++b) {
@@ -62,11 +64,12 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
     for (size_t i = b * in.block; i < (b + 1) * in.block; ++i) codes += in.rhs[column * in.k + i];
     const int32_t products =
         dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
-    auto sum = static_cast<float>(products);
+    auto sum = static_cast<float>(high ? 16 * products : products);
     if (in.row_blocks) sum *= in.lhs_scales[row * in.blocks() + b];
     total = std::fma(sum, scales[b], total);
     column_sum = std::fma(static_cast<float>(codes), scales[b], column_sum);
   }
+  if (high) total *= 0.0625F;
   if (in.row_blocks) return total + in.bias[column];
   total = std::fma(column_sum, static_cast<float>(-in.zero_points[row]), total);
   return std::fma(total, in.lhs_scales[row], in.bias[column]);
@@ -102,10 +105,11 @@ struct Matmul {
   std::vector<float> bias;    ///< [n]
   float min = -INFINITY;
   float max = INFINITY;
-  size_t block = 0;         ///< as in Codes
-  bool row_blocks = false;  ///< likewise
-  Ties ties = Ties::even;   ///< how the lhs is rounded
-  int factor = 1;           ///< as in Codes
+  size_t block = 0;               ///< as in Codes
+  bool row_blocks = false;        ///< likewise
+  Ties ties = Ties::even;         ///< how the lhs is rounded
+  int factor = 1;                 ///< as in Codes
+  std::vector<bool> sixteenfold;  ///< likewise
 };
 
 /// [m][n]
@@ -135,6 +139,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.min = in.min;
   codes.max = in.max;
   codes.factor = in.factor;
+  codes.sixteenfold = in.sixteenfold;
   return multiply(codes);
 }
 

@@ -21,6 +21,7 @@ struct FieldText {
   std::string kind;  ///< "data", "sums", "zeros", "scales", "bias"
   std::string type;  ///< "i32", "f32", "f16", "bf16"
   int factor = 1;    ///< stored are sums times it, scales divided by it
+  int base = 0;      ///< stored are sums plus it
   size_t repeat = 1;
   bool per_block = false;
 };
@@ -54,6 +55,8 @@ inline FieldText read_field(std::string text) {
   const size_t after = std::min(text.find_first_of("*/x", colon), text.size());
   field.type = text.substr(colon + 1, after - colon - 1);
   const size_t times = text.find('x', colon);
+  const size_t plus = text.find('+', colon);
+  if (plus != std::string::npos) field.base = std::atoi(text.c_str() + plus + 1);
   if (after < text.size() && text[after] != 'x') {
     field.factor = std::atoi(text.c_str() + after + 1);
   }
@@ -172,6 +175,14 @@ inline void put_float(const LayoutText& layout, uint8_t* data, size_t row, size_
   std::memcpy(data + (k * layout.panel + row) * bytes, &bits, bytes);
 }
 
+/// Whether a column's sums are taken 16 times: its codes are the high nibbles of bytes that are
+/// multiplied as they are, and made floats at once.
+inline bool counts_sixteenfold(const LayoutText& lhs, const LayoutText& rhs, size_t column) {
+  bool at_once = false;
+  for (const FieldText& field : lhs.fields) at_once = at_once || field.base != 0;
+  return at_once && place_of(rhs, column % rhs.panel, 0).high;
+}
+
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
   const BytePlace place = place_of(layout, row, k);
   if (layout.bits >= 8) {
@@ -214,7 +225,8 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
     return float_bits("f32", total);
   }
   const size_t begin = field.per_block ? block * span : 0;
-  return static_cast<uint32_t>(field.factor * sum_of_codes(from, row, begin, begin + span));
+  const int32_t sum = sum_of_codes(from, row, begin, begin + span);
+  return static_cast<uint32_t>(field.base + field.factor * sum);
 }
 
 /// The row whose codes stand at `row` of the padded operand; from.rows: none, but zeros.
