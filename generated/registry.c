@@ -8788,7 +8788,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xaddacfe1ca2b4dba),
+        .content_hash = UINT64_C(0xfe202eb64133fc25),
         .vectorized = 0,
     },
     {
@@ -8799,7 +8799,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0x4b23623f1c142bea),
+        .content_hash = UINT64_C(0xdac3c65ba16bd675),
         .vectorized = 0,
     },
     {
@@ -8810,7 +8810,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_b32,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x4e1775a198087e48),
+        .content_hash = UINT64_C(0xb5b42644b9800d71),
         .vectorized = 0,
     },
     {
@@ -8821,7 +8821,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_b64,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xd24a928d3448d321),
+        .content_hash = UINT64_C(0xe296a4b7620bd18c),
         .vectorized = 0,
     },
     {
@@ -8832,7 +8832,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x63209e7e2e5500d7),
+        .content_hash = UINT64_C(0x7871d23648b5ad60),
         .vectorized = 1,
     },
     {
@@ -8843,7 +8843,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x72d0ceb8f6d683d1),
+        .content_hash = UINT64_C(0x729a975e2797ab7a),
         .vectorized = 1,
     },
     {
@@ -8854,7 +8854,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x15ccf507cdb54d6a),
+        .content_hash = UINT64_C(0xc4adc0b582a14851),
         .vectorized = 1,
     },
     {
@@ -8865,7 +8865,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0xdf77e88f575df524),
+        .content_hash = UINT64_C(0x7fb2fc3a92368867),
         .vectorized = 1,
     },
     {
@@ -8876,7 +8876,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_b32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0x1900c43d6f462825),
+        .content_hash = UINT64_C(0xe9ebe5e7f6c6feb8),
         .vectorized = 1,
     },
     {
@@ -8887,7 +8887,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x64fca805cd125c54),
+        .content_hash = UINT64_C(0xf9b299d6cb9cd975),
         .vectorized = 1,
     },
     {
@@ -8898,7 +8898,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0x9f4944b1dcf35156),
+        .content_hash = UINT64_C(0x95677a080c9da28b),
         .vectorized = 1,
     },
     {
@@ -8909,7 +8909,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x7d6dc7b384d724a1),
+        .content_hash = UINT64_C(0x8d2bb6152d38f676),
         .vectorized = 1,
     },
     {
@@ -8920,7 +8920,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x4b5cd2d2cc6d2212),
+        .content_hash = UINT64_C(0x55916e33d34597cd),
         .vectorized = 1,
     },
     {
@@ -8931,7 +8931,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x9deac8e7cdfce09c),
+        .content_hash = UINT64_C(0x012ed73d4c934d9f),
         .vectorized = 1,
     },
     {
@@ -8942,7 +8942,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0xb19ea1b72d352957),
+        .content_hash = UINT64_C(0x25d4db5e7e2e8250),
         .vectorized = 1,
     },
     {
@@ -8953,7 +8953,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0x26b4cce39336d618),
+        .content_hash = UINT64_C(0x2184037e29597ceb),
         .vectorized = 1,
     },
     {
@@ -8964,7 +8964,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0x54216e57ffd4ce47),
+        .content_hash = UINT64_C(0x8e7d269e29975ec8),
         .vectorized = 1,
     },
     {
@@ -8975,7 +8975,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0x48869be0057d16ea),
+        .content_hash = UINT64_C(0x24dff6959e039d1f),
         .vectorized = 1,
     },
     {
@@ -8986,7 +8986,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0x44216d01b6f2053c),
+        .content_hash = UINT64_C(0x3a39c96223c846ab),
         .vectorized = 1,
     },
     {
@@ -8997,7 +8997,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0xc65eff744597e781),
+        .content_hash = UINT64_C(0x2ad2608706a1191a),
         .vectorized = 1,
     },
     {
@@ -9008,7 +9008,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0x285a3b8ff157be70),
+        .content_hash = UINT64_C(0x1703ab3ef2f6394f),
         .vectorized = 1,
     },
     {
@@ -9019,7 +9019,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0x374574dea8f350bb),
+        .content_hash = UINT64_C(0x7be161652aad5be0),
         .vectorized = 1,
     },
     {
@@ -9030,7 +9030,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0x32bf1796e945564c),
+        .content_hash = UINT64_C(0xa682c1b3f2bd216b),
         .vectorized = 1,
     },
     {
@@ -9041,7 +9041,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0x21b3c3c8a3024dc1),
+        .content_hash = UINT64_C(0x0c99bddd379d6f1e),
         .vectorized = 1,
     },
     {
@@ -9052,7 +9052,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0x933e397d2f5fb9e6),
+        .content_hash = UINT64_C(0xaed4ca54e5b7676b),
         .vectorized = 1,
     },
     {
@@ -9063,7 +9063,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0xf580952f771a52bd),
+        .content_hash = UINT64_C(0xe7fb0e8dfc15ad96),
         .vectorized = 1,
     },
     {
@@ -9074,7 +9074,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0xda8c1abcf4e83b3f),
+        .content_hash = UINT64_C(0x06e85c1c336ed252),
         .vectorized = 1,
     },
     {
@@ -9085,7 +9085,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0x5a1d5b2d199b56be),
+        .content_hash = UINT64_C(0x313f0e2078cdbf83),
         .vectorized = 1,
     },
     {
@@ -9096,7 +9096,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0xf35405bb33b398c7),
+        .content_hash = UINT64_C(0xb38b8072461fafb6),
         .vectorized = 1,
     },
     {
@@ -9107,7 +9107,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0xd4a78c503430b907),
+        .content_hash = UINT64_C(0xe2b5c96af5e41a7a),
         .vectorized = 1,
     },
     {
@@ -9118,7 +9118,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0xe731918222e27f70),
+        .content_hash = UINT64_C(0xfb2d41946c847891),
         .vectorized = 1,
     },
     {
@@ -9129,7 +9129,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0xbb3a959c5d53198d),
+        .content_hash = UINT64_C(0x1d5d9b7473206fc2),
         .vectorized = 1,
     },
     {
@@ -9140,7 +9140,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0xa3cd7c20fc1b85d0),
+        .content_hash = UINT64_C(0xc9af79025c1bab4b),
         .vectorized = 1,
     },
     {
@@ -9151,7 +9151,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0xf08a57d2b461fd71),
+        .content_hash = UINT64_C(0x824f698440f09574),
         .vectorized = 0,
     },
     {
@@ -9162,7 +9162,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0xe816fa22e34a2204),
+        .content_hash = UINT64_C(0x0815b8ea69d1d9a7),
         .vectorized = 1,
     },
     {
@@ -9173,7 +9173,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0x34ed7945624f4ea5),
+        .content_hash = UINT64_C(0x80ea76ccbee2e010),
         .vectorized = 1,
     },
     {
@@ -9184,7 +9184,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x768e1dbd4847b653),
+        .content_hash = UINT64_C(0x024700a5c63cbda2),
         .vectorized = 1,
     },
     {
@@ -9195,7 +9195,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x51da3bd5335b841a),
+        .content_hash = UINT64_C(0xfbfaa6f5ec861a25),
         .vectorized = 1,
     },
     {
@@ -9206,7 +9206,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0xf949e9e3bdc8bc51),
+        .content_hash = UINT64_C(0x2a5b3f1379a67dd8),
         .vectorized = 1,
     },
     {
@@ -9217,7 +9217,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x91514f17f129d6ee),
+        .content_hash = UINT64_C(0x3c474e0cb1715e51),
         .vectorized = 1,
     },
     {
@@ -9228,7 +9228,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x608da67080225a21),
+        .content_hash = UINT64_C(0xd0fd6c911f142cc8),
         .vectorized = 1,
     },
     {
@@ -9239,7 +9239,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_70,
-        .content_hash = UINT64_C(0x136739e9deb28287),
+        .content_hash = UINT64_C(0x434bd7bca72ad07a),
         .vectorized = 1,
     },
     {
@@ -9250,7 +9250,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x75b7c02f5adc4c89),
+        .content_hash = UINT64_C(0xcd10ae7722d3caee),
         .vectorized = 1,
     },
     {
@@ -9261,7 +9261,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0xb78aac530c17a726),
+        .content_hash = UINT64_C(0x56d769c1bce7920f),
         .vectorized = 1,
     },
     {
@@ -9272,7 +9272,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xb6230564a37162c2),
+        .content_hash = UINT64_C(0xb4a7edbce4bfa32f),
         .vectorized = 1,
     },
     {
@@ -9283,7 +9283,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x25a9fc42e39ad85d),
+        .content_hash = UINT64_C(0x19e4852001184e1a),
         .vectorized = 1,
     },
     {
@@ -9294,7 +9294,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x59f5637751f2b1be),
+        .content_hash = UINT64_C(0x9232c22edba6195f),
         .vectorized = 1,
     },
     {
@@ -9305,7 +9305,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x918efe5065663a4a),
+        .content_hash = UINT64_C(0xc59729b3bdbdebc5),
         .vectorized = 1,
     },
     {
@@ -9316,7 +9316,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x2a9d2d3c03da1666),
+        .content_hash = UINT64_C(0x7fff65d7c2070963),
         .vectorized = 1,
     },
     {
@@ -9327,7 +9327,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x587038ef2eb52f7e),
+        .content_hash = UINT64_C(0x9bd3431605d49ebb),
         .vectorized = 1,
     },
     {
@@ -9338,7 +9338,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x9bc15ca5e72206e9),
+        .content_hash = UINT64_C(0x43d8efd51b72dcd8),
         .vectorized = 1,
     },
     {
@@ -9349,7 +9349,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0x7e3d4b502cdf6234),
+        .content_hash = UINT64_C(0x220cab5e704b5b05),
         .vectorized = 0,
     },
     {
@@ -9360,7 +9360,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x2590b11a650c46b1),
+        .content_hash = UINT64_C(0xdf41df671f94a02e),
         .vectorized = 0,
     },
     {
@@ -9371,7 +9371,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x7bf0739d4e802686),
+        .content_hash = UINT64_C(0x196141d53f643b47),
         .vectorized = 0,
     },
     {
@@ -9382,7 +9382,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0x22c2e0d8e6e7b3a2),
+        .content_hash = UINT64_C(0xf17988c92924aba5),
         .vectorized = 0,
     },
     {
@@ -9393,7 +9393,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0x374ae9489583dc48),
+        .content_hash = UINT64_C(0x0d857178cf3a5ef3),
         .vectorized = 0,
     },
     {
@@ -9404,7 +9404,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x14e7374d855d6e8b),
+        .content_hash = UINT64_C(0xb7a2ffc1181924ea),
         .vectorized = 0,
     },
     {
@@ -9415,7 +9415,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6,
         .features = 0,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0xfea188690a7f7756),
+        .content_hash = UINT64_C(0xb47cac7a97e1937b),
         .vectorized = 0,
     },
     {
@@ -9426,7 +9426,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0x1cdc4e976457031f),
+        .content_hash = UINT64_C(0x0296287e40558f7e),
         .vectorized = 1,
     },
     {
@@ -9437,7 +9437,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x43fce5c2d413385f),
+        .content_hash = UINT64_C(0x3421bc86ae0114e4),
         .vectorized = 1,
     },
     {
@@ -9448,7 +9448,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x705dd43c6e8c229c),
+        .content_hash = UINT64_C(0x2e8b38cee67e0d7d),
         .vectorized = 1,
     },
     {
@@ -9459,7 +9459,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0x58a78285a3a02902),
+        .content_hash = UINT64_C(0x71bf347b2bbecb2f),
         .vectorized = 1,
     },
     {
@@ -9470,7 +9470,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0xd3bf96dc0c421740),
+        .content_hash = UINT64_C(0x4bfa32ff66721cc1),
         .vectorized = 1,
     },
     {
@@ -9481,7 +9481,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0xfe32075f1dd0420a),
+        .content_hash = UINT64_C(0xbf5fb696cc76356f),
         .vectorized = 1,
     },
     {
@@ -9492,7 +9492,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x79cd0e720e349a64),
+        .content_hash = UINT64_C(0xa2fbc9e7987478d9),
         .vectorized = 1,
     },
     {
@@ -9503,7 +9503,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x2356ae35dc48d7ab),
+        .content_hash = UINT64_C(0xcce1fe1445e264b6),
         .vectorized = 1,
     },
     {
@@ -9514,7 +9514,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x679b699f6fb054c1),
+        .content_hash = UINT64_C(0x31ba6fcedc603a42),
         .vectorized = 1,
     },
     {
@@ -9525,7 +9525,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0x3363cd66186545c2),
+        .content_hash = UINT64_C(0x55b0af77c2d9254d),
         .vectorized = 1,
     },
     {
@@ -9536,7 +9536,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xf84a3f9c4de48be1),
+        .content_hash = UINT64_C(0xd99beb59dfb4fe72),
         .vectorized = 1,
     },
     {
@@ -9547,7 +9547,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_103,
-        .content_hash = UINT64_C(0x0466a2823793acc1),
+        .content_hash = UINT64_C(0xe7bb1a1fb96b9690),
         .vectorized = 1,
     },
     {
@@ -9558,7 +9558,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x3ab7119b3bba7baa),
+        .content_hash = UINT64_C(0x959e79ade6efed47),
         .vectorized = 0,
     },
     {
@@ -9569,7 +9569,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b64,
         .features = 0,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x804b576bde1d2550),
+        .content_hash = UINT64_C(0xda3518431edd83c5),
         .vectorized = 0,
     },
     {
@@ -9580,7 +9580,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0xd44935260a7827de),
+        .content_hash = UINT64_C(0x717151f6644c93b3),
         .vectorized = 1,
     },
     {
@@ -9591,7 +9591,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x21e7e8d6a34af755),
+        .content_hash = UINT64_C(0x7168597390152b0c),
         .vectorized = 1,
     },
     {
@@ -9602,7 +9602,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_108,
-        .content_hash = UINT64_C(0xf7875637cea73e7f),
+        .content_hash = UINT64_C(0x904b822dd61235d4),
         .vectorized = 1,
     },
     {
@@ -9613,7 +9613,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0xf5b2902cce88bc23),
+        .content_hash = UINT64_C(0x9989052f0686166c),
         .vectorized = 1,
     },
     {
@@ -9624,7 +9624,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x5240f4f7b2fd7d8f),
+        .content_hash = UINT64_C(0x85e49bbd687b6136),
         .vectorized = 1,
     },
     {
@@ -9635,7 +9635,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x566895c82b475fd3),
+        .content_hash = UINT64_C(0xf62544cfcf19f87c),
         .vectorized = 1,
     },
     {
@@ -9646,7 +9646,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0xee8b7692ac8ef958),
+        .content_hash = UINT64_C(0xc50e2b65c1ff272d),
         .vectorized = 1,
     },
     {
@@ -9657,7 +9657,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x9047263390e84c8b),
+        .content_hash = UINT64_C(0xb5b77f448e98c0fe),
         .vectorized = 1,
     },
     {
@@ -9668,7 +9668,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_108,
-        .content_hash = UINT64_C(0xae82c2aa66a08e25),
+        .content_hash = UINT64_C(0xe7637aa81b96d1ae),
         .vectorized = 1,
     },
     {
@@ -9679,7 +9679,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0xc92f19e1e623ba51),
+        .content_hash = UINT64_C(0xb9d38e4cc30bf292),
         .vectorized = 1,
     },
     {
@@ -9690,7 +9690,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x9dca7a7011ea4272),
+        .content_hash = UINT64_C(0xcf4084d1a835b9d5),
         .vectorized = 1,
     },
     {
@@ -9701,7 +9701,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_118,
-        .content_hash = UINT64_C(0xbf80486bb8e557ca),
+        .content_hash = UINT64_C(0x87f75f1bf3f394ed),
         .vectorized = 1,
     },
     {
@@ -9712,7 +9712,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x06772388dd351dba),
+        .content_hash = UINT64_C(0xe437bd522778f9b7),
         .vectorized = 1,
     },
     {
@@ -9723,7 +9723,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0x74662a76b092d095),
+        .content_hash = UINT64_C(0x577224c714bc071e),
         .vectorized = 1,
     },
     {
@@ -9734,7 +9734,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_121,
-        .content_hash = UINT64_C(0xfda2930ae883280a),
+        .content_hash = UINT64_C(0xb6a0750f0dc550c5),
         .vectorized = 1,
     },
     {
@@ -9745,7 +9745,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_123,
-        .content_hash = UINT64_C(0x6bbd4a633bd8ea15),
+        .content_hash = UINT64_C(0x91c3ffcf1dd76e26),
         .vectorized = 1,
     },
     {
@@ -9756,7 +9756,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_125,
-        .content_hash = UINT64_C(0xfa082a6ccab39d6d),
+        .content_hash = UINT64_C(0x718838fba2db4a9a),
         .vectorized = 1,
     },
     {
@@ -9767,7 +9767,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_127,
-        .content_hash = UINT64_C(0x95f2d6e52f3221e4),
+        .content_hash = UINT64_C(0x6de8f2a37a4c20d3),
         .vectorized = 1,
     },
     {
@@ -9778,7 +9778,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0x60604b6547b1c122),
+        .content_hash = UINT64_C(0x5c50619a2984e4ad),
         .vectorized = 1,
     },
     {
@@ -9789,7 +9789,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_129,
-        .content_hash = UINT64_C(0xdd25a27636f75187),
+        .content_hash = UINT64_C(0x6c33555dbeeaa3bc),
         .vectorized = 1,
     },
     {
@@ -9800,7 +9800,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0x4687d137af9a50c6),
+        .content_hash = UINT64_C(0x72caa4b11394ec0f),
         .vectorized = 1,
     },
     {
@@ -9811,7 +9811,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_131,
-        .content_hash = UINT64_C(0x86a7cde247fa159c),
+        .content_hash = UINT64_C(0x883e484374f5aea5),
         .vectorized = 1,
     },
     {
@@ -9822,7 +9822,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_132,
-        .content_hash = UINT64_C(0xc9bfc57c87574ed5),
+        .content_hash = UINT64_C(0x77365e9655c38a40),
         .vectorized = 1,
     },
     {
@@ -9833,7 +9833,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_134,
-        .content_hash = UINT64_C(0x99f39843ee43f9c6),
+        .content_hash = UINT64_C(0x7f9ee562a8c1de63),
         .vectorized = 1,
     },
     {
@@ -9844,7 +9844,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_136,
-        .content_hash = UINT64_C(0xf1c5cda1c803e5a2),
+        .content_hash = UINT64_C(0xb25cd195d49defef),
         .vectorized = 1,
     },
     {
@@ -9855,7 +9855,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_138,
-        .content_hash = UINT64_C(0x7cf5748bde808cf9),
+        .content_hash = UINT64_C(0xe1cb2dea961d2438),
         .vectorized = 1,
     },
     {
@@ -9866,7 +9866,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0xbedbf1e4a84b27cc),
+        .content_hash = UINT64_C(0xaab194e4d482f6a9),
         .vectorized = 1,
     },
     {
@@ -9877,7 +9877,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_140,
-        .content_hash = UINT64_C(0xdc92ac6a1b2d0aef),
+        .content_hash = UINT64_C(0xc61b1b71c2d7b1d8),
         .vectorized = 1,
     },
     {
@@ -9888,7 +9888,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0x1f8de58d6b81f22e),
+        .content_hash = UINT64_C(0x4db92cc50771f995),
         .vectorized = 1,
     },
     {
@@ -9899,7 +9899,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b59d3abd,
         .features = 0,
         .layout = &layout_142,
-        .content_hash = UINT64_C(0xe69a73ddc2b51619),
+        .content_hash = UINT64_C(0x7c73cd7fa2889d08),
         .vectorized = 0,
     },
     {
@@ -9910,7 +9910,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_931cf559),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_144,
-        .content_hash = UINT64_C(0xde2fadbf4cae7c4f),
+        .content_hash = UINT64_C(0x8317cf30f472d208),
         .vectorized = 1,
     },
     {
@@ -9921,7 +9921,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_9e758d15),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_146,
-        .content_hash = UINT64_C(0x94450b8b2e919ee5),
+        .content_hash = UINT64_C(0xee9db32da086b626),
         .vectorized = 1,
     },
     {
@@ -9932,7 +9932,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_142,
-        .content_hash = UINT64_C(0x91c7b0d7c6a90e83),
+        .content_hash = UINT64_C(0x032652cc6fe0544e),
         .vectorized = 1,
     },
     {
@@ -9943,7 +9943,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_147,
-        .content_hash = UINT64_C(0x8200068e3532dd52),
+        .content_hash = UINT64_C(0xc7f8eda0750a63b3),
         .vectorized = 1,
     },
     {
@@ -9954,7 +9954,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b59d3abd),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_142,
-        .content_hash = UINT64_C(0x5986c83884bf9f2b),
+        .content_hash = UINT64_C(0x9e3e8d545ebe19b6),
         .vectorized = 1,
     },
     {
@@ -9965,7 +9965,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_4e687fda),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0x894bac2cf3d71309),
+        .content_hash = UINT64_C(0xe0a5171f9c5f358c),
         .vectorized = 1,
     },
     {
@@ -9976,7 +9976,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_d13fd369),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0xc95f93750f13269e),
+        .content_hash = UINT64_C(0x8b57e412a8ddcc9d),
         .vectorized = 1,
     },
     {
@@ -9987,7 +9987,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_ab4238c2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0x82b4be9bf42f841b),
+        .content_hash = UINT64_C(0x2de342a026c06256),
         .vectorized = 1,
     },
     {
@@ -9998,7 +9998,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5103ca48),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xb8826007fc0258d2),
+        .content_hash = UINT64_C(0x235ce1826275d37d),
         .vectorized = 1,
     },
     {
@@ -10009,7 +10009,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_d3541981),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_155,
-        .content_hash = UINT64_C(0xc1b40cf6d2118cc5),
+        .content_hash = UINT64_C(0xab55320a8b0026a2),
         .vectorized = 1,
     },
     {
@@ -10020,7 +10020,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0xe508e531079bd02b),
+        .content_hash = UINT64_C(0xc7e3a043ae58a8b0),
         .vectorized = 0,
     },
     {
@@ -10042,7 +10042,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0xcfc9f984261ebdd1),
+        .content_hash = UINT64_C(0x08123f8d3ec5b53a),
         .vectorized = 0,
     },
     {
@@ -10064,7 +10064,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xc759f117ef81902b),
+        .content_hash = UINT64_C(0xd37337ef3a2bad2c),
         .vectorized = 0,
     },
     {
@@ -10086,7 +10086,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x5cb9a75c5c3c0b9a),
+        .content_hash = UINT64_C(0x2e5b9ea208939267),
         .vectorized = 0,
     },
     {
@@ -10108,8 +10108,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x04ce8dbc391cac6f),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0xf3e4266d5b997208),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_f32p16x1_avx2",
@@ -10130,8 +10130,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x5a41439a50dd2471),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0xebc0fdedd66aac31),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_f32p32x1_avx512f",
@@ -10152,8 +10152,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x2f45f93f230fa727),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x64ecad057dddc5ef),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_kxn_f32p24x1_neon",
@@ -10174,7 +10174,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xf89b2689c69ef656),
+        .content_hash = UINT64_C(0x0ed526471d015ecb),
         .vectorized = 0,
     },
     {
@@ -10196,7 +10196,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x0e284475aa8ac07a),
+        .content_hash = UINT64_C(0x71d00a0f324dc21f),
         .vectorized = 0,
     },
     {
@@ -10218,7 +10218,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x7cd7b3cec5b77b00),
+        .content_hash = UINT64_C(0xa834d6cfbaef753d),
         .vectorized = 0,
     },
     {
@@ -10295,7 +10295,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x915285b8b80a1bd7),
+        .content_hash = UINT64_C(0x36ddd6e7fffe505b),
         .vectorized = 1,
     },
     {
@@ -10306,7 +10306,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x39fcf96f53c040d4),
+        .content_hash = UINT64_C(0x69ade3f2e6a5040c),
         .vectorized = 1,
     },
     {
@@ -10317,7 +10317,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x68f3db55be580dcb),
+        .content_hash = UINT64_C(0xc5f7b06d5451bd2f),
         .vectorized = 1,
     },
     {
@@ -10328,7 +10328,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0xba3588e7c9333054),
+        .content_hash = UINT64_C(0xe00ae7df22342c34),
         .vectorized = 1,
     },
     {
@@ -10339,7 +10339,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0xb83a022005e35d21),
+        .content_hash = UINT64_C(0x7e53bea6bc3d94e1),
         .vectorized = 1,
     },
     {
@@ -10350,7 +10350,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_22,
-        .content_hash = UINT64_C(0xfcbf82a9c7849aa4),
+        .content_hash = UINT64_C(0x55a17f1e79b316c0),
         .vectorized = 1,
     },
     {
@@ -10361,7 +10361,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0x16d0b2bc731407f9),
+        .content_hash = UINT64_C(0x06d6b828ec9da919),
         .vectorized = 1,
     },
     {
@@ -10372,7 +10372,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x3008340ec67f289f),
+        .content_hash = UINT64_C(0xf3f772d7c000758b),
         .vectorized = 1,
     },
     {
@@ -10383,7 +10383,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x659f741b6eb1103c),
+        .content_hash = UINT64_C(0x0c68f243ad11a87c),
         .vectorized = 1,
     },
     {
@@ -10394,7 +10394,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0x597a4a2ba5678149),
+        .content_hash = UINT64_C(0x2935a98ea2681d25),
         .vectorized = 1,
     },
     {
@@ -10405,7 +10405,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_29,
-        .content_hash = UINT64_C(0xd02d61c7b9f76cf5),
+        .content_hash = UINT64_C(0xeab48ee37d5d6855),
         .vectorized = 1,
     },
     {
@@ -10416,7 +10416,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0x1628b2837a3df51b),
+        .content_hash = UINT64_C(0xeb72eee6ce133ea3),
         .vectorized = 1,
     },
     {
@@ -10427,7 +10427,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0x59acef29fa611e54),
+        .content_hash = UINT64_C(0xa9327dfe3fcca5e8),
         .vectorized = 1,
     },
     {
@@ -10438,7 +10438,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0x50bba36e02b2e506),
+        .content_hash = UINT64_C(0xe746d75b16e9f882),
         .vectorized = 1,
     },
     {
@@ -11076,7 +11076,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0x49ec350a1dc1cbcd),
+        .content_hash = UINT64_C(0xcf22af64370cc589),
         .vectorized = 1,
     },
     {
@@ -11087,7 +11087,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0xdaf9ba9abfe8b3f4),
+        .content_hash = UINT64_C(0x76a147754a8dc830),
         .vectorized = 1,
     },
     {
@@ -11098,7 +11098,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x41cc97d96904ea41),
+        .content_hash = UINT64_C(0x682bbc5e2b1e6f01),
         .vectorized = 1,
     },
     {
@@ -11109,7 +11109,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0xa014583ed7f3fcdf),
+        .content_hash = UINT64_C(0x794891bdcdeaf6ab),
         .vectorized = 1,
     },
     {
@@ -11120,7 +11120,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0xa4c1176f56e2f332),
+        .content_hash = UINT64_C(0x75f0e70ceb8190fa),
         .vectorized = 1,
     },
     {
@@ -11131,7 +11131,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_116,
-        .content_hash = UINT64_C(0x5a2c8f4ce6ef8606),
+        .content_hash = UINT64_C(0x9bd80bf77d7740ea),
         .vectorized = 1,
     },
     {
@@ -11230,7 +11230,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0x4a92f9bca95eae11),
+        .content_hash = UINT64_C(0x74568ef181684145),
         .vectorized = 1,
     },
     {
@@ -11241,7 +11241,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0x1ec955b934fbff5e),
+        .content_hash = UINT64_C(0xf20399fe828093c2),
         .vectorized = 1,
     },
     {
@@ -11252,7 +11252,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0x236e0fddbd3f95f7),
+        .content_hash = UINT64_C(0xdbf68d1bb512e3af),
         .vectorized = 1,
     },
     {
@@ -11263,7 +11263,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0x2c66fd771f435d68),
+        .content_hash = UINT64_C(0xb325cc970dfcba88),
         .vectorized = 1,
     },
     {
@@ -11274,7 +11274,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0xe98fa8cba3f1ec29),
+        .content_hash = UINT64_C(0x51ea1f6493c324f9),
         .vectorized = 1,
     },
     {
@@ -11285,7 +11285,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0xfffbde05edc7b560),
+        .content_hash = UINT64_C(0xab356ab8042f5478),
         .vectorized = 1,
     },
     {

@@ -43,11 +43,11 @@ static void write_floats(uint8_t *to, const void *from, size_t row, size_t colum
 }
 
 // A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
+static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel, size_t k,
                         uint8_t *to) {
   const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
   if (rows < panel) memset(to, 0, args->k * panel * BYTES);
-  for (size_t k = 0; k < args->k; k += BLOCK_K) {
+  for (; k < args->k; k += BLOCK_K) {
     const size_t values = smaller(args->k - k, BLOCK_K);
     for (size_t r = 0; r < rows; ++r) {
       const uint8_t *const value = from + r * args->source_stride + k * BYTES;
@@ -65,7 +65,7 @@ void tw_rhs_pack_nxk_f16p8x1_neon(const tw_pack_args *args) {
   for (size_t row = args->row_begin; row < end; row += panel) {
     uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
     const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, to);
+    pack_values(args, row, rows, panel, 0, to);
     write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
   }
 }

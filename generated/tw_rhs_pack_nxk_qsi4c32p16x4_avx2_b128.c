@@ -849,7 +849,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m256i v_305 = _mm256_srai_epi32(v_304, 4);
       const __m256i v_306 = _mm256_sub_epi32(v_305, offset);
       const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_storeu_si128((__m128i *)s_3, scale);
+      _mm_stream_si128((__m128i *)s_3, scale);
       const __m256 v_307 = _mm256_cvtph_ps(scale);
       const __m256 v_308 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
       const __m256 v_309 = _mm256_cvtepi32_ps(v_306);

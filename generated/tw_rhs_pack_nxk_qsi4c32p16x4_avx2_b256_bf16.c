@@ -1585,7 +1585,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m256i v_609 = _mm256_srai_epi32(v_608, 4);
       const __m256i v_610 = _mm256_sub_epi32(v_609, offset);
       const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_storeu_si128((__m128i *)s_3, scale);
+      _mm_stream_si128((__m128i *)s_3, scale);
       const __m256 v_611 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(scale), 16));
       const __m256 v_612 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
       const __m256 v_613 = _mm256_cvtepi32_ps(v_610);

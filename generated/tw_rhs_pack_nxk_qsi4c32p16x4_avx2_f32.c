@@ -297,7 +297,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m256i v_77 = _mm256_srai_epi32(v_76, 4);
       const __m256i v_78 = _mm256_sub_epi32(v_77, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_storeu_si256((__m256i *)s_3, scale);
+      _mm256_stream_si256((__m256i *)s_3, scale);
       const __m256 v_79 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
       const __m256 v_80 = _mm256_cvtepi32_ps(v_78);
       const __m256 v_81 = _mm256_fmadd_ps(v_80, _mm256_castsi256_ps(scale), v_79);

@@ -304,7 +304,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m512i v_69 = _mm512_srai_epi32(v_68, 4);
       const __m512i v_70 = _mm512_sub_epi32(v_69, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_storeu_si256((__m256i *)s_3, scale);
+      _mm256_stream_si256((__m256i *)s_3, scale);
       const __m512 v_71 = _mm512_cvtph_ps(scale);
       const __m512 v_72 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
       const __m512 v_73 = _mm512_cvtepi32_ps(v_70);

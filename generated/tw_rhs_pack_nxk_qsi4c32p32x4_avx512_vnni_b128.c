@@ -855,7 +855,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m512i v_273 = _mm512_srai_epi32(v_272, 4);
       const __m512i v_274 = _mm512_sub_epi32(v_273, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_storeu_si256((__m256i *)s_3, scale);
+      _mm256_stream_si256((__m256i *)s_3, scale);
       const __m512 v_275 = _mm512_cvtph_ps(scale);
       const __m512 v_276 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
       const __m512 v_277 = _mm512_cvtepi32_ps(v_274);

@@ -303,7 +303,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m512i v_69 = _mm512_srai_epi32(v_68, 4);
       const __m512i v_70 = _mm512_sub_epi32(v_69, offset);
       const __m512i scale = _mm512_loadu_si512((const void *)lookup_at);
-      _mm512_storeu_si512((void *)s_3, scale);
+      _mm512_stream_si512((__m512i *)s_3, scale);
       const __m512 v_71 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
       const __m512 v_72 = _mm512_cvtepi32_ps(v_70);
       const __m512 v_73 = _mm512_fmadd_ps(v_72, _mm512_castsi512_ps(scale), v_71);

@@ -279,7 +279,7 @@ static void pack_steps_stream(const tw_args* args) {
       _mm256_stream_si256((__m256i *)(dst_at + 448), v_47);
       const __m256i v_49 = _mm256_sub_epi32(v_48, offset);
       const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_storeu_si128((__m128i *)s_3, scale);
+      _mm_stream_si128((__m128i *)s_3, scale);
       const __m256 v_50 = _mm256_cvtph_ps(scale);
       const __m256 v_51 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
       const __m256 v_52 = _mm256_cvtepi32_ps(v_49);

@@ -3,175 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 
 #include "emit/c_file.h"
 #include "emit/c_printer.h"
 #include "emit/file_template.h"
 #include "emit/packer_fields.h"
+#include "emit/packer_values.h"
 #include "lower/pack.h"
 
 namespace tw {
 namespace {
 
-using Values = std::map<std::string, std::string>;
+using Request = PackerRequest;
+using Values = PackerValues;
 
 /// What a plain C inner loop handles at a time, where the ISA offers no vectorized one.
 constexpr int64_t plain_step_bytes = 16;
-constexpr int64_t plain_floats = 4;
 constexpr int64_t plain_step_k = 8;
-
-struct Request {
-  const Layout& layout;
-  const Isa& isa;
-  const Format& format;
-  LayoutStyle style;
-  std::string source;
-  std::filesystem::path files;  ///< templates/file
-};
-
-std::string number(int64_t value) {
-  return std::to_string(value);
-}
-
-void set_common_values(const Layout& layout, Values& values) {
-  values["PANEL"] = number(layout.panel.fixed);
-  values["KR"] = number(layout.order.kr);
-  values["K_MULTIPLE"] = number(layout.k_multiple);
-  values["DATA_OFFSET"] = field_offset_text(layout, FieldKind::data);
-}
-
-/// What the skeletons do where rows (of the rhs: columns) or an lhs row's values end: how many rows
-/// of a panel they fill, and from which row of the source.
-void set_edge_values(const Layout& layout, Values& values) {
-  const bool repeats = layout.edge == Edge::last;
-  const bool lhs = layout.side == Side::lhs;
-  const std::string rows = lhs ? "rows" : "columns";
-  const std::string row = lhs ? "r" : "c";
-  values["FILLED"] = repeats ? "PANEL" : rows;
-  values["FROM"] = repeats ? fmt::format("smaller({}, {} - 1)", row, rows) : row;
-  values["PADDING"] = repeats ? "chunk->codes[count - 1]" : "0";
-  values["PADDING_TEXT"] = repeats ? "like the last one" : "0";
-  values["EDGE_TEXT"] = repeats
-                            ? "do not exist repeat the last ones, values beyond k become code 0."
-                            : "do not exist and values beyond k become code 0.";
-}
 
 /// Rows of n nibbles: their last byte is repeated, be its second nibble a column or not.
 std::string repeat_text() {
   return "    const size_t last = (columns - 1) / 2;\n"
          "    memset(in + i * RUN_BYTES + last, from[row / 2 + last], RUN_BYTES - last);\n";
-}
-
-/// The plain C loops know one rounding, nibbles side by side, and sums as they are.
-void expect_vectorized(const Request& request, bool vectorized) {
-  if (vectorized) return;
-  throw std::runtime_error(fmt::format("no packer for layout '{}' on {}: it lacks operations",
-                                       canonical(request.layout), request.isa.name));
-}
-
-// ---- lhs ----
-
-/// How a group of KR codes is kept: as bytes, or as 16 bits with the even codes first.
-void set_group_values(const Layout& layout, Values& values) {
-  const bool wide = layout.element == ElementType::i16;
-  values["CODE_BYTES"] = number(bits(layout.element) / 8);
-  values["PUT_ALL"] = wide ? ""
-                           : "  if (PANEL == 1) {\n"
-                             "    memcpy(to, codes, groups * KR);\n"
-                             "    return;\n"
-                             "  }\n";
-  values["PUT_GROUP"] =
-      wide ? "// As 16 bits: the even codes, then the odd ones.\n"
-             "static void put_group(uint8_t *to, const int8_t *codes) {\n"
-             "  int16_t wide[KR];\n"
-             "  for (int i = 0; i < KR; ++i) wide[i % 2 * (KR / 2) + i / 2] = codes[i];\n"
-             "  memcpy(to, wide, sizeof wide);\n"
-             "}\n\n"
-           : "static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); "
-             "}\n\n";
-}
-
-/// Where the skeleton has a range of values quantized: rows, or blocks.
-void set_lhs_block_values(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  const bool by_rows = request.format.scales == Granularity::row;
-  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
-  values["ROW_FIELDS"] = number(panel_bytes(layout, 0).fixed);
-  values["FOR_ROWS"] = values["FOR_BLOCKS"] = values["WRITE_ROW_FIELDS"] = "";
-  if (by_rows) {
-    values["FOR_ROWS"] =
-        "  for (size_t r = 0; r < rows; ++r) {\n"
-        "    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);\n"
-        "  }\n";
-  } else {
-    values["FOR_BLOCKS"] = "      how[r] = quantization_of(inner, floats, BLOCK);\n";
-  }
-  if (!has_row_fields(layout)) return;
-  values["WRITE_ROW_FIELDS"] =
-      "  for (size_t r = 0; r < rows; ++r) {\n"
-      "    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);\n"
-      "  }\n";
-}
-
-/// Inner loops, and the quantization that every skeleton does with them.
-bool fill_lhs_loops(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  const int64_t chunk =
-      layout.block != 0 ? layout.block : std::max<int64_t>(256, layout.k_multiple);
-  const int64_t floats =
-      request.isa.can_print_c ? lhs_step(request.isa, layout.rounding, chunk) : 0;
-  const bool vectorized = floats != 0;
-  if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
-  values["STEP"] = number(vectorized ? floats : plain_floats);
-  values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
-  values["CHUNK"] = number(chunk);
-  if (vectorized) {
-    values["INNER_LOOPS"] =
-        print_c_function(lower_row_range(request.isa, "row_range", floats), "row_range", true) +
-        "\n" +
-        print_c_function(lower_quantize_row(request.isa, "quantize_row", layout.rounding, floats),
-                         "quantize_row", true);
-  } else {
-    values["INNER_LOOPS"] = fill_template(request.files / "packer_lhs_plain.c", values);
-  }
-  const bool by_blocks = request.format.scales == Granularity::block;
-  values["CHOOSE"] = fill_template(
-      request.files / fmt::format("packer_lhs_quantize_{}.c", by_blocks ? "block" : "row"), values);
-  values["QUANTIZE"] = fill_template(request.files / "packer_lhs_quantize.c", values);
-  return vectorized;
-}
-
-bool fill_lhs(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  const bool vectorized = fill_lhs_loops(request, values);
-  set_group_values(layout, values);
-  values["COMMON"] = fill_template(request.files / "packer_lhs_common.c", values);
-  if (layout.block == 0) {
-    values["FIELDS"] = lhs_fields_text(layout);
-  } else {
-    values["FIELDS"] = lhs_block_fields_text(layout);
-    set_lhs_block_values(request, values);
-  }
-  return vectorized;
-}
-
-int64_t panel_units(const Layout& layout) {
-  return layout.panel.vl + layout.panel.svl;
-}
-
-/// Panels as wide as vectors.
-bool fill_scalable_lhs(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  set_edge_values(layout, values);
-  values["PANEL_VL"] = number(panel_units(layout));
-  values["KR"] = number(layout.order.kr);
-  values["K_MULTIPLE"] = number(layout.k_multiple);
-  const bool vectorized = fill_lhs_loops(request, values);
-  values["FIELDS"] = scalable_lhs_fields_text(layout);
-  values["ROW_BYTES"] = number(ratio(panel_bytes(layout, 0), layout.panel));
-  return vectorized;
 }
 
 // ---- rhs ----
@@ -397,8 +251,8 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
 
 // ---- both ----
 
-/// Floats need no decoding, and nothing beside them but the bias. Plain C, panels of any size.
-void fill_floats(const Request& request, Values& values) {
+/// Floats need no decoding, and nothing beside them but the bias. Plain C does panels of any size.
+bool fill_floats(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   const Length panel = layout.panel;
   values["BYTES"] = number(bits(layout.element) / 8);
@@ -406,10 +260,22 @@ void fill_floats(const Request& request, Values& values) {
                         ? number(panel.fixed)
                         : fmt::format("args->vector_bytes / 16 * {}", panel_units(layout));
   values["WRITE_FLOATS"] = values["BIAS"] = "";
-  if (field_index(layout, FieldKind::bias) < 0) return;
-  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
-  values["BIAS"] =
-      "    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);\n";
+  if (field_index(layout, FieldKind::bias) >= 0) {
+    values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
+    values["BIAS"] =
+        "    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);\n";
+  }
+  values["INNER_LOOPS"] = values["WHOLE_STEPS"] = values["FINISH"] = "";
+  values["PACKED_K"] = "0";
+  const auto step = request.source == "nxk" && request.isa.can_print_c
+                        ? nxk_step(layout, request.isa)
+                        : std::nullopt;
+  if (!step) return false;
+  set_loop_values(request.isa, rhs_loops(request, 1, can_stream(request.isa)), values);
+  values["STEP_K"] = number(step->source_bytes * 8 / bits(layout.element));
+  values["WHOLE_STEPS"] = fill_template(request.files / "packer_floats_steps.c", values);
+  values["PACKED_K"] = "pack_whole_steps(args, row, rows, panel, end - row <= panel, to)";
+  return true;
 }
 
 /// The file in templates/file that walks panels and edges.
@@ -435,7 +301,7 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   Values values{{"SYMBOL", packer.symbol}};
   const bool scalable = !request.layout.panel.is_fixed();
   if (is_float(request.format)) {
-    fill_floats(request, values);
+    packer.vectorized = fill_floats(request, values);
   } else if (scalable && lhs) {
     packer.vectorized = fill_scalable_lhs(request, values);
   } else if (scalable) {

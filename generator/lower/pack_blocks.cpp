@@ -224,7 +224,9 @@ class BlockPacker {
   void scale(const Cursors& at, Value sum) {
     const ElementType type = field_of(layout_, FieldKind::scales).type;
     const Value packed = b_.op(OpCode::load, {at.scales}, {.bytes = scale_bytes_}, "scale");
-    b_.op(OpCode::store, {at.to_scales, packed});
+    // A line that gets streamed stores and others too is written twice.
+    const bool stream = stream_ && b_.isa().has(OpCode::store_stream, 0, scale_bytes_);
+    b_.op(stream ? OpCode::store_stream : OpCode::store, {at.to_scales, packed});
     Value real = packed;
     if (type == ElementType::f16) real = b_.op(OpCode::cvt_f16_f32, {packed});
     if (type == ElementType::bf16) real = b_.op(OpCode::cvt_bf16_f32, {packed});

@@ -1,4 +1,5 @@
-// RHS from rows of k values (n x k): every panel column is a row of nibbles or bytes in memory.
+// RHS from rows of k values (n x k): every panel column is a row of nibbles, bytes or floats in
+// memory.
 #include "lower/pack_rhs.h"
 
 namespace tw {
@@ -138,6 +139,12 @@ void pack_apart(const Source& source, const Layout& layout, Value dst, const Pac
 }  // namespace
 
 std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
+  if (layout.element == ElementType::f32 && layout.panel.is_fixed()) {
+    const bool fits = has_all(isa, {"zip_lo.32", "zip_hi.32", "zip_lo.64", "zip_hi.64"}) &&
+                      layout.panel.fixed % isa.lanes32() == 0 && can_transpose_segments(isa);
+    return fits ? std::optional(RhsPackStep{segments(isa) * 16, layout.panel.fixed, 1})
+                : std::nullopt;
+  }
   if (!is_plain_panel(layout) || !CodeSums::possible(layout, isa)) return std::nullopt;
   if (!has_all(isa, {"xor", "zip_lo.32", "zip_hi.32", "zip_lo.64", "zip_hi.64"})) {
     return std::nullopt;
@@ -236,6 +243,32 @@ void lower_dwords(Builder& b, const Layout& layout, Value flip, bool stream) {
   });
 }
 
+/// The same for 32-bit values, which are moved as they are.
+void lower_values(Builder& b, const Layout& layout, bool stream) {
+  const Walk walk(b, layout);
+  const int64_t bytes = b.isa().vector_bytes.fixed;
+  const int64_t rows = bytes / 4;
+  b.loop("k", b.arg(ArgField::k), walk.start(), [&](const std::vector<Value>& now) {
+    walk.prefetch(now[2]);
+    b.loop("rows", b.constant(layout.panel.fixed / rows), {now[0], now[1]},
+           [&](const std::vector<Value>& at) {
+             const Source source = walk.rows(at[0], rows);
+             int64_t offset = 0;
+             for (const Four& block : load_blocks(source)) {
+               for (const Value packed : transpose_dwords(b, block)) {
+                 b.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed},
+                      {.offset = offset});
+                 offset += layout.panel.fixed * 4;
+               }
+             }
+             return std::vector<Value>{
+                 b.op(OpCode::iadd, {source.rows.back(), walk.stride}, {}, "rows"),
+                 b.add(at[1], bytes, "to")};
+           });
+    return walk.next(now);
+  });
+}
+
 /// All rows of the panel in one step, whose sums are carried through the loop.
 void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
   const Walk walk(b, layout);
@@ -270,6 +303,10 @@ void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
 
 Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options) {
   Builder b(options.name, isa);
+  if (layout.element == ElementType::f32) {
+    lower_values(b, layout, options.stream);
+    return b.finish();
+  }
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
   const bool by_column = layout.order.pair == NibblePair::column;
   if (!by_column && !is_apart(layout) && layout.order.kr == 4) {

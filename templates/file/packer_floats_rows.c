@@ -1,4 +1,4 @@
-enum {
+@INNER_LOOPS@enum {
   BYTES = @BYTES@,  // of a value
   BLOCK_K = 16      // values of k of all rows that are packed together
 };
@@ -6,11 +6,11 @@ enum {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 @WRITE_FLOATS@// A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
+static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel, size_t k,
                         uint8_t *to) {
   const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
   if (rows < panel) memset(to, 0, args->k * panel * BYTES);
-  for (size_t k = 0; k < args->k; k += BLOCK_K) {
+  for (; k < args->k; k += BLOCK_K) {
     const size_t values = smaller(args->k - k, BLOCK_K);
     for (size_t r = 0; r < rows; ++r) {
       const uint8_t *const value = from + r * args->source_stride + k * BYTES;
@@ -22,12 +22,12 @@ static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_
   }
 }
 
-void @SYMBOL@(const tw_pack_args *args) {
+@WHOLE_STEPS@void @SYMBOL@(const tw_pack_args *args) {
   const size_t panel = @PANEL@;
   const size_t end = smaller(args->row_end, args->rows);
   for (size_t row = args->row_begin; row < end; row += panel) {
     uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
     const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, to);
+    pack_values(args, row, rows, panel, @PACKED_K@, to);
 @BIAS@  }
-}
+@FINISH@}

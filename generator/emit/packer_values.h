@@ -1,0 +1,41 @@
+// What packers of either side fill their skeletons with.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "model/variant.h"
+
+namespace tw {
+
+/// Of a skeleton's @WORDS@.
+using PackerValues = std::map<std::string, std::string>;
+
+struct PackerRequest {
+  const Layout& layout;
+  const Isa& isa;
+  const Format& format;
+  LayoutStyle style;
+  std::string source;
+  std::filesystem::path files;  ///< templates/file
+};
+
+std::string number(int64_t value);
+/// Rows or columns of a panel for every 16 bytes of vector length.
+int64_t panel_units(const Layout& layout);
+
+void set_common_values(const Layout& layout, PackerValues& values);
+/// What the skeletons do where rows (of the rhs: columns) or an lhs row's values end: how many rows
+/// of a panel they fill, and from which row of the source.
+void set_edge_values(const Layout& layout, PackerValues& values);
+
+/// The plain C loops know one rounding, nibbles side by side, and sums as they are.
+void expect_vectorized(const PackerRequest& request, bool vectorized);
+
+/// packer_lhs.cpp: of panels of a fixed size, and as wide as vectors. True when vectorized.
+bool fill_lhs(const PackerRequest& request, PackerValues& values);
+bool fill_scalable_lhs(const PackerRequest& request, PackerValues& values);
+
+}  // namespace tw
