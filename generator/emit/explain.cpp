@@ -48,11 +48,12 @@ std::string mnemonic(const Row& row) {
   return line.substr(0, line.find(' '));
 }
 
-/// Outputs of a core's vectors by those of vectors of 16 bytes: in both directions for tiles.
-double times_longer(const Isa& isa, const CoreModel& core, bool has_tiles) {
+/// Outputs of a core's vectors by those of vectors of 16 bytes: outer products grow in both
+/// directions.
+double times_longer(const Isa& isa, const CoreModel& core, bool has_outer) {
   if (isa.vector_bytes.is_fixed() || core.vector_bytes == 0) return 1;
   const double longer = core.vector_bytes / 16.0;
-  return has_tiles ? longer * longer : longer;
+  return has_outer ? longer * longer : longer;
 }
 
 void count_rows(const Region& region, std::map<const Row*, int>& counts) {
@@ -91,11 +92,11 @@ Explanation explain(const Program& program, const CoreModel& core) {
   });
   it.instructions += static_cast<int>(program.isa->rules.loop_end.size());
   it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
-  const bool has_tiles = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
+  const bool has_outer = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
     const MeansNode* node = multiply_of(*entry.first);
-    return node != nullptr && info(node->code).result == 't';
+    return node != nullptr && (node->code == OpCode::outer_s8s8 || node->code == OpCode::outer_f32);
   });
-  it.times = times_longer(*program.isa, core, has_tiles);
+  it.times = times_longer(*program.isa, core, has_outer);
   it.bounds = bounds(program, *loop, core);
   it.cycles = cycles_per_iteration(program, *loop, core);
   if (it.cycles > 0) it.macs_per_cycle = static_cast<double>(it.macs) / it.cycles;
