@@ -41,6 +41,7 @@ bool tw_add(size_t a, size_t b, size_t* result);
 bool tw_matrix_bytes(size_t rows, size_t row_bytes, size_t stride, size_t* bytes);
 bool tw_round_up(size_t value, size_t multiple, size_t* result);
 size_t tw_divide_up(size_t a, size_t b);
+size_t tw_common_multiple(size_t a, size_t b); /* both at least 1 */
 /* Of the vectors that the layout's lengths count; 0: the device has none. */
 size_t tw_vector_bytes(const tw_layout* layout, const tw_device* device);
 /* Rows (or columns) of a panel; 0 if the layout needs vectors and there are none. */
@@ -98,8 +99,11 @@ tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, c
 /* ---- split.c: rows to kernels ---- */
 
 #define TW_MAX_TILE_M 64
+#define TW_MAX_SETTINGS 16
+#define TW_MAX_HEIGHTS 16
+#define TW_MAX_CHOICES (TW_MAX_HEIGHTS + TW_MAX_SETTINGS)
 
-/* The best kernel of one tile height. */
+/* A kernel that covers rows: the best of one tile height, or one that a setting names. */
 typedef struct tw_choice {
   const tw_kernel* kernel;
   size_t tile_m, tile_n; /* of its tile on the plan's device */
@@ -116,20 +120,31 @@ typedef struct tw_tail {
 } tw_tail;
 
 typedef struct tw_split {
-  size_t count;
-  tw_choice choices[TW_MAX_TILE_M];
-  size_t tallest; /* tile rows */
+  size_t count; /* choices of the cost model; those that settings name stand behind them */
+  size_t named;
+  tw_choice choices[TW_MAX_CHOICES];
+  size_t tallest; /* tile rows, of the cost model's choices */
   size_t main;    /* choice with fewest cycles per row */
+  double segment_cycles;
   tw_tail tail[2 * TW_MAX_TILE_M];
 } tw_split;
 
 /* `choices` and `count` are set; `segment_cycles` is what one more segment costs. */
 void tw_split_build(tw_split* split, double segment_cycles);
-double tw_split_cycles(const tw_split* split, size_t m);
+#define TW_NO_CHOICE SIZE_MAX
+/* `main` takes all whole tiles; TW_NO_CHOICE: by cost. */
+double tw_split_cycles(const tw_split* split, size_t m, size_t main);
 /* Sets everything but lhs_offset. Returns the number of segments. */
-size_t tw_split_rows(const tw_split* split, size_t m, tw_segment* segments);
+size_t tw_split_rows(const tw_split* split, size_t m, size_t main, tw_segment* segments);
 
 /* ---- plan.c ---- */
+
+/* A setting, ready for use. */
+typedef struct tw_range {
+  size_t m_first, m_last;
+  size_t main; /* index of a choice, TW_NO_CHOICE */
+  tw_tuning tuning;
+} tw_range;
 
 struct tw_plan {
   tw_registry registry;
@@ -140,19 +155,37 @@ struct tw_plan {
   bool lhs_unpacked; /* for any number of rows */
   tw_split split;
   tw_tuning tuning; /* as the caller gave it */
-  size_t n_block;   /* columns, whole panels and tiles */
+  size_t n_block;   /* columns, whole panels and tiles: the plan's choice */
+  size_t range_count;
+  tw_range ranges[TW_MAX_SETTINGS]; /* ascending */
 };
 
 tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* device,
                               const tw_matmul* matmul, tw_plan** plan);
 
+/* ---- settings.c ---- */
+
+bool tw_is_order(tw_order order); /* one of the enumeration's */
+/* The kernels that settings name exist, run here and read one layout; ranges do not overlap. */
+tw_status tw_check_settings(const tw_registry* registry, const tw_device* device,
+                            const tw_matmul* matmul);
+/* The kernel of the first setting that names one; null: none does. */
+const tw_kernel* tw_first_named(const tw_registry* registry, const tw_matmul* matmul);
+/* Null: none of that name. */
+const tw_kernel* tw_kernel_named(const tw_registry* registry, const char* family, const char* name);
+/* Copies the settings in ascending order; plan->split has their kernels. */
+void tw_plan_use_settings(tw_plan* plan, const tw_matmul* matmul);
+/* The range that m rows are in; null: none. */
+const tw_range* tw_plan_range(const tw_plan* plan, size_t m);
+
 /* ---- slices.c ---- */
 
-/* The rows of one run and where their packed LHS lies. */
+/* The rows of one run, where their packed LHS lies, and what was asked of their slices. */
 typedef struct tw_rows {
   size_t m, count;
   tw_segment segments[TW_MAX_SEGMENTS];
   size_t lhs_bytes;
+  tw_tuning tuning;
 } tw_rows;
 /* `who` begins the message: the public function. */
 tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* rows);

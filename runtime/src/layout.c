@@ -24,6 +24,16 @@ size_t tw_divide_up(size_t a, size_t b) {
   return a / b + (a % b != 0);
 }
 
+size_t tw_common_multiple(size_t a, size_t b) {
+  size_t x = a, y = b;
+  while (y != 0) {
+    const size_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return a / x * b;
+}
+
 bool tw_round_up(size_t value, size_t multiple, size_t* result) {
   return tw_multiply(tw_divide_up(value, multiple), multiple, result);
 }

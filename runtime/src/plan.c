@@ -65,6 +65,10 @@ static tw_status check_matmul(const tw_matmul* matmul) {
   if (matmul->k == 0) {
     return tw_fail(TW_INVALID, "tw_plan_create: matmul.k is 0; a depth of at least 1 is legal");
   }
+  if (!tw_is_order(matmul->tuning.order)) {
+    return tw_fail(TW_INVALID, "tw_plan_create: matmul.tuning.order is %d; %d to %d are legal",
+                   (int)matmul->tuning.order, TW_ORDER_UNSET, TW_ROWS_FIRST);
+  }
   return check_mix(matmul);
 }
 
@@ -158,40 +162,60 @@ static double tile_cycles(const tw_choice* choice, const tw_plan* plan) {
   return (double)tw_divide_up(plan->n, choice->tile_n) * (macs / rate + TILE_CYCLES);
 }
 
-/* Keeps the cheapest kernel of each tile height; the first when equal. */
-static void add_choice(tw_plan* plan, const tw_kernel* kernel) {
-  tw_choice choice = {.kernel = kernel};
-  choice.tile_m = tw_tile_rows(kernel, &plan->device);
-  choice.tile_n = tw_tile_columns(kernel, &plan->device);
-  if (choice.tile_m < 1 || choice.tile_m > TW_MAX_TILE_M || choice.tile_n < 1) return;
-  choice.tile_cycles = tile_cycles(&choice, plan);
-  choice.lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);
-  const bool unpacked = tw_is_unpacked(kernel->lhs);
-  if (!unpacked) {
-    choice.lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
-    if (choice.lhs_packer == NULL || choice.lhs_panel == 0) return;
+/* False when this plan can not run it. */
+static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
+  *choice = (tw_choice){.kernel = kernel};
+  choice->tile_m = tw_tile_rows(kernel, &plan->device);
+  choice->tile_n = tw_tile_columns(kernel, &plan->device);
+  if (choice->tile_m < 1 || choice->tile_m > TW_MAX_TILE_M || choice->tile_n < 1) return false;
+  choice->tile_cycles = tile_cycles(choice, plan);
+  choice->lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);
+  if (!tw_is_unpacked(kernel->lhs)) {
+    choice->lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
+    if (choice->lhs_packer == NULL || choice->lhs_panel == 0) return false;
   }
-  if (!tw_panel_bytes(kernel->lhs, &plan->device, plan->k, &choice.lhs_stride)) return;
-  tw_split* split = &plan->split;
-  /* A run has one LHS: all its kernels read the caller's rows, or none does. */
-  if (split->count == 0) plan->lhs_unpacked = unpacked;
-  if (plan->lhs_unpacked != unpacked) return;
-  for (size_t i = 0; i < split->count; ++i) {
-    if (split->choices[i].tile_m != choice.tile_m) continue;
-    if (choice.tile_cycles < split->choices[i].tile_cycles) split->choices[i] = choice;
-    return;
-  }
-  split->choices[split->count++] = choice;
+  return tw_panel_bytes(kernel->lhs, &plan->device, plan->k, &choice->lhs_stride);
 }
 
-static size_t common_multiple(size_t a, size_t b) {
-  size_t x = a, y = b;
-  while (y != 0) {
-    const size_t rest = x % y;
-    x = y;
-    y = rest;
+/* Keeps the cheapest kernel of each tile height; the first when equal. */
+static void add_choice(tw_plan* plan, const tw_choice* choice) {
+  tw_split* split = &plan->split;
+  for (size_t i = 0; i < split->count; ++i) {
+    if (split->choices[i].tile_m != choice->tile_m) continue;
+    if (choice->tile_cycles < split->choices[i].tile_cycles) split->choices[i] = *choice;
+    return;
   }
-  return a / x * b;
+  if (split->count < TW_MAX_HEIGHTS) split->choices[split->count++] = *choice;
+}
+
+/* A run has one LHS: all its kernels read the caller's rows, or none does. Those that settings name
+ * decide, else the first. */
+static void add_choices(tw_plan* plan, const tw_matmul* matmul) {
+  const tw_kernel* named = tw_first_named(&plan->registry, matmul);
+  if (named != NULL) plan->lhs_unpacked = tw_is_unpacked(named->lhs);
+  for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
+    const tw_kernel* kernel = &plan->registry.kernels[i];
+    tw_choice choice;
+    if (!usable(kernel, matmul, &plan->device) || kernel->rhs->id != plan->rhs->id) continue;
+    if (!make_choice(plan, kernel, &choice)) continue;
+    const bool unpacked = tw_is_unpacked(kernel->lhs);
+    if (named == NULL && plan->split.count == 0) plan->lhs_unpacked = unpacked;
+    if (plan->lhs_unpacked == unpacked) add_choice(plan, &choice);
+  }
+}
+
+/* Behind the others. False when one reads another layout or can not run. */
+static bool add_named_choices(tw_plan* plan, const tw_matmul* matmul) {
+  for (size_t i = 0; i < matmul->setting_count; ++i) {
+    const char* name = matmul->settings[i].kernel;
+    if (name == NULL) continue;
+    const tw_kernel* kernel = tw_kernel_named(&plan->registry, matmul->family, name);
+    tw_choice* choice = &plan->split.choices[plan->split.count + plan->split.named];
+    if (kernel == NULL || kernel->rhs->id != plan->rhs->id) return false;
+    if (!usable(kernel, matmul, &plan->device) || !make_choice(plan, kernel, choice)) return false;
+    ++plan->split.named;
+  }
+  return true;
 }
 
 /* Columns of a slice: whole panels and tiles, a quarter of the L2 cache at most (the packed LHS
@@ -200,7 +224,7 @@ static size_t choose_n_block(const tw_plan* plan) {
   size_t unit = plan->rhs_panel, block;
   for (size_t i = 0; i < plan->split.count; ++i) {
     const size_t tile_n = plan->split.choices[i].tile_n;
-    if (tile_n > 1) unit = common_multiple(unit, tile_n);
+    if (tile_n > 1) unit = tw_common_multiple(unit, tile_n);
   }
   if (plan->tuning.n_block != 0) {
     if (!tw_round_up(plan->tuning.n_block, unit, &block))
@@ -218,29 +242,27 @@ static size_t choose_n_block(const tw_plan* plan) {
 /* Sets all that depends on the layout. False when nothing runs or sizes overflow. */
 static bool use_layout(tw_plan* plan, const tw_layout* layout, const tw_matmul* matmul) {
   plan->rhs = layout;
-  plan->split.count = 0;
+  plan->split.count = plan->split.named = 0;
   plan->rhs_panel = tw_panel_rows(layout, &plan->device);
   if (plan->rhs_panel == 0) return false;
   if (!tw_panel_bytes(layout, &plan->device, plan->k, &plan->rhs_stride) ||
       !tw_multiply(tw_divide_up(plan->n, plan->rhs_panel), plan->rhs_stride, &plan->rhs_bytes)) {
     return false;
   }
-  for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
-    const tw_kernel* kernel = &plan->registry.kernels[i];
-    if (usable(kernel, matmul, &plan->device) && kernel->rhs->id == layout->id) {
-      add_choice(plan, kernel);
-    }
-  }
-  if (plan->split.count == 0) return false;
+  add_choices(plan, matmul);
+  if (plan->split.count == 0 || !add_named_choices(plan, matmul)) return false;
   plan->n_block = choose_n_block(plan);
   const size_t blocks = tw_divide_up(plan->n, plan->n_block);
   tw_split_build(&plan->split, (double)(blocks * CALL_CYCLES));
+  tw_plan_use_settings(plan, matmul);
   return true;
 }
 
 double tw_plan_cycles(const tw_plan* plan, size_t m) {
   if (plan == NULL || m == 0) return 0;
-  const double compute = tw_split_cycles(&plan->split, m);
+  const tw_range* range = tw_plan_range(plan, m);
+  const double compute =
+      tw_split_cycles(&plan->split, m, range != NULL ? range->main : TW_NO_CHOICE);
   const double stream = (double)plan->rhs_bytes / TW_STREAM_BYTES;
   return compute > stream ? compute : stream;
 }
@@ -327,11 +349,12 @@ static void log_plan(const tw_plan* plan, const tw_matmul* matmul) {
   fprintf(stderr, "tilewright: %s n=%zu k=%zu: rhs layout %016llx, %zu columns a slice\n",
           matmul->family, plan->n, plan->k, (unsigned long long)plan->rhs->id, plan->n_block);
   for (size_t i = 0; i < count; ++i) {
-    tw_segment segments[TW_MAX_SEGMENTS];
-    const size_t used = tw_split_rows(&plan->split, mix[i].m, segments);
-    for (size_t s = 0; s < used; ++s) {
-      fprintf(stderr, "tilewright:   m=%zu rows %zu..%zu: %s\n", mix[i].m, segments[s].row_begin,
-              segments[s].row_begin + segments[s].rows - 1, segments[s].kernel->name);
+    tw_rows rows;
+    if (tw_rows_of(plan, mix[i].m, "tw_plan_create", &rows) != TW_OK) continue;
+    for (size_t s = 0; s < rows.count; ++s) {
+      const tw_segment* segment = &rows.segments[s];
+      fprintf(stderr, "tilewright:   m=%zu rows %zu..%zu: %s\n", mix[i].m, segment->row_begin,
+              segment->row_begin + segment->rows - 1, segment->kernel->name);
     }
   }
 }
@@ -361,6 +384,7 @@ tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* devi
   if (status == TW_OK) status = check_matmul(matmul);
   if (status == TW_OK) status = check_blocks(registry, matmul);
   if (status == TW_OK) status = check_depth(registry, device, matmul);
+  if (status == TW_OK) status = tw_check_settings(registry, device, matmul);
   if (status == TW_OK) status = check_sizes(registry, device, matmul);
   if (status != TW_OK) return status;
 

@@ -1,6 +1,6 @@
-/* Slices of a run: blocks of columns times blocks of rows. Columns are fastest, so that slices
- * taken one after the other share a block of the packed LHS, and the RHS passes by once for each
- * block of rows. */
+/* Slices of a run: blocks of columns times blocks of rows. Unless a tuning says otherwise columns
+ * are fastest, so that slices taken one after the other share a block of the packed LHS, and the
+ * RHS passes by once for each block of rows. */
 #include "internal.h"
 
 enum {
@@ -17,7 +17,10 @@ tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* ro
   rows->lhs_bytes = 0;
   const size_t largest = SIZE_MAX / 4;
   if (m > largest) return tw_fail(TW_TOO_LARGE, "%s: m is %zu; at most %zu", who, m, largest);
-  rows->count = tw_split_rows(&plan->split, m, rows->segments);
+  const tw_range* range = tw_plan_range(plan, m);
+  rows->tuning = range != NULL ? range->tuning : plan->tuning;
+  const size_t main = range != NULL ? range->main : TW_NO_CHOICE;
+  rows->count = tw_split_rows(&plan->split, m, main, rows->segments);
   for (size_t i = 0; i < rows->count; ++i) {
     tw_segment* segment = &rows->segments[i];
     const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
@@ -73,7 +76,7 @@ static size_t cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
 /* Half of the L2 cache is for the LHS. */
 static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
   if (rows->count == 0) return 0;
-  size_t block = plan->tuning.m_block;
+  size_t block = rows->tuning.m_block;
   if (block == 0) {
     const size_t row_bytes =
         plan->lhs_unpacked ? rows->segments[0].lhs_stride : tw_divide_up(rows->lhs_bytes, rows->m);
@@ -89,26 +92,35 @@ static size_t share(size_t m, size_t index, size_t count) {
   return m / count * index + (index < rest ? index : rest);
 }
 
-static size_t column_blocks(const tw_plan* plan) {
-  return tw_divide_up(plan->n, plan->n_block);
+/* Whole panels and tiles of all the rows' kernels. */
+static size_t columns_of_slice(const tw_plan* plan, const tw_rows* rows) {
+  if (rows->tuning.n_block == 0) return plan->n_block;
+  size_t unit = plan->rhs_panel, block;
+  for (size_t i = 0; i < rows->count; ++i) {
+    unit = tw_common_multiple(unit, tw_tile_columns(rows->segments[i].kernel, &plan->device));
+  }
+  return tw_round_up(rows->tuning.n_block, unit, &block) ? block
+                                                         : tw_divide_up(plan->n, unit) * unit;
 }
 
 size_t tw_run_slices(const tw_plan* plan, size_t m) {
   tw_rows rows;
   if (plan == NULL || tw_rows_of(plan, m, "tw_run_slices", &rows) != TW_OK) return 0;
-  return row_blocks(plan, &rows) * column_blocks(plan);
+  return row_blocks(plan, &rows) * tw_divide_up(plan->n, columns_of_slice(plan, &rows));
 }
 
 tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
-  const size_t down = row_blocks(plan, rows), across = column_blocks(plan);
+  const size_t n_block = columns_of_slice(plan, rows);
+  const size_t down = row_blocks(plan, rows), across = tw_divide_up(plan->n, n_block);
   tw_part part = {0, 0, 0, 0};
-  if (slice / across >= down) return part;
-  const size_t row = slice / across, column = slice % across;
+  if (down == 0 || slice / across >= down) return part;
+  const bool rows_first = rows->tuning.order == TW_ROWS_FIRST;
+  const size_t row = rows_first ? slice % down : slice / across;
+  const size_t column = rows_first ? slice / down : slice % across;
   part.row_begin = cut(plan, rows, share(rows->m, row, down));
   part.row_end = cut(plan, rows, share(rows->m, row + 1, down));
-  part.column_begin = column * plan->n_block;
-  part.column_end =
-      plan->n - part.column_begin > plan->n_block ? part.column_begin + plan->n_block : plan->n;
+  part.column_begin = column * n_block;
+  part.column_end = plan->n - part.column_begin > n_block ? part.column_begin + n_block : plan->n;
   return part;
 }
 
@@ -123,8 +135,8 @@ static bool prefetch_helps_streams(const tw_device* device) {
 /* Memory bound: the kernel eats weights faster than they come. Else one pass over the weights
  * prefetches far ahead, and several tile rows prefetch the next panel while they use this one. */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
-  if (plan->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->count == 0) return 0;
-  if (plan->tuning.rhs_prefetch != 0) return plan->tuning.rhs_prefetch;
+  if (rows->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->count == 0) return 0;
+  if (rows->tuning.rhs_prefetch != 0) return rows->tuning.rhs_prefetch;
   const tw_kernel* kernel = rows->segments[0].kernel;
   const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
   const double macs_per_byte = (double)rows->m * 8 / (double)plan->rhs->data_bits;
@@ -143,8 +155,9 @@ tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning) {
   const tw_status status = tw_rows_of(plan, m, "tw_plan_tuning", &rows);
   if (status != TW_OK) return status;
   const size_t blocks = row_blocks(plan, &rows);
-  tuning->n_block = plan->n_block;
+  tuning->n_block = columns_of_slice(plan, &rows);
   tuning->m_block = blocks == 0 ? 0 : tw_divide_up(m, blocks);
   tuning->rhs_prefetch = tw_rhs_prefetch(plan, &rows);
+  tuning->order = rows.tuning.order == TW_ROWS_FIRST ? TW_ROWS_FIRST : TW_COLUMNS_FIRST;
   return TW_OK;
 }

@@ -35,6 +35,7 @@ static tw_tail best_tail(const tw_split* split, size_t rows, double segment_cycl
 void tw_split_build(tw_split* split, double segment_cycles) {
   split->tallest = 1;
   split->main = 0;
+  split->segment_cycles = segment_cycles;
   for (size_t c = 0; c < split->count; ++c) {
     const tw_choice *choice = &split->choices[c], *main = &split->choices[split->main];
     if (choice->tile_m > split->tallest) split->tallest = choice->tile_m;
@@ -55,11 +56,23 @@ static size_t main_rows(const tw_split* split, size_t m) {
   return (m - split->tallest) / tile * tile;
 }
 
-double tw_split_cycles(const tw_split* split, size_t m) {
+/* Likewise of a kernel that a setting names: it also takes rows fewer than a tile. */
+static size_t named_rows(const tw_choice* named, size_t m) {
+  return m < named->tile_m ? m : m / named->tile_m * named->tile_m;
+}
+
+static double cycles_by_cost(const tw_split* split, size_t m) {
   const size_t rows = main_rows(split, m);
   const tw_choice* main = &split->choices[split->main];
   const double tiles = (double)(rows / main->tile_m);
   return tiles * main->tile_cycles + split->tail[m - rows].cycles;
+}
+
+double tw_split_cycles(const tw_split* split, size_t m, size_t main) {
+  if (main == TW_NO_CHOICE) return cycles_by_cost(split, m);
+  const tw_choice* named = &split->choices[main];
+  const size_t rows = named_rows(named, m);
+  return segment_cost(named, rows, split->segment_cycles) + cycles_by_cost(split, m - rows);
 }
 
 static size_t add_rows(tw_segment* segments, size_t count, const tw_choice* choice, size_t rows) {
@@ -80,11 +93,16 @@ static size_t tile_of(const tw_split* split, const tw_segment* segment) {
   return split->choices[c].tile_m;
 }
 
-size_t tw_split_rows(const tw_split* split, size_t m, tw_segment* segments) {
-  const size_t rows = main_rows(split, m);
-  size_t count = 0;
+size_t tw_split_rows(const tw_split* split, size_t m, size_t main, tw_segment* segments) {
+  size_t count = 0, rest = m;
+  if (main != TW_NO_CHOICE && m > 0) {
+    const size_t rows = named_rows(&split->choices[main], m);
+    count = add_rows(segments, count, &split->choices[main], rows);
+    rest = m - rows;
+  }
+  const size_t rows = main_rows(split, rest);
   if (rows > 0) count = add_rows(segments, count, &split->choices[split->main], rows);
-  for (size_t rest = m - rows; rest > 0; rest -= split->tail[rest].rows) {
+  for (rest -= rows; rest > 0; rest -= split->tail[rest].rows) {
     const tw_tail* tail = &split->tail[rest];
     count = add_rows(segments, count, &split->choices[tail->choice], tail->rows);
   }

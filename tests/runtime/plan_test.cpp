@@ -48,7 +48,8 @@ TEST(Plan, SplitIsTheCheapest) {
     const double segment =
         100.0 * static_cast<double>((96 + plan.get()->n_block - 1) / plan.get()->n_block);
     for (size_t m = 1; m <= 15; ++m) {
-      EXPECT_NEAR(tw_split_cycles(&plan.get()->split, m), cheapest(plan.get(), m, segment), 1e-6)
+      EXPECT_NEAR(tw_split_cycles(&plan.get()->split, m, TW_NO_CHOICE),
+                  cheapest(plan.get(), m, segment), 1e-6)
           << device.name << " m " << m;
     }
   }
@@ -223,7 +224,7 @@ TEST(Plan, PrefetchHelpsStreamsOnZen5) {
 
 TEST(Plan, TuningOverrides) {
   tw_matmul matmul = TestPlan::basic(1000, 64);
-  matmul.tuning = {100, 17, 4096};
+  matmul.tuning = {100, 17, 4096, TW_ORDER_UNSET};
   const TestPlan plan(zen4(), matmul);
   tw_tuning tuning{};
   ASSERT_EQ(tw_plan_tuning(plan.get(), 64, &tuning), TW_OK);
@@ -231,7 +232,7 @@ TEST(Plan, TuningOverrides) {
   EXPECT_EQ(tuning.m_block, 16U);
   EXPECT_EQ(tuning.rhs_prefetch, 4096U);
   EXPECT_EQ(tw_run_slices(plan.get(), 64), 8U * 4U);
-  matmul.tuning = {SIZE_MAX, SIZE_MAX, TW_PREFETCH_OFF};
+  matmul.tuning = {SIZE_MAX, SIZE_MAX, TW_PREFETCH_OFF, TW_ORDER_UNSET};
   const TestPlan whole(zen4(), matmul);
   ASSERT_EQ(tw_plan_tuning(whole.get(), 64, &tuning), TW_OK);
   EXPECT_EQ(tuning.rhs_prefetch, 0U);

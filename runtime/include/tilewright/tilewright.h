@@ -110,13 +110,31 @@ typedef struct tw_mix {
   double calls; /* relative number of calls */
 } tw_mix;
 
+/* Slices in a row: along the columns they share rows of the LHS, along the rows they share columns
+ * of the weights. */
+typedef enum tw_order {
+  TW_ORDER_UNSET = 0, /* the plan's: TW_COLUMNS_FIRST */
+  TW_COLUMNS_FIRST,
+  TW_ROWS_FIRST
+} tw_order;
+
 /* What a plan would otherwise choose. All zero: the plan chooses. */
 typedef struct tw_tuning {
   size_t n_block;      /* columns of a slice; rounded up to whole tiles */
   size_t m_block;      /* rows of a slice; rounded down to whole tiles, at least one */
   size_t rhs_prefetch; /* distance in bytes; TW_PREFETCH_OFF: none */
+  tw_order order;
 } tw_tuning;
 #define TW_PREFETCH_OFF SIZE_MAX
+
+/* What is known to be best for some numbers of rows, from measuring. */
+typedef struct tw_setting {
+  size_t m_first, m_last; /* from so many rows to so many, both included */
+  /* Takes all whole tiles, and rows fewer than one; those left over are the plan's choice. Null:
+   * so is all. */
+  const char* kernel;
+  tw_tuning tuning;
+} tw_setting;
 
 typedef struct tw_matmul {
   const char* family;
@@ -128,7 +146,11 @@ typedef struct tw_matmul {
   size_t mix_count;
   uint64_t rhs_layout; /* only kernels that read this layout; 0: choose */
   const char* kernel;  /* only this kernel, whatever it costs; null: choose */
-  tw_tuning tuning;
+  tw_tuning tuning;    /* for rows without a setting */
+  /* Ranges that do not overlap, in any order; copied. Their kernels read one layout, which is then
+   * the plan's. */
+  const tw_setting* settings;
+  size_t setting_count;
 } tw_matmul;
 
 /* The environment variable TILEWRIGHT_LOG=1 makes this print the chosen kernels on stderr. */
@@ -152,7 +174,7 @@ typedef struct tw_segment {
 tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments, size_t* count);
 /* The cost model's estimate for m rows on one core. */
 double tw_plan_cycles(const tw_plan* plan, size_t m);
-/* Prefetch distance and blocks in effect for m rows. */
+/* Prefetch distance, blocks and order in effect for m rows. */
 tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
 
 /* ---- pack the weights (rhs) ---- */
