@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "machine_limits.h"
-#include "measure.h"
+#include "measure/machine_limits.h"
+#include "measure/race.h"
 #include "model/workload.h"
 #include "table.h"
 #include "tilewright/tilewright.h"
 
 namespace tw::bench {
+
+using namespace measure;  // NOLINT(google-build-using-namespace): what every benchmark is made of
 
 /// What every benchmark needs.
 struct Session {

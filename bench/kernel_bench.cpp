@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "benches.h"
-#include "limited_race.h"
-#include "planned_matmul.h"
+#include "measure/limited_race.h"
+#include "measure/planned_matmul.h"
 
 namespace tw::bench {
 namespace {

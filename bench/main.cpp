@@ -118,6 +118,8 @@ int main(int argc, char** argv) {
   try {
     return tw::bench::run(argc, argv);
   } catch (const std::exception& error) {
-    tw::bench::fail(error.what());
+    std::fflush(stdout);
+    fmt::print(stderr, "tilewright_bench: {}\n", error.what());
+    return 1;
   }
 }

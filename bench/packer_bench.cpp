@@ -5,8 +5,8 @@
 
 #include "benches.h"
 #include "internal.h"
-#include "operands.h"
-#include "planned_matmul.h"
+#include "measure/operands.h"
+#include "measure/planned_matmul.h"
 
 namespace tw::bench {
 namespace {

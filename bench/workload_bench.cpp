@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "benches.h"
-#include "limited_race.h"
-#include "planned_matmul.h"
+#include "measure/limited_race.h"
+#include "measure/planned_matmul.h"
 
 namespace tw::bench {
 namespace {

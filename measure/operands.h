@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "machine.h"
+#include "measure/machine.h"
 #include "tilewright/registry.h"
 
-namespace tw::bench {
+namespace tw::measure {
 
 /// A weight matrix in 4 bits, two codes to a byte, or in 8, with a bias per output column and a
 /// scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias. The bytes
@@ -47,4 +47,4 @@ class Copies {
   Memory memory_;
 };
 
-}  // namespace tw::bench
+}  // namespace tw::measure

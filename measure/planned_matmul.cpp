@@ -1,19 +1,38 @@
-#include "planned_matmul.h"
+#include "measure/planned_matmul.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace tw::bench {
+namespace tw::measure {
 
 void require(tw_status status, const std::string& what) {
   if (status != TW_OK) fail(fmt::format("{}: {}", what, tw_error_message()));
 }
 
+PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t rotate_bytes)
+    : layout_(tw_plan_rhs_layout(plan)->id),
+      bytes_(tw_rhs_bytes(plan)),
+      copies_(bytes_, rotate_bytes) {
+  tw_rhs_source source{};
+  source.order = TW_NXK;
+  source.bias = weights.bias.data();
+  source.bias_count = weights.bias.size();
+  source.data = weights.codes.data();
+  source.data_bytes = weights.codes.size();
+  source.stride = weights.stride();
+  source.scales = weights.scales.empty() ? nullptr : weights.scale_data();
+  source.scale_count = weights.scales.size();
+  for (size_t s = 0; s < tw_rhs_slices(plan); ++s) {
+    require(tw_pack_rhs(plan, &source, copies_.first(), bytes_, s), "packing the weights");
+  }
+  copies_.spread();
+}
+
 PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
                              const MatmulOptions& options)
-    : weights_(weights) {
+    : weights_(weights), rhs_(options.packed) {
   tw_matmul matmul{};
   matmul.family = options.family;
   matmul.block = weights.block;
@@ -21,6 +40,9 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   matmul.n = weights.n;
   matmul.k = weights.k;
   matmul.kernel = options.kernel;
+  matmul.rhs_layout = options.rhs_layout;
+  matmul.settings = options.settings.data();
+  matmul.setting_count = options.settings.size();
   if (options.rhs_prefetch) {
     matmul.tuning.rhs_prefetch =
         *options.rhs_prefetch == 0 ? TW_PREFETCH_OFF : *options.rhs_prefetch;
@@ -28,27 +50,9 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   tw_plan* plan = nullptr;
   require(tw_plan_create(&device, &matmul, &plan), "plan");
   plan_.reset(plan);
-
-  rhs_bytes_ = tw_rhs_bytes(plan);
-  floats_ = tw_plan_rhs_layout(plan)->scales == 0;
-  rhs_ = std::make_unique<Copies>(rhs_bytes_, options.rotate_bytes);
-  pack_rhs();
-  rhs_->spread();
-}
-
-void PlannedMatmul::pack_rhs() {
-  tw_rhs_source source{};
-  source.order = TW_NXK;
-  source.bias = weights_.bias.data();
-  source.bias_count = weights_.bias.size();
-  source.data = weights_.codes.data();
-  source.data_bytes = weights_.codes.size();
-  source.stride = weights_.stride();
-  source.scales = floats_ ? nullptr : weights_.scale_data();
-  source.scale_count = weights_.scales.size();
-  for (size_t s = 0; s < tw_rhs_slices(plan_.get()); ++s) {
-    require(tw_pack_rhs(plan_.get(), &source, rhs_->first(), rhs_bytes_, s), "packing the weights");
-  }
+  floats_ = weights.scales.empty();
+  if (rhs_ == nullptr) rhs_ = std::make_shared<PackedWeights>(plan, weights, options.rotate_bytes);
+  if (rhs_->layout() != tw_plan_rhs_layout(plan)->id) fail("packed weights of another layout");
 }
 
 void PlannedMatmul::prepare(size_t m) {
@@ -76,7 +80,7 @@ void PlannedMatmul::pack_lhs() {
 void PlannedMatmul::run() {
   tw_run_args args{};
   args.m = m_;
-  if (floats_) {
+  if (lhs_bytes_ == 0) {
     args.lhs = values_.data();
     args.lhs_bytes = values_.size() * sizeof(float);
     args.lhs_stride = weights_.k * sizeof(float);
@@ -85,7 +89,7 @@ void PlannedMatmul::run() {
     args.lhs_bytes = lhs_bytes_;
   }
   args.rhs = rhs_->next();
-  args.rhs_bytes = rhs_bytes_;
+  args.rhs_bytes = rhs_->bytes();
   args.dst = reinterpret_cast<float*>(dst_->data());
   args.dst_bytes = dst_bytes_;
   args.dst_stride = weights_.n * sizeof(float);
@@ -134,6 +138,12 @@ std::vector<tw_segment> PlannedMatmul::segments(size_t m) const {
   return segments;
 }
 
+tw_tuning PlannedMatmul::tuning(size_t m) const {
+  tw_tuning tuning{};
+  require(tw_plan_tuning(plan_.get(), m, &tuning), "tuning of the plan");
+  return tuning;
+}
+
 std::string short_name(const tw_kernel& kernel) {
   return fmt::format("{} {}x{} {}", kernel.isa, kernel.tile_m, kernel.tile_n, kernel.printer);
 }
@@ -146,4 +156,4 @@ std::string short_names(const std::vector<tw_segment>& segments) {
   return names;
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -1,9 +1,9 @@
 // The loops behind machine_limits.h on x86-64. AVX-512 where the CPU has it, else SSE2 reads.
 #include <immintrin.h>
 
-#include "machine_limits.h"
+#include "measure/machine_limits.h"
 
-namespace tw::bench {
+namespace tw::measure {
 namespace {
 
 // 24 accumulators: more than latency x throughput of any core (4 x 2 on Zen 5).
@@ -228,4 +228,4 @@ CopyLoop stream_copy() {
   return has_avx512() ? copy512 : copy128;
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -7,16 +7,36 @@
 #include <string>
 #include <vector>
 
-#include "operands.h"
+#include "measure/operands.h"
 #include "tilewright/tilewright.h"
 
-namespace tw::bench {
+namespace tw::measure {
+
+/// The weights in one layout, packed through the run-time API: as many copies as it takes to fill
+/// more memory than the caches hold. Plans with that layout share it.
+class PackedWeights {
+ public:
+  /// rotate_bytes 0: one copy, which stays in the caches.
+  PackedWeights(const tw_plan* plan, const Weights& weights, size_t rotate_bytes);
+  [[nodiscard]] const std::byte* next() { return copies_.next(); }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+  [[nodiscard]] uint64_t layout() const { return layout_; }
+  [[nodiscard]] const Memory& memory() const { return copies_.memory(); }
+
+ private:
+  uint64_t layout_;
+  size_t bytes_;
+  Copies copies_;
+};
 
 struct MatmulOptions {
   const char* family = nullptr;
   const char* kernel = nullptr;             ///< only this kernel; null: the plan chooses
   std::optional<size_t> rhs_prefetch = {};  ///< bytes, 0: none; nothing: the plan chooses
   size_t rotate_bytes = 0;                  ///< packed copies fill at least that; 0: one copy, hot
+  uint64_t rhs_layout = 0;                  ///< 0: the plan chooses
+  std::vector<tw_setting> settings = {};
+  std::shared_ptr<PackedWeights> packed = nullptr;  ///< of the plan's layout; null: its own
 };
 
 class PlannedMatmul {
@@ -38,11 +58,12 @@ class PlannedMatmul {
            static_cast<double>(weights_.k);
   }
   [[nodiscard]] double planned_cycles(size_t m) const { return tw_plan_cycles(plan_.get(), m); }
+  [[nodiscard]] tw_tuning tuning(size_t m) const;
+  [[nodiscard]] const std::shared_ptr<PackedWeights>& packed() const { return rhs_; }
   /// Where the packed copies lie.
   [[nodiscard]] const Memory& rhs_memory() const { return rhs_->memory(); }
 
  private:
-  void pack_rhs();
   /// What an output may differ from the product.
   [[nodiscard]] double allowed_error(size_t row, size_t column) const;
 
@@ -52,11 +73,10 @@ class PlannedMatmul {
   const Weights& weights_;
   std::unique_ptr<tw_plan, Destroy> plan_;
   bool floats_ = false;  ///< weights and activations are multiplied as floats
-  size_t rhs_bytes_ = 0;
-  std::unique_ptr<Copies> rhs_;
+  std::shared_ptr<PackedWeights> rhs_;
   size_t m_ = 0;
   std::vector<float> values_;
-  size_t lhs_bytes_ = 0, dst_bytes_ = 0;
+  size_t lhs_bytes_ = 0, dst_bytes_ = 0;  ///< lhs_bytes_ 0: read unpacked
   std::unique_ptr<Memory> lhs_, dst_;
 };
 
@@ -75,4 +95,4 @@ std::string short_name(const tw_kernel& kernel);
 /// Ends the program with what the call said when a run-time call failed.
 void require(tw_status status, const std::string& what);
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -3,11 +3,11 @@
 // slower by disturbance: its limit is the best of the row's rounds and of the start of the run.
 #pragma once
 
-#include "machine_limits.h"
-#include "measure.h"
+#include "measure/machine_limits.h"
+#include "measure/race.h"
 #include "tilewright/registry.h"
 
-namespace tw::bench {
+namespace tw::measure {
 
 class LimitedRace {
  public:
@@ -30,4 +30,4 @@ class LimitedRace {
   Race race_;
 };
 
-}  // namespace tw::bench
+}  // namespace tw::measure

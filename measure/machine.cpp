@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "measure/machine.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -7,22 +7,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <new>
+#include <stdexcept>
 
-namespace tw::bench {
+namespace tw::measure {
 namespace {
 
 constexpr size_t huge_page = size_t{2} << 20;
 constexpr size_t assumed_cache = size_t{32} << 20;  // when the system does not say
 
-int pin() {
+/// To `wanted`; -1: to the last core that is allowed.
+int pin(int wanted) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
   for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
+    if (!CPU_ISSET(cpu, &allowed) || (wanted >= 0 && cpu != wanted)) continue;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
@@ -47,9 +47,9 @@ size_t last_level_cache(int core) {
 
 }  // namespace
 
-Conditions settle() {
+Conditions settle(int cpu) {
   Conditions c;
-  c.core = pin();
+  c.core = pin(cpu);
   sched_param priority{};
   priority.sched_priority = 1;
   c.realtime = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
@@ -109,9 +109,7 @@ double median(std::vector<double> values) {
 }
 
 void fail(const std::string& message) {
-  std::fflush(stdout);
-  fmt::print(stderr, "tilewright_bench: {}\n", message);
-  std::exit(1);
+  throw std::runtime_error(message);
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tw::bench {
+namespace tw::measure {
 
 /// Something to time. `call` does one unit of work; it may take the next of several operands.
 struct Contender {
@@ -46,4 +46,4 @@ class Race {
   size_t first_ = 0;
 };
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -1,8 +1,8 @@
-#include "limited_race.h"
+#include "measure/limited_race.h"
 
 #include <algorithm>
 
-namespace tw::bench {
+namespace tw::measure {
 namespace {
 
 constexpr long peak_iterations = 20000;  // about 60 us on a fast core
@@ -42,4 +42,4 @@ double LimitedRace::limit(double m, double bytes_per_weight) const {
   return std::min(compute, m * read / bytes_per_weight);
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -1,11 +1,11 @@
-#include "operands.h"
+#include "measure/operands.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
 
-namespace tw::bench {
+namespace tw::measure {
 
 namespace {
 
@@ -108,4 +108,4 @@ const std::byte* Copies::next() {
   return first() + at_ * stride_;
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

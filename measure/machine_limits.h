@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "machine.h"
+#include "measure/machine.h"
 #include "tilewright/registry.h"
 
-namespace tw::bench {
+namespace tw::measure {
 
 /// A compute limit: what one instruction (or pair of them) reaches alone.
 struct PeakLimit {
@@ -68,4 +68,4 @@ Limits measure_limits(const Memory& memory, bool quick);
 /// What was found, for people.
 std::string to_text(const Limits& limits);
 
-}  // namespace tw::bench
+}  // namespace tw::measure

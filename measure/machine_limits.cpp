@@ -1,11 +1,11 @@
-#include "machine_limits.h"
+#include "measure/machine_limits.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace tw::bench {
+namespace tw::measure {
 namespace {
 
 struct Peak {
@@ -121,4 +121,4 @@ std::string to_text(const Limits& limits) {
   return text;
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -1,11 +1,11 @@
-#include "measure.h"
+#include "measure/race.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "machine.h"
+#include "measure/machine.h"
 
-namespace tw::bench {
+namespace tw::measure {
 
 double Samples::best_rate() const {
   return work / best(seconds) / 1e9;
@@ -53,4 +53,4 @@ double Race::ratio(size_t a, size_t b) const {
   return median(ratios);
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tw::bench {
+namespace tw::measure {
 
 /// What was asked of the operating system and what it gave, for the head of every report.
 struct Conditions {
@@ -15,8 +15,9 @@ struct Conditions {
   std::string text;        ///< one line for people
 };
 
-/// Pins the calling thread to the last core it may use and asks for real-time priority.
-Conditions settle();
+/// Pins the calling thread to that core (-1: the last one it may use) and asks for real-time
+/// priority.
+Conditions settle(int cpu = -1);
 
 /// Anonymous memory, 2 MiB pages where the system grants them, every page touched.
 /// Throws std::bad_alloc when there is not enough.
@@ -43,7 +44,7 @@ double now();
 double best(const std::vector<double>& seconds);  ///< the least
 double median(std::vector<double> values);
 
-/// Says which value was wanted and which came; the program ends with status 1.
+/// Throws std::runtime_error.
 [[noreturn]] void fail(const std::string& message);
 
-}  // namespace tw::bench
+}  // namespace tw::measure

@@ -2,9 +2,9 @@
 #include <arm_neon.h>
 #include <sys/auxv.h>
 
-#include "machine_limits.h"
+#include "measure/machine_limits.h"
 
-namespace tw::bench {
+namespace tw::measure {
 namespace {
 
 // <asm/hwcap.h> of older systems lacks the second, so both are spelled out.
@@ -107,4 +107,4 @@ CopyLoop stream_copy() {
   return nullptr;
 }
 
-}  // namespace tw::bench
+}  // namespace tw::measure
