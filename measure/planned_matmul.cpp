@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tw::measure {
 
@@ -55,20 +56,24 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   if (rhs_->layout() != tw_plan_rhs_layout(plan)->id) fail("packed weights of another layout");
 }
 
-void PlannedMatmul::prepare(size_t m) {
-  m_ = m;
-  values_ = random_values(m * weights_.k);
-  require(tw_lhs_bytes(plan_.get(), m, &lhs_bytes_), "size of the packed activations");
+Activations::Activations(size_t rows, const Weights& weights)
+    : m(rows),
+      values(random_values(rows * weights.k)),
+      dst_bytes(rows * weights.n * sizeof(float)),
+      dst(dst_bytes) {}
+
+void PlannedMatmul::prepare(std::shared_ptr<Activations> activations) {
+  activations_ = std::move(activations);
+  m_ = activations_->m;
+  require(tw_lhs_bytes(plan_.get(), m_, &lhs_bytes_), "size of the packed activations");
   lhs_ = std::make_unique<Memory>(std::max<size_t>(lhs_bytes_, 1));
-  dst_bytes_ = m * weights_.n * sizeof(float);
-  dst_ = std::make_unique<Memory>(dst_bytes_);
   pack_lhs();
 }
 
 void PlannedMatmul::pack_lhs() {
   tw_lhs_source source{};
-  source.data = values_.data();
-  source.data_bytes = values_.size() * sizeof(float);
+  source.data = activations_->values.data();
+  source.data_bytes = activations_->values.size() * sizeof(float);
   source.stride = weights_.k * sizeof(float);
   const size_t slices = tw_lhs_slices(plan_.get(), m_);
   for (size_t s = 0; s < slices; ++s) {
@@ -81,8 +86,8 @@ void PlannedMatmul::run() {
   tw_run_args args{};
   args.m = m_;
   if (lhs_bytes_ == 0) {
-    args.lhs = values_.data();
-    args.lhs_bytes = values_.size() * sizeof(float);
+    args.lhs = activations_->values.data();
+    args.lhs_bytes = activations_->values.size() * sizeof(float);
     args.lhs_stride = weights_.k * sizeof(float);
   } else {
     args.lhs = lhs_->data();
@@ -90,8 +95,8 @@ void PlannedMatmul::run() {
   }
   args.rhs = rhs_->next();
   args.rhs_bytes = rhs_->bytes();
-  args.dst = reinterpret_cast<float*>(dst_->data());
-  args.dst_bytes = dst_bytes_;
+  args.dst = reinterpret_cast<float*>(activations_->dst.data());
+  args.dst_bytes = activations_->dst_bytes;
   args.dst_stride = weights_.n * sizeof(float);
   const size_t slices = tw_run_slices(plan_.get(), m_);
   for (size_t s = 0; s < slices; ++s) require(tw_run(plan_.get(), &args, s), "running");
@@ -101,7 +106,7 @@ double PlannedMatmul::allowed_error(size_t row, size_t column) const {
   double size = std::abs(weights_.bias[column]), error = 1e-4;
   for (size_t j = 0; j < weights_.k; ++j) {
     const double w = weights_.value(column, j);
-    size += std::abs(values_[row * weights_.k + j] * w);
+    size += std::abs(activations_->values[row * weights_.k + j] * w);
     error += w * w / 12;  // variance of rounding to a step of 1 ...
   }
   if (floats_) return static_cast<double>(weights_.k + 3) * std::ldexp(size, -24);
@@ -109,8 +114,13 @@ double PlannedMatmul::allowed_error(size_t row, size_t column) const {
   return 8 * 2.0 / 255 * std::sqrt(error);
 }
 
+void PlannedMatmul::spoil_output() {
+  auto* dst = reinterpret_cast<float*>(activations_->dst.data());
+  std::fill_n(dst, m_ * weights_.n, std::numeric_limits<float>::quiet_NaN());
+}
+
 void PlannedMatmul::check() const {
-  const auto* dst = reinterpret_cast<const float*>(dst_->data());
+  const auto* dst = reinterpret_cast<const float*>(activations_->dst.data());
   constexpr size_t samples = 64;
   for (size_t i = 0; i < samples; ++i) {
     // Corners first, then a walk that meets every row and column modulo small numbers.
@@ -118,7 +128,7 @@ void PlannedMatmul::check() const {
     const size_t column = i == 0 ? 0 : (i == 1 ? weights_.n - 1 : i * 104729 % weights_.n);
     double sum = weights_.bias[column];
     for (size_t j = 0; j < weights_.k; ++j) {
-      sum += double{values_[row * weights_.k + j]} * weights_.value(column, j);
+      sum += double{activations_->values[row * weights_.k + j]} * weights_.value(column, j);
     }
     const double allowed = allowed_error(row, column);
     const double got = dst[row * weights_.n + column];

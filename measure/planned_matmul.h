@@ -29,6 +29,15 @@ class PackedWeights {
   Copies copies_;
 };
 
+/// Rows of activations and the output, which plans may share that run one after the other.
+struct Activations {
+  Activations(size_t m, const Weights& weights);
+  size_t m;
+  std::vector<float> values;
+  size_t dst_bytes;
+  Memory dst;
+};
+
 struct MatmulOptions {
   const char* family = nullptr;
   const char* kernel = nullptr;             ///< only this kernel; null: the plan chooses
@@ -44,10 +53,13 @@ class PlannedMatmul {
   PlannedMatmul(const tw_device& device, const Weights& weights, const MatmulOptions& options);
 
   /// Packs m rows of activations and reserves the output. Call before pack_lhs() and run().
-  void prepare(size_t m);
+  void prepare(size_t m) { prepare(std::make_shared<Activations>(m, weights_)); }
+  void prepare(std::shared_ptr<Activations> activations);
   void pack_lhs();
   /// dst = lhs x the next copy of the weights.
   void run();
+  /// Fills the output with NaNs, so that check() sees what the next run() leaves out.
+  void spoil_output();
   /// Fails unless sampled outputs of the last run() are the product, within what quantizing the
   /// activations to 8 bits costs; with floats, within what rounding does.
   void check() const;
@@ -75,9 +87,9 @@ class PlannedMatmul {
   bool floats_ = false;  ///< weights and activations are multiplied as floats
   std::shared_ptr<PackedWeights> rhs_;
   size_t m_ = 0;
-  std::vector<float> values_;
-  size_t lhs_bytes_ = 0, dst_bytes_ = 0;  ///< lhs_bytes_ 0: read unpacked
-  std::unique_ptr<Memory> lhs_, dst_;
+  std::shared_ptr<Activations> activations_;
+  size_t lhs_bytes_ = 0;  ///< 0: read unpacked
+  std::unique_ptr<Memory> lhs_;
 };
 
 /// Codes, and scales per block.

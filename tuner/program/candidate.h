@@ -1,0 +1,31 @@
+// What can be tried for a weight matrix on this device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tuner/choose.h"
+
+namespace tw::tuner {
+
+/// A kernel and everything else that a plan lets one choose, as in effect.
+struct Candidate {
+  const tw_kernel* kernel = nullptr;
+  tw_tuning tuning = {};
+};
+Configuration configuration_of(const Candidate& candidate);
+
+/// What the plan would do for m rows; throws std::runtime_error when it is refused.
+Candidate planned_candidate(const tw_device& device, const Wanted& wanted, size_t m);
+
+/// All kernels that run here with what the plan sets for them, the cost model's first choice first.
+/// Those predicted to take `hopeless` times as long as the best are left out.
+std::vector<Candidate> kernel_candidates(const tw_device& device, const Wanted& wanted, size_t m,
+                                         double hopeless);
+
+/// Other prefetch distances than the candidate's.
+std::vector<Candidate> prefetch_neighbors(const Candidate& candidate, const Wanted& wanted);
+/// Other blocks and orders.
+std::vector<Candidate> block_neighbors(const Candidate& candidate, const Wanted& wanted, size_t m);
+
+}  // namespace tw::tuner

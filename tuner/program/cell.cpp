@@ -1,0 +1,223 @@
+#include "tuner/program/cell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "measure/machine_limits.h"
+
+namespace tw::tuner {
+namespace {
+
+constexpr double kRoundSeconds = 0.003;  // of one candidate
+constexpr double kMostMacs = 4e9;        // of one call: some milliseconds
+constexpr size_t kMostBytes = size_t{32} << 20;
+
+std::string time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+/// Any layout of the weights' own kind: random weights are made for it.
+const tw_layout& some_layout(const SearchInput& input) {
+  const Wanted& wanted = input.matmul.wanted;
+  return *planned_candidate(input.device, wanted, 1).kernel->rhs;
+}
+
+size_t columns_to_run(const Wanted& wanted, const tw_layout& layout, bool hot, size_t cache) {
+  size_t most_rows = 1;
+  for (const Calls& c : wanted.mix) most_rows = std::max(most_rows, c.m);
+  constexpr size_t unit = 512;  // whole tiles and blocks of columns
+  const double bytes_a_column = static_cast<double>(wanted.k * layout.data_bits) / 8;
+  double columns = kMostMacs / static_cast<double>(most_rows * wanted.k);
+  columns = std::min(columns, static_cast<double>(kMostBytes) / bytes_a_column);
+  if (hot) columns = std::min(columns, static_cast<double>(cache) / 2 / bytes_a_column);
+  const size_t rounded = static_cast<size_t>(columns) / unit * unit;
+  return std::min(wanted.n, std::max(rounded, hot ? size_t{64} : 2 * unit));
+}
+
+}  // namespace
+
+Shape::Shape(const SearchInput& input) : input_(input) {
+  const Wanted& wanted = input.matmul.wanted;
+  const bool hot = wanted.regime == Regime::hot;
+  const tw_layout& layout = some_layout(input);
+  const size_t l2 = input.device.l2_bytes > 0 ? input.device.l2_bytes : size_t{256} << 10;
+  const size_t n = columns_to_run(wanted, layout, hot, l2);
+  weights_ = measure::random_weights(n, wanted.k, layout);
+  rotate_bytes_ = hot ? 0 : std::min(4 * input.cache_bytes, measure::available_memory() / 4);
+}
+
+std::shared_ptr<measure::Activations> Shape::activations(size_t m) {
+  if (activations_ == nullptr || activations_->m != m) {
+    activations_ = std::make_shared<measure::Activations>(m, weights_);
+  }
+  return activations_;
+}
+
+std::unique_ptr<measure::PlannedMatmul> Shape::make(const Candidate& candidate, size_t m) {
+  const uint64_t layout = candidate.kernel->rhs->id;
+  measure::MatmulOptions options;
+  options.family = candidate.kernel->family;
+  options.rotate_bytes = rotate_bytes_;
+  options.rhs_layout = layout;
+  options.settings = {{m, m, candidate.kernel->name, candidate.tuning}};
+  const auto packed = packed_.find(layout);
+  if (packed != packed_.end()) options.packed = packed->second;
+  auto matmul = std::make_unique<measure::PlannedMatmul>(input_.device, weights_, options);
+  packed_[layout] = matmul->packed();
+  matmul->prepare(activations(m));
+  if (matmul->segments(m)[0].kernel != candidate.kernel) {
+    measure::fail(fmt::format("{} was asked for, {} would run", candidate.kernel->name,
+                              matmul->segments(m)[0].kernel->name));
+  }
+  return matmul;
+}
+
+Cell::Cell(const SearchInput& input, Shape& shape, size_t m, Watch& watch, const Emit& emit)
+    : input_(input), shape_(shape), m_(m), watch_(watch), emit_(emit), contest_([] {
+        return measure::clock_ghz(1 << 16);
+      }) {}
+
+Record Cell::record_of(const Configuration& run) const {
+  Record record = input_.origin;
+  const Wanted& wanted = input_.matmul.wanted;
+  record.time = time_text();
+  record.problem = {wanted.family, wanted.n, wanted.k, wanted.block, wanted.scales, m_};
+  record.regime = wanted.regime;
+  record.threads = wanted.threads;
+  record.measured_n = shape_.columns();
+  record.ran = run;
+  return record;
+}
+
+/// Runs it once, in the knowledge that it may crash, and looks at what it computed.
+bool Cell::works(Entrant& entrant) {
+  Record failed = record_of(entrant.run);
+  failed.outcome = Outcome::crash;
+  emit_(
+      nlohmann::json{{"event", "entrant"}, {"number", entrant.number}, {"record", to_line(failed)}}
+          .dump());
+  watch_.entrant = entrant.number;
+  bool right = true;
+  try {
+    entrant.matmul = shape_.make(entrant.candidate, m_);
+    entrant.matmul->spoil_output();
+    entrant.matmul->run();
+    entrant.matmul->check();
+  } catch (const std::exception& error) {
+    failed.outcome = Outcome::wrong;
+    failed.detail = std::string(error.what()).substr(0, 300);
+    emit_(to_line(failed));
+    right = false;
+  }
+  watch_.entrant = 0;
+  ++watch_.beats;
+  return right;
+}
+
+void Cell::enter(const Candidate& candidate) {
+  static unsigned numbers = 0;
+  Entrant entrant{candidate, configuration_of(candidate), nullptr, ++numbers};
+  const std::string id = identity(entrant.run);
+  if (std::count(seen_.begin(), seen_.end(), id) != 0 || input_.banned.count(id) != 0) return;
+  seen_.push_back(id);
+  if (!works(entrant)) return;
+  const std::shared_ptr<measure::PlannedMatmul> matmul = entrant.matmul;
+  contest_.enter([matmul, number = entrant.number, this] {
+    watch_.entrant = number;
+    matmul->pack_lhs();
+    matmul->run();
+    watch_.entrant = 0;
+    ++watch_.beats;
+  });
+  entrants_.push_back(std::move(entrant));
+}
+
+void Cell::race(size_t rounds, double seconds, bool separate) {
+  const double end = measure::now() + seconds;
+  for (size_t i = 0; i < rounds; ++i) {
+    if (i > 0 && (measure::now() > end || contest_.left() < 2)) return;
+    contest_.round(kRoundSeconds);
+    if (separate && i >= 5 && contest_.separated()) return;
+  }
+}
+
+void Cell::drop(double slower_than, size_t most) {
+  contest_.drop(slower_than, most);
+  free_losers();
+}
+
+void Cell::keep_layouts(const std::vector<uint64_t>& layouts) {
+  for (size_t i = 1; i < entrants_.size(); ++i) {
+    const uint64_t id = entrants_[i].run.layout;
+    if (std::count(layouts.begin(), layouts.end(), id) == 0) contest_.leave(i);
+  }
+  free_losers();
+}
+
+void Cell::free_losers() {
+  for (size_t i = 0; i < entrants_.size(); ++i) {
+    if (!contest_.is_left(i)) entrants_[i].matmul.reset();
+  }
+}
+
+std::vector<Candidate> Cell::best(size_t count) const {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < entrants_.size(); ++i) {
+    if (contest_.is_left(i)) order.push_back(i);
+  }
+  const auto speed = [&](size_t i) { return i == 0 ? 1.0 : contest_.ratio(i, 0).median; };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });
+  std::vector<Candidate> found;
+  for (size_t i = 0; i < std::min(count, order.size()); ++i) {
+    found.push_back(entrants_[order[i]].candidate);
+  }
+  return found;
+}
+
+std::map<uint64_t, double> Cell::layout_times() const {
+  std::map<uint64_t, double> times;
+  if (entrants_.empty()) return times;
+  const double baseline = contest_.times(0).median;
+  for (size_t i = 0; i < entrants_.size(); ++i) {
+    const double speed = i == 0 ? 1 : contest_.ratio(i, 0).median;
+    if (speed <= 0) continue;
+    const auto [at, is_new] = times.try_emplace(entrants_[i].run.layout, baseline / speed);
+    if (!is_new) at->second = std::min(at->second, baseline / speed);
+  }
+  return times;
+}
+
+void Cell::report() const {
+  if (entrants_.empty()) return;
+  const double scale =
+      static_cast<double>(input_.matmul.wanted.n) / static_cast<double>(shape_.columns());
+  const std::string baseline = identity(entrants_[0].run);
+  for (size_t i = entrants_.size(); i-- > 0;) {
+    Record record = record_of(entrants_[i].run);
+    record.ns = contest_.times(i);
+    if (record.ns.samples.empty()) continue;
+    for (double* ns : {&record.ns.median, &record.ns.p20, &record.ns.least}) *ns *= scale;
+    for (double& sample : record.ns.samples) sample *= scale;
+    if (i > 0) {
+      record.ratio = contest_.ratio(i, 0);
+      record.baseline = baseline;
+      if (record.ratio.rounds == 0) continue;
+    }
+    record.ghz = contest_.ghz();
+    record.dropped = contest_.dropped_rounds();
+    record.good = contest_.dropped_rounds() * 10 <= contest_.rounds() * 3;
+    emit_(to_line(record));
+  }
+}
+
+}  // namespace tw::tuner
