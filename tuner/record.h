@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tilewright/tilewright.h"
@@ -83,7 +84,11 @@ std::string identity(const Configuration& configuration);
 /// The same for cores that records of one another are exact for: 16 hex digits.
 std::string identity(const Core& core);
 
-/// One line without its newline, at most 4096 bytes, ending in its own checksum.
+inline constexpr size_t kLongestLine = 4096;  ///< bytes, without the newline
+
+/// One line without its newline, at most kLongestLine, ending in its own checksum. Samples are
+/// thinned where they do not fit, labels (device, core.name, detail) cut and cleaned. Throws
+/// RecordError for what from_line would refuse: a NaN, a negative time.
 std::string to_line(const Record& record);
 
 /// What is wrong with a line.
