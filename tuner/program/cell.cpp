@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <limits>
@@ -206,8 +207,9 @@ void Cell::report() const {
     Record record = record_of(entrants_[i].run);
     record.ns = contest_.times(i);
     if (record.ns.samples.empty()) continue;
-    for (double* ns : {&record.ns.median, &record.ns.p20, &record.ns.least}) *ns *= scale;
-    for (double& sample : record.ns.samples) sample *= scale;
+    const auto scaled = [scale](double ns) { return std::round(ns * scale * 10) / 10; };
+    for (double* ns : {&record.ns.median, &record.ns.p20, &record.ns.least}) *ns = scaled(*ns);
+    for (double& sample : record.ns.samples) sample = scaled(sample);
     if (i > 0) {
       record.ratio = contest_.ratio(i, 0);
       record.baseline = baseline;

@@ -158,7 +158,7 @@ bool Contest::separated() const {
 Times Contest::times(size_t entrant) const {
   Times times;
   for (const double ns : entrants_[entrant].ns) {
-    if (ns > 0) times.samples.push_back(ns);
+    if (ns > 0) times.samples.push_back(std::round(ns * 10) / 10);
   }
   if (times.samples.empty()) return times;
   std::vector<double> sorted = times.samples;

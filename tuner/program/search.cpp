@@ -12,7 +12,7 @@
 namespace tw::tuner {
 namespace {
 
-constexpr double kHopeless = 4;       // times slower than the best by the cost model: not tried
+constexpr double kHopeless = 4;        // times slower than the best by the cost model: not tried
 constexpr double kLayoutMargin = 0.1;  // of the total time: layouts that far behind are given up
 constexpr size_t kMany = 1000;         // rounds: until time or separation ends a race
 
@@ -26,7 +26,6 @@ class Search {
     for (const Calls& c : by_weight()) screen(c);
     if (cells_.empty()) return;
     choose_layouts();
-    size_t done = 0;
     for (Cell& cell : cells_) {
       if (input_.exhaustive) {
         try_everything(cell);
@@ -34,7 +33,8 @@ class Search {
         refine(cell);
       }
       cell.report();
-      progress(cell.m(), static_cast<double>(++done) / static_cast<double>(cells_.size()));
+      ++done_;
+      progress(cell.m(), 0);
     }
   }
 
@@ -66,9 +66,10 @@ class Search {
     return input_.seconds * (share + 1 / static_cast<double>(weights_.size())) / 2;
   }
 
-  void progress(size_t m, double done) {
+  /// `part` of the cell at hand is done.
+  void progress(size_t m, double part) {
     emit_(nlohmann::json{{"event", "progress"},
-                         {"done", done},
+                         {"done", (done_ + part) / static_cast<double>(cells_.size())},
                          {"text", fmt::format("{} {}x{}, {} rows", input_.matmul.name,
                                               input_.matmul.wanted.n, input_.matmul.wanted.k, m)}}
               .dump());
@@ -144,8 +145,7 @@ class Search {
   void try_everything(Cell& cell) {
     const Wanted& wanted = input_.matmul.wanted;
     std::vector<Candidate> all;
-    for (const Candidate& kernel :
-         kernel_candidates(input_.device, wanted, cell.m(), kHopeless)) {
+    for (const Candidate& kernel : kernel_candidates(input_.device, wanted, cell.m(), kHopeless)) {
       std::vector<Candidate> distances = prefetch_neighbors(kernel, wanted);
       distances.push_back(kernel);
       for (const Candidate& distance : distances) {
@@ -173,6 +173,7 @@ class Search {
   std::list<Cell> cells_;
   std::map<size_t, double> weights_;
   double total_weight_ = 0;
+  double done_ = 0;  ///< cells
 };
 
 Candidate candidate_of(const Configuration& run) {
