@@ -34,7 +34,8 @@ Examples:
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--workload", o.workload, "YAML file with a model's layers")
       ->default_val(TILEWRIGHT_SOURCE_DIR "/specs/workloads/gemma2b.yaml");
-  app.add_option("--family", o.family, "kernels for the workload's layers")->default_val(o.family);
+  app.add_option("--family", o.family, "kernels for all of the workload's layers")
+      ->default_val(o.family);
   auto* one = app.add_option("--kernel", o.kernel.kernel, "only this registry row, by name");
   auto* all = app.add_flag("--all-kernels", o.all_kernels, "every registry row of this CPU");
   one->excludes(all);

@@ -141,7 +141,8 @@ void register_workload(const Session& session, const Workload& workload) {
   static std::vector<Layer> layers;
   layers = distinct_layers(workload);
   weight_layout(session);  // refuses unknown families before anything is measured
-  std::vector<int64_t> rows = workload.m;
+  std::vector<int64_t> rows;
+  for (const Rows& known : workload.rows) rows.push_back(known.m);
   if (std::find(rows.begin(), rows.end(), 128) == rows.end()) rows.push_back(128);
   std::sort(rows.begin(), rows.end());
   for (const Layer& layer : layers) {

@@ -36,6 +36,12 @@ struct ExplainOptions {
 };
 int run_explain(const ExplainOptions& options);
 
+struct WorkloadOptions {
+  std::string model;  ///< a GGUF file
+  std::string out;    ///< empty: print it
+};
+int run_workload(const WorkloadOptions& options);
+
 int run_device(const std::string& templates);
 
 }  // namespace tw

@@ -18,6 +18,7 @@ struct CommandLine {
   tw::GenerateOptions generate;
   tw::ListOptions list;
   tw::ExplainOptions explain;
+  tw::WorkloadOptions workload;
   std::string templates;
   int status = 0;
 
@@ -30,11 +31,13 @@ struct CommandLine {
         "  tilewright generate --spec mine.yaml --out my_kernels\n"
         "  tilewright list\n"
         "  tilewright device\n"
+        "  tilewright workload model.gguf\n"
         "\nEach command has --help with more.");
     add_generate();
     add_list();
     add_explain();
     add_device();
+    add_workload();
   }
 
  private:
@@ -109,6 +112,18 @@ struct CommandLine {
     CLI::App* command =
         add("device", "Show what this machine is and which ISAs it runs.", "  tilewright device");
     command->callback([this] { status = tw::run_device(templates); });
+  }
+
+  void add_workload() {
+    CLI::App* command = app.add_subcommand("workload", "Write the workload of a model.");
+    command->footer(
+        "Examples:\n"
+        "  tilewright workload model.gguf\n"
+        "  tilewright workload model.gguf -o model.yaml");
+    command->add_option("MODEL", workload.model, "GGUF file")->required();
+    command->add_option("-o,--out", workload.out, "File to write (default: print it)")
+        ->type_name("FILE");
+    command->callback([this] { status = tw::run_workload(workload); });
   }
 };
 

@@ -155,6 +155,12 @@ TreeChanges write_tree(const fs::path& root, const std::vector<TreeFile>& files)
   return changes;
 }
 
+void write_file(const fs::path& path, const std::string& text) {
+  Staged staged;
+  staged.add(path, text);
+  staged.commit();
+}
+
 std::vector<std::pair<Difference, std::string>> compare_tree(const fs::path& root,
                                                              const std::vector<TreeFile>& files) {
   std::vector<std::pair<Difference, std::string>> found;

@@ -30,6 +30,9 @@ struct TreeChanges {
 /// Throws TreeError.
 TreeChanges write_tree(const std::filesystem::path& root, const std::vector<TreeFile>& files);
 
+/// One file likewise. Throws TreeError.
+void write_file(const std::filesystem::path& path, const std::string& text);
+
 enum class Difference { differs, missing, stale };
 std::string_view name(Difference difference);
 

@@ -173,22 +173,6 @@ Layout float_layout(Side side, const Format& format, Length panel) {
   return layout;
 }
 
-void check_block(const Format& rhs, int block, ElementType scales) {
-  if (rhs.scales != Granularity::block) {
-    if (block == 0) return;
-    throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
-  }
-  if (block < shortest_block || block > longest_block ||
-      !std::has_single_bit(static_cast<unsigned>(block))) {
-    throw std::invalid_argument(
-        fmt::format("blocks of {} are not possible: of 32, 64, 128 or 256 they are", block));
-  }
-  if (bits(scales) != 16 && scales != ElementType::f32) {
-    throw std::invalid_argument(
-        fmt::format("scales of {} are not possible: of f16, bf16 or f32 they are", name(scales)));
-  }
-}
-
 /// What accumulators start from. Codes are multiplied by (code + 8) for unsigned nibbles, (code +
 /// 128) for unsigned bytes; -8 * sum takes that back. It is stored as often as an accumulator wants
 /// it: twice for a 2x2 accumulator, in halves where two lanes add up to one output.
@@ -292,11 +276,8 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
 }
 
 void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa) {
-  const bool floats = lhs.element == ElementType::f32 && is_float(rhs);
-  const bool known = rhs.element == ElementType::i4 || rhs.element == ElementType::i8;
-  const bool codes = known && !rhs.quantized_on_the_fly && lhs.element == ElementType::i8 &&
-                     (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
-  if (!floats && !codes) {
+  const bool floats = is_float(lhs);
+  if (!can_multiply(lhs, rhs)) {
     throw std::invalid_argument(fmt::format(
         "formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx, "
         "qsi8cx, qsi4c32 or qsi8c32, qsi8d32 with qsi4c32 or qsi8c32, f32 with f32 or f16",
@@ -315,6 +296,22 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
 }
 
 }  // namespace
+
+void check_block(const Format& rhs, int64_t block, ElementType scales) {
+  if (rhs.scales != Granularity::block) {
+    if (block == 0) return;
+    throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
+  }
+  if (block < shortest_block || block > longest_block ||
+      !std::has_single_bit(static_cast<uint64_t>(block))) {
+    throw std::invalid_argument(
+        fmt::format("blocks of {} are not possible: of 32, 64, 128 or 256 they are", block));
+  }
+  if (bits(scales) != 16 && scales != ElementType::f32) {
+    throw std::invalid_argument(
+        fmt::format("scales of {} are not possible: of f16, bf16 or f32 they are", name(scales)));
+  }
+}
 
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {

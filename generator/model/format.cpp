@@ -1,5 +1,7 @@
 #include "model/format.h"
 
+#include <fmt/format.h>
+
 namespace tw {
 
 std::string_view name(ElementType type) {
@@ -56,6 +58,16 @@ const std::vector<Format>& formats() {
 
 bool is_float(const Format& format) {
   return format.scales == Granularity::none && bits(format.element) >= 16;
+}
+
+bool can_multiply(const Format& lhs, const Format& rhs) {
+  if (is_float(lhs)) return lhs.element == ElementType::f32 && is_float(rhs);
+  return !is_float(rhs) && lhs.quantized_on_the_fly && !rhs.quantized_on_the_fly &&
+         (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
+}
+
+std::string family_name(const Format& lhs, const Format& rhs) {
+  return fmt::format("matmul_clamp_f32_{}{}_{}p", lhs.name, is_float(lhs) ? "" : "p", rhs.name);
 }
 
 const Format* find_format(std::string_view wanted) {

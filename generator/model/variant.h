@@ -79,6 +79,9 @@ struct Panels {
   ElementType scales = ElementType::f16;  ///< of scales per block
 };
 
+/// Throws std::invalid_argument for blocks that weights of this format cannot have; 0: none.
+void check_block(const Format& rhs, int64_t block, ElementType scales);
+
 /// The layouts of both operands, from formats, technique and ISA alone (so that kernels agree on
 /// them). Throws std::invalid_argument with what would be legal, e.g. for a kr that the
 /// instruction cannot eat.

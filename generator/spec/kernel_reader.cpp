@@ -132,15 +132,6 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   return shapes;
 }
 
-ElementType read_scales(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const ElementType known : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
-  }
-  node.fail(unknown_text("scale type", node.text(), names));
-}
-
 /// `blocks: {length, scales}`: every shape with each of them.
 std::vector<Shape> multiply_by_blocks(std::vector<Shape> shapes, const YamlNode& entry) {
   const YamlNode* blocks = entry.find("blocks");
@@ -367,6 +358,15 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 }
 
 }  // namespace
+
+ElementType read_scales(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const ElementType known : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("scale type", node.text(), names));
+}
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {

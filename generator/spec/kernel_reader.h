@@ -9,6 +9,9 @@
 
 namespace tw {
 
+/// The type of scales that blocks have. Throws SpecError.
+ElementType read_scales(const YamlNode& node);
+
 /// Appends to `variants`. Throws SpecError.
 void read_kernel(const YamlNode& node, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants);

@@ -61,9 +61,7 @@ Family read_family(const YamlNode& root) {
 
   const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
-  const std::string expected =
-      fmt::format("matmul_clamp_{}_{}{}_{}p", name(family.dst), family.lhs->name,
-                  is_float(*family.lhs) ? "" : "p", family.rhs->name);
+  const std::string expected = family_name(*family.lhs, *family.rhs);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "spec/folder.h"
+#include "spec/gguf_bytes.h"
 #include "support/run_command.h"
 
 namespace tw {
@@ -232,6 +233,39 @@ TEST(Command, DeviceSaysWhatRunsHere) {
       << ran.output;
 }
 
+TEST(Command, WorkloadOfAModel) {
+  const Folder folder;
+  folder.write("m.gguf", small_gguf().bytes());
+  Ran ran = run(folder, "workload m.gguf");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  const std::string printed = ran.output;
+  EXPECT_NE(printed.find("workload: \"Small one\"\n"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("n: 2, k: 32, count: 2, block: 32, scales: f16}\n"), std::string::npos)
+      << printed;
+  ran = run(folder, "workload m.gguf -o w.yaml");
+  EXPECT_EQ(ran.output, "w.yaml: 3 shapes of 5 matrices\n");
+  EXPECT_EQ(read(folder.path() / "w.yaml"), printed);
+  EXPECT_EQ(run(folder, "workload m.gguf -o w.yaml").status, 0);  // its own file
+
+  // A slip must not cost the model, nor anybody's file.
+  ran = run(folder, "workload m.gguf -o m.gguf");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output, "m.gguf is not a workload that this command made: move it away first\n");
+  EXPECT_EQ(read(folder.path() / "m.gguf"), small_gguf().bytes());
+
+  folder.write("cut.gguf", small_gguf().bytes().substr(0, 300));
+  ran = run(folder, "workload cut.gguf -o cut.yaml");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output.find("cut.gguf: byte 2"), 0U) << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "cut.yaml"));
+  folder.write("q6.gguf", GgufBytes().counts(1, 0).tensor("output.weight", {256, 8}, 14).bytes());
+  ran = run(folder, "workload q6.gguf");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output,
+            "q6.gguf: no matrix of a type that is served (F32, F16, Q4_0, Q8_0); it has:\n"
+            "  not served, Q6_K: 1 x 8 x 256 (output)\n");
+}
+
 /// The lines under "Examples:" of a help text.
 std::vector<std::string> examples(const std::string& help) {
   std::vector<std::string> found;
@@ -246,8 +280,9 @@ std::vector<std::string> examples(const std::string& help) {
 TEST(Command, ExamplesOfTheHelpRun) {
   const Folder folder;
   folder.write("mine.yaml", replaced(kSpec, "{m: 6, n: 8}", "{m: 8, n: 8}"));
+  folder.write("model.gguf", small_gguf().bytes());
   size_t count = 0;
-  for (const char* command : {"", "generate", "list", "explain", "device"}) {
+  for (const char* command : {"", "generate", "list", "explain", "device", "workload"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {
@@ -257,7 +292,7 @@ TEST(Command, ExamplesOfTheHelpRun) {
       ++count;
     }
   }
-  EXPECT_GE(count, 10U);
+  EXPECT_GE(count, 13U);
 }
 
 TEST(Command, GeneratesEverything) {

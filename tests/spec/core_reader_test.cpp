@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "folder.h"
-#include "spec/workload_reader.h"
 
 namespace tw {
 namespace {
@@ -95,39 +94,6 @@ TEST(CoreReader, RefusesMistakes) {
   EXPECT_EQ(error("core: c1\nextends: c1\n"), "core/c1.yaml:2:10: 'c1' extends itself");
   EXPECT_EQ(error("core: c1\nextends: c2\n"),
             "core/c1.yaml:2:10: unknown core 'c2'; did you mean 'c1'? known cores: c1");
-}
-
-TEST(WorkloadReader, ReadsAWorkload) {
-  const Folder folder;
-  const Workload workload = read_workload(
-      folder.write("w.yaml",
-                   "workload: w\nabout: text\nmatmuls:\n  - {name: q, n: 8, k: 16, count: 3}\n"
-                   "  - {name: v, n: 4, k: 16}\nm: [1, 64]\n"));
-  EXPECT_EQ(workload.name, "w");
-  EXPECT_EQ(workload.about, "text");
-  ASSERT_EQ(workload.matmuls.size(), 2U);
-  EXPECT_EQ(workload.matmuls[0].name, "q");
-  EXPECT_EQ(workload.matmuls[0].n, 8);
-  EXPECT_EQ(workload.matmuls[0].k, 16);
-  EXPECT_EQ(workload.matmuls[0].count, 3);
-  EXPECT_EQ(workload.matmuls[1].count, 1);
-  EXPECT_EQ(workload.m, (std::vector<int64_t>{1, 64}));
-}
-
-TEST(WorkloadReader, RefusesMistakes) {
-  const auto error = [](const std::string& text) {
-    const Folder folder;
-    const auto file = folder.write("w.yaml", text);
-    return folder.error([&] { read_workload(file); });
-  };
-  EXPECT_EQ(error("workload: w\nmatmuls: []\nm: 1\n"), "w.yaml:2:10: 'matmuls' is an empty list");
-  EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: -8, k: 16}\nm: 1\n"),
-            "w.yaml:3:18: 'n' must be a whole number above 0, found '-8'");
-  EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: 8, k: 8}\n  - {name: q, n: 8, k: 8}\n"
-                  "m: 1\n"),
-            "w.yaml:4:5: matmul 'q' twice");
-  EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: 8, k: 16}\n"),
-            "w.yaml:1:1: key 'm' is missing");
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "command/commands.h"
+#include "emit/write_tree.h"
+#include "spec/gguf_reader.h"
+#include "spec/gguf_workload.h"
+#include "spec/workload_writer.h"
+
+namespace tw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* first_line = "# Made by tilewright workload";
+
+/// A model given in the place of a workload would be gone.
+void check_replaceable(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  std::string line(std::string_view(first_line).size(), '\0');
+  std::ifstream(file, std::ios::binary)
+      .read(line.data(), static_cast<std::streamsize>(line.size()));
+  if (line == first_line) return;
+  throw TreeError(fmt::format("{} is not a workload that this command made: move it away first",
+                              file.string()));
+}
+
+}  // namespace
+
+int run_workload(const WorkloadOptions& options) {
+  const fs::path file = options.model;
+  const GgufModel model = read_gguf(file);
+  ModelWorkload made = workload_of(model);
+  if (model.name.empty()) made.workload.name = file.stem().string();
+  if (made.workload.matmuls.empty()) {
+    throw std::runtime_error(fmt::format(
+        "{}: no matrix of a type that is served (F32, F16, Q4_0, Q8_0){}{}", options.model,
+        made.remarks.empty() ? "" : "; it has:\n  ", fmt::join(made.remarks, "\n  ")));
+  }
+  made.remarks.insert(made.remarks.begin(),
+                      {fmt::format("of {}", file.filename().string()),
+                       "tokens are decoded one at a time, 128 after a prompt of 128"});
+  const std::string text =
+      fmt::format("{}\n{}", first_line, workload_text(made.workload, made.remarks));
+  if (options.out.empty()) {
+    fmt::print("{}", text);
+    return 0;
+  }
+  check_replaceable(options.out);
+  write_file(options.out, text);
+  fmt::print("{}: {} shapes of {} matrices\n", options.out, made.workload.matmuls.size(),
+             made.matrices);
+  return 0;
+}
+
+}  // namespace tw
