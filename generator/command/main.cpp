@@ -1,5 +1,5 @@
-// The tilewright command. Exit status: 0 done; 1 a spec is wrong, a file cannot be written, or
-// --check found differences; 2 wrong usage.
+// The tilewright command. Exit status: 0 done; 1 a spec is wrong, a file cannot be read or
+// written, or a check found differences; 2 wrong usage.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +18,7 @@ struct CommandLine {
   tw::GenerateOptions generate;
   tw::ListOptions list;
   tw::ExplainOptions explain;
+  tw::RecordsOptions records;
   std::string templates;
   int status = 0;
 
@@ -30,11 +31,13 @@ struct CommandLine {
         "  tilewright generate --spec mine.yaml --out my_kernels\n"
         "  tilewright list\n"
         "  tilewright device\n"
+        "  tilewright records best mine.jsonl\n"
         "\nEach command has --help with more.");
     add_generate();
     add_list();
     add_explain();
     add_device();
+    tw::add_records(app, records, status);
   }
 
  private:
