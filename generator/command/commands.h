@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace tw {
 
 /// Options that do not go together.
@@ -43,5 +47,12 @@ struct WorkloadOptions {
 int run_workload(const WorkloadOptions& options);
 
 int run_device(const std::string& templates);
+
+struct RecordsOptions {
+  std::vector<std::string> files;
+  std::string out;
+};
+/// Adds `records check | merge | best`, which set `status`.
+void add_records(CLI::App& app, RecordsOptions& options, int& status);
 
 }  // namespace tw

@@ -1,5 +1,5 @@
-// The tilewright command. Exit status: 0 done; 1 a spec is wrong, a file cannot be written, or
-// --check found differences; 2 wrong usage.
+// The tilewright command. Exit status: 0 done; 1 a spec is wrong, a file cannot be read or
+// written, or a check found differences; 2 wrong usage.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +19,7 @@ struct CommandLine {
   tw::ListOptions list;
   tw::ExplainOptions explain;
   tw::WorkloadOptions workload;
+  tw::RecordsOptions records;
   std::string templates;
   int status = 0;
 
@@ -32,12 +33,14 @@ struct CommandLine {
         "  tilewright list\n"
         "  tilewright device\n"
         "  tilewright workload model.gguf\n"
+        "  tilewright records best mine.jsonl\n"
         "\nEach command has --help with more.");
     add_generate();
     add_list();
     add_explain();
     add_device();
     add_workload();
+    tw::add_records(app, records, status);
   }
 
  private:

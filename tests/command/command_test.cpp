@@ -9,6 +9,7 @@
 #include "spec/folder.h"
 #include "spec/gguf_bytes.h"
 #include "support/run_command.h"
+#include "tuner/sample_record.h"
 
 namespace tw {
 namespace {
@@ -188,8 +189,9 @@ TEST(Command, AFolderThatCannotBeWritten) {
 
 TEST(Command, UsageErrors) {
   const Folder folder;
-  for (const char* arguments : {"", "generat", "generate --spce a", "generate --spec mine.yaml",
-                                "explain", "list surplus"}) {
+  for (const char* arguments :
+       {"", "generat", "generate --spce a", "generate --spec mine.yaml", "explain", "list surplus",
+        "records", "records check", "records merge a.jsonl"}) {
     const Ran ran = run(folder, arguments);
     EXPECT_EQ(ran.status, 2) << arguments << "\n" << ran.output;
     EXPECT_NE(ran.output.find("--help"), std::string::npos) << arguments << "\n" << ran.output;
@@ -281,8 +283,13 @@ TEST(Command, ExamplesOfTheHelpRun) {
   const Folder folder;
   folder.write("mine.yaml", replaced(kSpec, "{m: 6, n: 8}", "{m: 8, n: 8}"));
   folder.write("model.gguf", small_gguf().bytes());
+  for (const char* records : {"mine.jsonl", "phone.jsonl", "desk.jsonl"}) {
+    folder.write(records, tuner::to_line(tuner::test::sample_record()) + "\n");
+  }
   size_t count = 0;
-  for (const char* command : {"", "generate", "list", "explain", "device", "workload"}) {
+  for (const char* command : {"", "generate", "list", "explain", "device", "records",
+                              "records check", "records merge", "records best"}) {
+>>>>>>> aafc2fe
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {
@@ -292,7 +299,7 @@ TEST(Command, ExamplesOfTheHelpRun) {
       ++count;
     }
   }
-  EXPECT_GE(count, 13U);
+  EXPECT_GE(count, 22U);
 }
 
 TEST(Command, GeneratesEverything) {

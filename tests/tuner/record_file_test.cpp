@@ -206,7 +206,7 @@ TEST_F(RecordFiles, KilledWritersLoseNoCompleteRecord) {
   const std::set<size_t> found = numbers(file);
   for (size_t i = 0; i < appended; ++i) EXPECT_EQ(found.count(i), 1U) << i;
   EXPECT_LE(file.bad.size(), 200U);  // at most the line that each one was writing
-  EXPECT_GT(appended, 50U);  // or nothing was tried
+  EXPECT_GT(appended, 50U);          // or nothing was tried
 }
 
 TEST_F(RecordFiles, FullDiskKeepsWhatWasThereAndSaysSo) {
