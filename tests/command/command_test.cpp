@@ -289,7 +289,6 @@ TEST(Command, ExamplesOfTheHelpRun) {
   size_t count = 0;
   for (const char* command : {"", "generate", "list", "explain", "device", "records",
                               "records check", "records merge", "records best"}) {
->>>>>>> aafc2fe
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {
