@@ -55,4 +55,16 @@ struct RecordsOptions {
 /// Adds `records check | merge | best`, which set `status`.
 void add_records(CLI::App& app, RecordsOptions& options, int& status);
 
+struct TuneOptions {
+  std::string workload;  ///< empty: the shipped one
+  std::string records = "tilewright-records.jsonl";
+  std::string budget = "60";
+  bool exhaustive = false, hot = false, again = false;
+  int cpu = -1;
+  std::string adb, ssh, exec;  ///< at most one is not empty
+  std::string program;         ///< empty: the one beside this command
+};
+int run_tune(const TuneOptions& options);
+void add_tune(CLI::App& app, TuneOptions& options, int& status);
+
 }  // namespace tw

@@ -19,6 +19,7 @@ struct CommandLine {
   tw::ListOptions list;
   tw::ExplainOptions explain;
   tw::WorkloadOptions workload;
+  tw::TuneOptions tune;
   tw::RecordsOptions records;
   std::string templates;
   int status = 0;
@@ -33,6 +34,7 @@ struct CommandLine {
         "  tilewright list\n"
         "  tilewright device\n"
         "  tilewright workload model.gguf\n"
+        "  tilewright tune --budget 2\n"
         "  tilewright records best mine.jsonl\n"
         "\nEach command has --help with more.");
     add_generate();
@@ -40,6 +42,7 @@ struct CommandLine {
     add_explain();
     add_device();
     add_workload();
+    tw::add_tune(app, tune, status);
     tw::add_records(app, records, status);
   }
 

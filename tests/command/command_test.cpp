@@ -287,7 +287,7 @@ TEST(Command, ExamplesOfTheHelpRun) {
     folder.write(records, tuner::to_line(tuner::test::sample_record()) + "\n");
   }
   size_t count = 0;
-  for (const char* command : {"", "generate", "list", "explain", "device", "records",
+  for (const char* command : {"", "generate", "list", "explain", "device", "workload", "records",
                               "records check", "records merge", "records best"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
