@@ -16,6 +16,7 @@ std::string short_kernel(const std::string& name, const std::string& family) {
 }
 
 std::string tuning(const json& row) {
+  if (row.at("n_block").get<size_t>() == 0) return "as planned";
   const auto prefetch = row.at("prefetch").get<size_t>();
   return fmt::format("{}x{} {}{}", row.at("n_block").get<size_t>(), row.at("m_block").get<size_t>(),
                      row.at("order").get<std::string>(),
