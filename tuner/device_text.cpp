@@ -130,19 +130,26 @@ std::string cpu_list(const tw_cluster& cluster) {
   return text;
 }
 
-std::string to_json(const tw_device& device) {
+std::string to_text(const tw_device& device) {
   nlohmann::ordered_json json;
   MemberWriter members(json);
   device_members(members, device);
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-tw_device device_from_json(std::string_view text) {
+tw_device device_from_text(std::string_view text) {
   tw_device device{};
   const nlohmann::json json = parse_json(text);
   MemberReader members(json, "");
   device_members(members, device);
   return device;
+}
+
+size_t cluster_of(const tw_device& device, int cpu) {
+  for (size_t i = 0; i < device.cluster_count; ++i) {
+    if (has_cpu(device.clusters[i], static_cast<size_t>(cpu))) return i;
+  }
+  return 0;
 }
 
 Core core_of(const tw_device& device, size_t cluster) {

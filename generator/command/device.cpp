@@ -63,7 +63,7 @@ int run_device(const DeviceOptions& options) {
     throw std::runtime_error(fmt::format("device: {}", tw_error_message()));
   }
   if (options.json) {
-    fmt::print("{}", tuner::to_json(device));
+    fmt::print("{}", tuner::to_text(device));
     return 0;
   }
   const Places places = find_places(options.templates);

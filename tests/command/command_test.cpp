@@ -8,6 +8,7 @@
 
 #include "spec/folder.h"
 #include "support/run_command.h"
+#include "tuner/device_text.h"
 #include "tuner/sample_record.h"
 
 namespace tw {
@@ -232,6 +233,21 @@ TEST(Command, DeviceSaysWhatRunsHere) {
   // No CPU is both.
   EXPECT_TRUE(std::regex_search(ran.output, std::regex("(avx512_vnni|neon_i8mm) +no: needs ")))
       << ran.output;
+}
+
+TEST(Command, DeviceDescribesThisMachine) {
+  const Folder folder;
+  const Ran text = run(folder, "device");
+  const tw_device device = tuner::device_from_text(run(folder, "device --json").output);
+  EXPECT_NE(text.output.find(device.name), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find(tuner::feature_names(device.features) + "\n"), std::string::npos);
+  ASSERT_GE(device.cluster_count, 1U);
+  for (size_t i = 0; i < device.cluster_count; ++i) {
+    const tw_cluster& cluster = device.clusters[i];
+    EXPECT_NE(text.output.find(std::to_string(cluster.count) + " x " + cluster.name),
+              std::string::npos)
+        << text.output;
+  }
 }
 
 /// The lines under "Examples:" of a help text.

@@ -9,7 +9,7 @@ namespace {
 
 TEST(DeviceText, RoundTripKeepsEveryMember) {
   for (const std::string& name : device_names()) {
-    EXPECT_EQ(to_json(saved_device(name)), saved_text(name));
+    EXPECT_EQ(to_text(saved_device(name)), saved_text(name));
   }
   const tw_device phone = saved_device("snapdragon_8_gen_3");
   EXPECT_STREQ(phone.name, "Snapdragon 8 Gen 3");
@@ -23,8 +23,8 @@ TEST(DeviceText, RoundTripKeepsEveryMember) {
 TEST(DeviceText, ThisMachine) {
   tw_device device;
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
-  const tw_device back = device_from_json(to_json(device));
-  EXPECT_EQ(to_json(back), to_json(device));
+  const tw_device back = device_from_text(to_text(device));
+  EXPECT_EQ(to_text(back), to_text(device));
   EXPECT_EQ(back.features, device.features);
   EXPECT_EQ(tw_device_cores(&back), tw_device_cores(&device));
 }
@@ -34,7 +34,7 @@ std::string what(const char* from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   try {
-    device_from_json(text.replace(at, std::string(from).size(), to));
+    device_from_text(text.replace(at, std::string(from).size(), to));
   } catch (const RecordError& error) {
     return error.what;
   }
@@ -61,6 +61,16 @@ TEST(DeviceText, CpuLists) {
   EXPECT_EQ(cpu_list(cluster), "");
   for (const size_t cpu : {0, 1, 2, 5, 63, 64, 511}) cluster.cpus[cpu / 64] |= 1ULL << cpu % 64;
   EXPECT_EQ(cpu_list(cluster), "0-2,5,63-64,511");
+}
+
+TEST(DeviceText, ClusterOfACpu) {
+  const tw_device phone = saved_device("snapdragon_8_gen_3");
+  EXPECT_EQ(cluster_of(phone, 0), 0U);
+  EXPECT_EQ(cluster_of(phone, 4), 1U);
+  EXPECT_EQ(cluster_of(phone, 6), 2U);
+  EXPECT_EQ(cluster_of(phone, 7), 3U);
+  EXPECT_EQ(cluster_of(phone, 8), 0U);
+  EXPECT_EQ(cluster_of(phone, -1), 0U);
 }
 
 TEST(DeviceText, CoreOfACluster) {

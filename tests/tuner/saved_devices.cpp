@@ -29,7 +29,7 @@ std::string saved_text(const std::string& name) {
 }
 
 tw_device saved_device(const std::string& name) {
-  return device_from_json(saved_text(name));
+  return device_from_text(saved_text(name));
 }
 
 }  // namespace tw::tuner::test
