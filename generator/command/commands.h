@@ -46,7 +46,11 @@ struct WorkloadOptions {
 };
 int run_workload(const WorkloadOptions& options);
 
-int run_device(const std::string& templates);
+struct DeviceOptions {
+  std::string templates;
+  bool json = false;  ///< a description to keep, instead of text for people
+};
+int run_device(const DeviceOptions& options);
 
 struct RecordsOptions {
   std::vector<std::string> files;

@@ -20,6 +20,7 @@ struct CommandLine {
   tw::ExplainOptions explain;
   tw::WorkloadOptions workload;
   tw::TuneOptions tune;
+  tw::DeviceOptions device;
   tw::RecordsOptions records;
   std::string templates;
   int status = 0;
@@ -116,8 +117,14 @@ struct CommandLine {
 
   void add_device() {
     CLI::App* command =
-        add("device", "Show what this machine is and which ISAs it runs.", "  tilewright device");
-    command->callback([this] { status = tw::run_device(templates); });
+        add("device", "Show what this machine is and which ISAs it runs.",
+            "  tilewright device\n"
+            "  tilewright device --json > mine.json   a description to plan with elsewhere");
+    command->add_flag("--json", device.json, "Print the description as JSON, without ISAs");
+    command->callback([this] {
+      device.templates = templates;
+      status = tw::run_device(device);
+    });
   }
 
   void add_workload() {

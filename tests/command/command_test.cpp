@@ -9,6 +9,7 @@
 #include "spec/folder.h"
 #include "spec/gguf_bytes.h"
 #include "support/run_command.h"
+#include "tuner/device_text.h"
 #include "tuner/sample_record.h"
 
 namespace tw {
@@ -266,6 +267,21 @@ TEST(Command, WorkloadOfAModel) {
   EXPECT_EQ(ran.output,
             "q6.gguf: no matrix of a type that is served (F32, F16, Q4_0, Q8_0); it has:\n"
             "  not served, Q6_K: 1 x 8 x 256 (output)\n");
+}
+
+TEST(Command, DeviceDescribesThisMachine) {
+  const Folder folder;
+  const Ran text = run(folder, "device");
+  const tw_device device = tuner::device_from_text(run(folder, "device --json").output);
+  EXPECT_NE(text.output.find(device.name), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find(tuner::feature_names(device.features) + "\n"), std::string::npos);
+  ASSERT_GE(device.cluster_count, 1U);
+  for (size_t i = 0; i < device.cluster_count; ++i) {
+    const tw_cluster& cluster = device.clusters[i];
+    EXPECT_NE(text.output.find(std::to_string(cluster.count) + " x " + cluster.name),
+              std::string::npos)
+        << text.output;
+  }
 }
 
 /// The lines under "Examples:" of a help text.

@@ -138,7 +138,7 @@ TEST(Record, DamageHasMessages) {
   EXPECT_EQ(what(std::string(5000, 'x')),
             "the line has more than 4096 bytes; up to 4096 are legal");
   EXPECT_EQ(what(signed_line("{\"v\":1")), "time is missing; every record has it");
-  EXPECT_EQ(what(signed_line("{\"v\":1,,")), "byte 8 of the line is no JSON; one object is legal");
+  EXPECT_EQ(what(signed_line("{\"v\":1,,")), "byte 8 is no JSON; one object is legal");
   EXPECT_EQ(what(signed_line("{\"v\":2")),
             "v is 2; this version reads 1 only: use the tool that wrote it");
   EXPECT_EQ(what(signed_line("{\"x\":2")), "v is missing; 1 is legal");

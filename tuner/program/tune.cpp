@@ -51,6 +51,7 @@ class Tuning {
     core_ = core_of(device_, cluster_of(device_, cpu_));
     origin_.tool = "tilewright " TILEWRIGHT_VERSION;
     origin_.device = device_.name;
+    origin_.virtual_machine = device_.virtual_machine != 0;
     origin_.core = core_;
   }
 
