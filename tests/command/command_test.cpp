@@ -282,17 +282,17 @@ TEST(Command, ExamplesOfTheHelpRun) {
   folder.write("mine.yaml", replaced(kSpec, "{m: 6, n: 8}", "{m: 8, n: 8}"));
   folder.write("model.gguf", small_gguf().bytes());
   size_t count = 0;
-  for (const char* command : {"", "generate", "list", "explain", "device", "workload"}) {
+  for (const char* command : {"", "generate", "list", "explain", "device", "workload", "ship"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {
       // A test does not write to the source tree.
-      const Ran ran = run(folder, example == "generate" ? "generate --out shipped" : example);
+      const Ran ran = run(folder, example == "generate" ? "generate --out all" : example);
       EXPECT_EQ(ran.status, 0) << example << "\n" << ran.output;
       ++count;
     }
   }
-  EXPECT_GE(count, 13U);
+  EXPECT_GE(count, 15U);
 }
 
 TEST(Command, GeneratesEverything) {
