@@ -40,6 +40,14 @@ struct ExplainOptions {
 };
 int run_explain(const ExplainOptions& options);
 
+struct ShipOptions {
+  std::vector<std::string> kernels;  ///< names of registry rows
+  std::vector<std::string> specs;
+  std::string out;
+  std::string templates;
+};
+int run_ship(const ShipOptions& options);
+
 struct WorkloadOptions {
   std::string model;  ///< a GGUF file
   std::string out;    ///< empty: print it
