@@ -107,6 +107,7 @@ std::vector<Ranking> rank(const std::vector<Record>& records) {
     groups[at->second].push_back(&record);
   }
   std::vector<Ranking> rankings;
+  rankings.reserve(groups.size());
   for (const auto& group : groups) rankings.push_back(ranking_of(group));
   return rankings;
 }
