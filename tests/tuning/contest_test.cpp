@@ -17,8 +17,12 @@ std::function<void()> spin(double seconds) {
   };
 }
 
+Surroundings undisturbed() {
+  return {[] { return 3.0; }, [] { return 0L; }};
+}
+
 TEST(Contest, RanksByPairedRatios) {
-  Contest contest([] { return 3.0; });
+  Contest contest(undisturbed());
   const size_t slow = contest.enter(spin(400e-6));
   const size_t fast = contest.enter(spin(200e-6));
   const size_t slowest = contest.enter(spin(800e-6));
@@ -36,7 +40,7 @@ TEST(Contest, RanksByPairedRatios) {
 }
 
 TEST(Contest, NoIntervalBelowSixRounds) {
-  Contest contest([] { return 3.0; });
+  Contest contest(undisturbed());
   contest.enter(spin(1e-4));
   contest.enter(spin(2e-4));
   for (int i = 0; i < 5; ++i) contest.round(0);
@@ -47,7 +51,7 @@ TEST(Contest, NoIntervalBelowSixRounds) {
 }
 
 TEST(Contest, LaterEntrantsAreComparedByTheBaseline) {
-  Contest contest([] { return 3.0; });
+  Contest contest(undisturbed());
   contest.enter(spin(2e-4));
   const size_t early = contest.enter(spin(4e-4));
   for (int i = 0; i < 7; ++i) contest.round(0);
@@ -64,7 +68,8 @@ TEST(Contest, LaterEntrantsAreComparedByTheBaseline) {
 
 TEST(Contest, RoundsInWhichTheClockMovedAreLeftOut) {
   int asked = 0;
-  Contest contest([&] { return ++asked % 8 == 0 ? 2.0 : 3.0; });  // every fourth round ends slower
+  Contest contest({[&] { return ++asked % 8 == 0 ? 2.0 : 3.0; },
+                   [] { return 0L; }});  // every fourth round ends slower
   contest.enter(spin(1e-5));
   contest.enter(spin(1e-5));
   for (int i = 0; i < 40; ++i) contest.round(0);
