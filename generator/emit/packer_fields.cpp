@@ -19,8 +19,13 @@ void expect(const Layout& layout, bool holds, const std::string& legal) {
 }
 
 void check_blocks(const Layout& layout) {
-  expect(layout, layout.panel.is_fixed() && layout.edge == Edge::zeros,
-         "panels of blocks have a fixed size and end in zeros");
+  const DataOrder& order = layout.order;
+  const bool plain =
+      order.pair == (layout.side == Side::lhs ? NibblePair::none : NibblePair::next) &&
+      !order.low_unsigned && !order.high_unsigned;
+  expect(layout, layout.edge == Edge::zeros && (layout.panel.is_fixed() || plain),
+         "panels of blocks end in zeros, and those as wide as vectors hold signed codes, nibbles "
+         "one after the other");
   for (const Field& each : layout.fields) {
     const bool is_data = each.kind == FieldKind::data;
     if (layout.side == Side::lhs) {

@@ -321,8 +321,11 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_pair(lhs, rhs, technique, isa);
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales);
-  if (technique == Technique::outer && block != 0) {
-    throw std::invalid_argument("outer is not possible with blocks: dot and mmla are");
+  if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
+    throw std::invalid_argument(
+        fmt::format("outer is not possible with blocks on {}, which has no instruction that adds "
+                    "products to rows of tiles: dot and mmla are",
+                    isa.name));
   }
   const bool own = wanted.style == LayoutStyle::own;
   const Appetite wants =
