@@ -57,15 +57,13 @@ static void quantize_row(const tw_args *args) {
 
 enum {
   PANEL_VL = 4,       // rows of a panel for every 16 bytes of vector length
-  MOST_ROWS = 16 * PANEL_VL,   // no vector is longer than 256 bytes
   KR = 4,                   // neighbours in k of a row that stay together
   K_MULTIPLE = 32,   // what blocks are multiples of
   STEP = 4,               // floats of one step of the inner loops
   LANES = 1,             // of the vectors that they leave behind
   CHUNK = 64,             // values of k that are quantized at a time
   BLOCK = CHUNK,               // and that share fields
-  BLOCK_BYTES = 68, // of a row
-  ROW_FIELDS = 0    // bytes of a row behind its blocks
+  BLOCK_BYTES = 68  // of a row
 };
 
 // code = round(x * factor) + zero_point; the bounds keep codes within int8.
@@ -177,17 +175,16 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
                        size_t panel, uint8_t *to) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[MOST_ROWS];
-  if (rows < panel) memset(to, 0, panel * (blocks * BLOCK_BYTES + ROW_FIELDS));
+  if (rows < panel) memset(to, 0, blocks * panel * BLOCK_BYTES);
   for (size_t b = 0; b < blocks; ++b) {
     uint8_t *const block = to + b * panel * BLOCK_BYTES;
     for (size_t r = 0; r < rows; ++r) {
       const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      how[r] = quantization_of(inner, floats, BLOCK);
+      const quantization how = quantization_of(inner, floats, BLOCK);
       code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
+      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how, &chunk);
       put_groups(block + r * KR, chunk.codes, BLOCK / KR, panel);
-      write_block_fields(block, panel, r, sum, &how[r]);
+      write_block_fields(block, panel, r, sum, &how);
     }
   }
 }

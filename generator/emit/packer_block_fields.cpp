@@ -62,11 +62,10 @@ std::string lhs_block_fields_text(const Layout& layout) {
   const std::string block = stores(layout, true);
   if (block.find("how") == std::string::npos) text += "  (void)how;\n";
   if (field_index(layout, FieldKind::sums) < 0) text += "  (void)sum;\n";
-  if (!fixed && block.find("panel") == std::string::npos) text += "  (void)panel;\n";
   text += block + "}\n";
   if (!has_row_fields(layout)) return text;
   return text +
-         fmt::format("\nstatic void write_row_fields({}, const quantization *how) {{\n", to) +
+         "\nstatic void write_row_fields(uint8_t *to, size_t r, const quantization *how) {\n" +
          stores(layout, false) + "}\n";
 }
 

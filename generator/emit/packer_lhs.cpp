@@ -39,13 +39,8 @@ void set_group_values(const Layout& layout, PackerValues& values) {
 void set_lhs_block_values(const PackerRequest& request, PackerValues& values) {
   const Layout& layout = request.layout;
   const bool by_rows = request.format.scales == Granularity::row;
-  const bool fixed = layout.panel.is_fixed();
-  // Of panels as wide as vectors, for each row.
-  const auto bytes = [&](Length all) {
-    return number(fixed ? all.fixed : ratio(all, layout.panel));
-  };
-  values["BLOCK_BYTES"] = bytes(block_bytes(layout));
-  values["ROW_FIELDS"] = bytes(panel_bytes(layout, 0));
+  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
+  values["ROW_FIELDS"] = number(panel_bytes(layout, 0).fixed);
   values["FOR_ROWS"] = values["FOR_BLOCKS"] = values["WRITE_ROW_FIELDS"] = "";
   if (by_rows) {
     values["FOR_ROWS"] =
@@ -56,11 +51,10 @@ void set_lhs_block_values(const PackerRequest& request, PackerValues& values) {
     values["FOR_BLOCKS"] = "      how[r] = quantization_of(inner, floats, BLOCK);\n";
   }
   if (!has_row_fields(layout)) return;
-  values["WRITE_ROW_FIELDS"] = fmt::format(
-      "  for (size_t r = 0; r < rows; ++r) {{\n"
-      "    write_row_fields({}, r, &how[r]);\n"
-      "  }}\n",
-      fixed ? "panel + blocks * BLOCK_BYTES" : "to + blocks * panel * BLOCK_BYTES, panel");
+  values["WRITE_ROW_FIELDS"] =
+      "  for (size_t r = 0; r < rows; ++r) {\n"
+      "    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);\n"
+      "  }\n";
 }
 
 /// Inner loops, and the quantization that every skeleton does with them.
@@ -117,7 +111,7 @@ bool fill_scalable_lhs(const PackerRequest& request, PackerValues& values) {
   const bool vectorized = fill_lhs_loops(request, values);
   if (layout.block != 0) {
     values["FIELDS"] = lhs_block_fields_text(layout);
-    set_lhs_block_values(request, values);
+    values["BLOCK_BYTES"] = number(ratio(block_bytes(layout), layout.panel));
     return vectorized;
   }
   values["FIELDS"] = scalable_lhs_fields_text(layout);

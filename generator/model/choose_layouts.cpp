@@ -231,6 +231,8 @@ Layout lhs_layout(const Format& format, const Isa& isa, const Appetite& wants, c
   const bool pairs = wants.code == OpCode::mmla_s8s8;
   const int repeat = !by_blocks ? 1 : pairs ? 2 : sums.repeat >= 4 ? 4 : 1;
   layout.fields.push_back({FieldKind::scales, ElementType::f32, 1, repeat, by_blocks});
+  // Codes alone are the same with blocks and without, of any length.
+  if (!by_blocks && !wants.low_unsigned) layout.block = 0;
   return layout;
 }
 
