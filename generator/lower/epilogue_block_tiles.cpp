@@ -86,7 +86,6 @@ class BlockTiles {
                   {.imm = group % groups_a_row}, "f", Role::accumulator);
   }
 
-  /// One block's sums of a vector of columns.
   Value sum_of(const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t vector) {
     std::vector<Value> sums(static_cast<size_t>(t_.vectors()), no_value);
     Value& sum = sums[static_cast<size_t>(vector)] = zero("sum", vector);
@@ -102,14 +101,14 @@ class BlockTiles {
 
   int64_t steps() const { return t_.v.rhs.block / how_->group(); }
 
-  /// ... scaled by columns, into their total.
+  /// A block's sums of a vector of columns, scaled, into their total ...
   void add_columns(Value sum, Value scale, Value& total) {
     for (int64_t g = 0; g < groups_; ++g) {
       add(total, g, reals(sum, g), {scale, scale, scale, scale});
     }
   }
 
-  /// ... scaled by rows and columns. `at_once`: the sums leave their tile to the scales' product.
+  /// ... where rows have scales, too. `at_once`: the sums leave their tile to the scales' product.
   void add_both(Value sum, Value row_scale, Value scale, bool at_once, Value& total) {
     std::vector<Four> all;
     for (int64_t g = 0; at_once && g < groups_; ++g) all.push_back(reals(sum, g));
