@@ -8,8 +8,7 @@
 #include <regex>
 #include <set>
 
-#include "pipeline/kernel_names.h"
-#include "pipeline/shipped_tree.h"
+#include "ship/one_of_each.h"
 #include "spec/folder.h"
 #include "support/run_command.h"
 
@@ -54,23 +53,6 @@ std::set<std::string> files_in(const fs::path& root) {
 Ran build(const Folder& folder, const std::string& options) {
   return run(folder, "cmake -S out -B build -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' " + options +
                          " && cmake --build build -j2 && cd build && ctest --output-on-failure -V");
-}
-
-/// The rows of one tile of each family on each of the ISAs.
-std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
-  IsaLibrary library(fs::path(kSource) / "templates");
-  std::vector<SpecInput> specs;
-  for (const std::string& name : yaml_names(fs::path(kSource) / "specs")) {
-    specs.push_back({fs::path(kSource) / "specs" / (name + ".yaml"), name});
-  }
-  std::set<std::pair<std::string, std::string>> seen;
-  std::vector<std::string> names;
-  for (const Variant& variant : read_variants(specs, library)) {
-    if (isas.count(variant.isa->name) == 0) continue;
-    if (!seen.emplace(variant.family.name, variant.isa->name).second) continue;
-    for (const std::string& row : row_names(variant)) names.push_back(row);
-  }
-  return names;
 }
 
 TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
