@@ -40,7 +40,7 @@ Words there(const Target& target, const std::string& script) {
   return shell_words(
       environment("TILEWRIGHT_SSH", "ssh"),
       {"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=10", "-o",
-       "ServerAliveCountMax=3", "--", target.address, "exec sh -c " + quoted(script)});
+       "ServerAliveCountMax=3", "--", target.address, "exec sh -c " + as_word(script)});
 }
 
 /// Serial numbers and what adb says of their states.
@@ -91,7 +91,7 @@ class Place {
   }
   ~Place() {
     try {
-      if (ready_) run(fmt::format("rm -rf {}", quoted(folder_)));
+      if (ready_) run(fmt::format("rm -rf {}", as_word(folder_)));
     } catch (...) {  // nobody can be reached: there the trap of the script does it
     }
   }
@@ -121,13 +121,13 @@ class Place {
   /// connection was cut.
   static std::string prepare(const std::string& system, size_t bytes) {
     const std::string named = environment(kFolderVariable, "");
-    const std::string base = !named.empty() ? quoted(named)
+    const std::string base = !named.empty() ? as_word(named)
                              : bytes > 0    ? "\"${TMPDIR:-/tmp}\""
                                             : "/data/local/tmp";
     std::string script = "s=$(uname -sm); ";
     if (!system.empty()) {
       script +=
-          fmt::format("[ \"$s\" = {} ] || {{ echo \"{}$s\"; exit 1; }}; ", quoted(system), kSystem);
+          fmt::format("[ \"$s\" = {} ] || {{ echo \"{}$s\"; exit 1; }}; ", as_word(system), kSystem);
     }
     script += fmt::format(
         "d=$(mktemp -d {}/tilewright.XXXXXX) || exit 1; trap 'rm -rf \"$d\"' EXIT; "
@@ -154,7 +154,7 @@ std::string run_script(const std::string& folder, bool receive) {
       "d={}; cd \"$d\" || exit 1; trap 's=$?; cd /; rm -rf \"$d\"; echo {}$s' EXIT; "
       "trap 'exit 1' HUP INT TERM PIPE; {}chmod 700 tilewright_tuner && "
       "./tilewright_tuner job.json",
-      quoted(folder), kStatus, receive ? "cat >job.json && " : "");
+      as_word(folder), kStatus, receive ? "cat >job.json && " : "");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace tw::tuner {
 
-std::string quoted(const std::string& text) {
+std::string as_word(const std::string& text) {
   std::string word = "'";
   for (const char c : text) {
     if (c == '\'') {

@@ -8,7 +8,7 @@
 namespace tw::tuner {
 
 /// As one word of a shell.
-std::string quoted(const std::string& text);
+std::string as_word(const std::string& text);
 
 /// `command` as the user's shell splits it, with `arguments` behind it as they are.
 Words shell_words(const std::string& command, const Words& arguments);
