@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "tuner/checksum.h"
+#include "tuner/member_reader.h"
+#include "tuner/member_writer.h"
 #include "tuner/record_fields.h"
-#include "tuner/record_reader.h"
-#include "tuner/record_writer.h"
 
 namespace tw::tuner {
 namespace {
@@ -33,7 +33,7 @@ std::vector<double> thinned(const std::vector<double>& samples, size_t count) {
 std::string unchecked_line(const Record& record) {
   nlohmann::ordered_json json;
   json["v"] = kVersion;
-  RecordWriter members(json);
+  MemberWriter members(json);
   record_members(members, record);
   std::string line = compact(json);
   line.pop_back();  // the closing brace
@@ -105,7 +105,7 @@ void check_together(const Record& record) {
 
 std::string identity(const Configuration& configuration) {
   nlohmann::ordered_json json;
-  RecordWriter members(json);
+  MemberWriter members(json);
   configuration_members(members, configuration);
   return hash_text(fnv1a(compact(json)));
 }
@@ -117,7 +117,7 @@ std::string identity(const Core& core) {
   constexpr size_t step = 400;  // MHz: bins of one chip are alike
   kind.mhz = (core.mhz + step / 2) / step;
   nlohmann::ordered_json json;
-  RecordWriter members(json);
+  MemberWriter members(json);
   core_members(members, kind);
   return hash_text(fnv1a(compact(json)));
 }
@@ -139,17 +139,10 @@ std::string to_line(const Record& record) {
 Record from_line(std::string_view line) {
   const std::string text = std::string(checked_part(line)) + "}";
   Record record;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    RecordReader members(json, "");
-    check_version(json);
-    record_members(members, record);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw RecordError{
-        fmt::format("byte {} of the line is no JSON; one object is legal", error.byte)};
-  } catch (const nlohmann::json::exception& error) {
-    throw RecordError{fmt::format("the line is no JSON that can be kept: {}", error.what())};
-  }
+  const nlohmann::json json = parse_json(text);
+  MemberReader members(json, "");
+  check_version(json);
+  record_members(members, record);
   check_together(record);
   return record;
 }

@@ -75,8 +75,12 @@ struct Record {
   Ratio ratio;           ///< to the baseline; rounds 0: this is the baseline
   std::string baseline;  ///< identity(Configuration) of what ratio compares with
   double ghz = 0;        ///< effective clock by a chain of dependent adds; 0: unknown
-  size_t dropped = 0;    ///< rounds left out: the clock moved, or the thread was interrupted
-  bool good = true;      ///< false: more than 30 % of the rounds were dropped
+  /// What this core can do at most, measured in the same run; 0: unknown.
+  double peak_gmacs = 0;  ///< 1e9 multiply-adds a second of the kernel's kind of instruction
+  double read_gbs = 0;    ///< 1e9 bytes a second from memory
+  size_t rhs_bytes = 0;   ///< of all packed weights
+  size_t dropped = 0;     ///< rounds left out: the clock moved, or the thread was interrupted
+  bool good = true;       ///< false: more than 30 % of the rounds were dropped
 };
 
 /// The same for equal configurations and only for them: 16 hex digits.

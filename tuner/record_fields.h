@@ -84,6 +84,9 @@ void record_members(Members& members, RecordT& record) {
   members.group("ratio", [&](Members& group) { ratio_members(group, record.ratio); });
   members.word("baseline", record.baseline);
   members.real("ghz", record.ghz);
+  members.real("peak_gmacs", record.peak_gmacs);
+  members.real("read_gbs", record.read_gbs);
+  members.size("rhs_bytes", record.rhs_bytes, 0, kNoLimit);
   members.size("dropped", record.dropped, 0, kNoLimit);
   members.flag("good", record.good);
 }

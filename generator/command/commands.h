@@ -40,13 +40,25 @@ struct ExplainOptions {
 };
 int run_explain(const ExplainOptions& options);
 
+struct ShipOptions {
+  std::vector<std::string> kernels;  ///< names of registry rows
+  std::vector<std::string> specs;
+  std::string out;
+  std::string templates;
+};
+int run_ship(const ShipOptions& options);
+
 struct WorkloadOptions {
   std::string model;  ///< a GGUF file
   std::string out;    ///< empty: print it
 };
 int run_workload(const WorkloadOptions& options);
 
-int run_device(const std::string& templates);
+struct DeviceOptions {
+  std::string templates;
+  bool json = false;  ///< a description to keep, instead of text for people
+};
+int run_device(const DeviceOptions& options);
 
 struct RecordsOptions {
   std::vector<std::string> files;
@@ -54,5 +66,17 @@ struct RecordsOptions {
 };
 /// Adds `records check | merge | best`, which set `status`.
 void add_records(CLI::App& app, RecordsOptions& options, int& status);
+
+struct TuneOptions {
+  std::string workload;  ///< empty: the shipped one
+  std::string records = "tilewright-records.jsonl";
+  std::string budget = "60";
+  bool exhaustive = false, hot = false, again = false;
+  int cpu = -1;
+  std::string adb, ssh, exec;  ///< at most one is not empty
+  std::string program;         ///< empty: the one beside this command
+};
+int run_tune(const TuneOptions& options);
+void add_tune(CLI::App& app, TuneOptions& options, int& status);
 
 }  // namespace tw

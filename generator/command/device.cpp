@@ -8,6 +8,7 @@
 #include "emit/c_file.h"
 #include "spec/isa_reader.h"
 #include "tilewright/tilewright.h"
+#include "tuner/device_text.h"
 
 // The command carries no kernels: the runtime's rows are what it generates.
 extern "C" {
@@ -26,19 +27,19 @@ std::string bytes_text(size_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
-std::string names_of(tw_features features) {
-  std::string text(tw_feature_names(features, nullptr, 0), '\0');
-  tw_feature_names(features, text.data(), text.size() + 1);
-  return text.empty() ? "none" : text;
-}
-
 void print_clusters(const tw_device& device) {
   for (size_t i = 0; i < device.cluster_count; ++i) {
     const tw_cluster& cluster = device.clusters[i];
-    fmt::print("{:<10} {} x {}{}{}\n", i == 0 ? "cores" : "", cluster.count,
+    const std::string cpus = tuner::cpu_list(cluster);
+    fmt::print("{:<10} {} x {}{}{}{}\n", i == 0 ? "cores" : "", cluster.count,
                cluster.name[0] != '\0' ? cluster.name : "unknown",
+               cpus.empty() ? "" : fmt::format(", CPUs {}", cpus),
                cluster.max_mhz > 0 ? fmt::format(", {} MHz", cluster.max_mhz) : "",
                cluster.capacity > 0 ? fmt::format(", capacity {}", cluster.capacity) : "");
+    fmt::print("{:<10} L1 {}, L2 {}{}{}\n", "", bytes_text(cluster.l1_bytes),
+               bytes_text(cluster.l2_bytes),
+               cluster.midr > 0 ? fmt::format(", MIDR {:#x}", cluster.midr) : "",
+               cluster.sme_units > 0 ? fmt::format(", SME units {}", cluster.sme_units) : "");
   }
 }
 
@@ -54,15 +55,24 @@ std::string verdict(const Isa& isa, const tw_device& device) {
 
 }  // namespace
 
-int run_device(const std::string& templates) {
-  const Places places = find_places(templates);
+int run_device(const DeviceOptions& options) {
   // What the machine is, not what somebody limits programs to.
   unsetenv("TILEWRIGHT_ISA");
   tw_device device;
   if (tw_device_detect(&device) != TW_OK) {
     throw std::runtime_error(fmt::format("device: {}", tw_error_message()));
   }
-  fmt::print("device     {}\n", device.name[0] != '\0' ? device.name : "unknown");
+  if (options.json) {
+    fmt::print("{}", tuner::to_text(device));
+    return 0;
+  }
+  const Places places = find_places(options.templates);
+  fmt::print("device     {}{}\n", device.name[0] != '\0' ? device.name : "unknown",
+             device.virtual_machine != 0 ? ", a virtual machine" : "");
+  if (device.family > 0) {
+    fmt::print("family     {}, model {}, stepping {}\n", device.family, device.model,
+               device.stepping);
+  }
   print_clusters(device);
   fmt::print("caches     L1 {}, L2 {}, L3 {}\n", bytes_text(device.l1_bytes),
              bytes_text(device.l2_bytes), bytes_text(device.l3_bytes));
@@ -70,7 +80,8 @@ int run_device(const std::string& templates) {
   if (device.streaming_vector_bytes > 0) {
     fmt::print("SME        {} bytes\n", device.streaming_vector_bytes);
   }
-  fmt::print("features   {}\n", names_of(device.features));
+  const std::string features = tuner::feature_names(device.features);
+  fmt::print("features   {}\n", features.empty() ? "none" : features);
 
   IsaLibrary isas(places.templates);
   const CFileRules rules = read_c_file_rules(places.templates);

@@ -4,18 +4,18 @@
 
 #include "command/commands.h"
 #include "command/places.h"
-#include "spec/spec_reader.h"
+#include "pipeline/kernel_names.h"
 
 namespace tw {
 namespace {
 
 std::string printers(const Variant& variant) {
   std::string text;
-  if (variant.print_c && variant.isa->can_print_c) {
+  if (prints_intrinsics(variant)) {
     text = "intrinsics";
     if (variant.spills != "none") text += fmt::format(" (spills: {})", variant.spills);
   }
-  if (variant.print_assembly && variant.isa->can_print_assembly) {
+  if (prints_assembly(variant)) {
     text += text.empty() ? "assembly" : ", assembly";
   }
   return text;
@@ -26,18 +26,15 @@ std::string printers(const Variant& variant) {
 int run_list(const ListOptions& options) {
   const Places places = find_places(options.templates);
   IsaLibrary isas(places.templates);
-  std::vector<Variant> variants;
-  for (const SpecInput& spec : spec_inputs(options.specs, places)) {
-    for (Variant& variant : read_spec(spec.file, isas)) variants.push_back(std::move(variant));
-  }
+  const std::vector<Variant> variants = read_variants(spec_inputs(options.specs, places), isas);
   size_t names = 0;
   size_t printed = 0;
   for (const Variant& variant : variants) {
-    names = std::max(names, variant.name().size() + 3);
+    names = std::max(names, intrinsics_name(variant).size());
     printed = std::max(printed, printers(variant).size());
   }
   for (const Variant& variant : variants) {
-    fmt::print("{:<{}}  {:<12}  {:>2} x {:<3}  {:<{}}  {}\n", "tw_" + variant.name(), names,
+    fmt::print("{:<{}}  {:<12}  {:>2} x {:<3}  {:<{}}  {}\n", intrinsics_name(variant), names,
                variant.isa->name, to_string(variant.tile.m), to_string(variant.tile.n),
                printers(variant), printed, to_string(variant.where));
   }

@@ -19,7 +19,10 @@ struct CommandLine {
   tw::ListOptions list;
   tw::ExplainOptions explain;
   tw::WorkloadOptions workload;
+  tw::TuneOptions tune;
+  tw::DeviceOptions device;
   tw::RecordsOptions records;
+  tw::ShipOptions ship;
   std::string templates;
   int status = 0;
 
@@ -33,14 +36,19 @@ struct CommandLine {
         "  tilewright list\n"
         "  tilewright device\n"
         "  tilewright workload model.gguf\n"
+        "  tilewright tune --budget 2\n"
         "  tilewright records best mine.jsonl\n"
+        "  tilewright ship --kernel tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm --out "
+        "shipped\n"
         "\nEach command has --help with more.");
     add_generate();
     add_list();
     add_explain();
     add_device();
     add_workload();
+    tw::add_tune(app, tune, status);
     tw::add_records(app, records, status);
+    add_ship();
   }
 
  private:
@@ -113,8 +121,14 @@ struct CommandLine {
 
   void add_device() {
     CLI::App* command =
-        add("device", "Show what this machine is and which ISAs it runs.", "  tilewright device");
-    command->callback([this] { status = tw::run_device(templates); });
+        add("device", "Show what this machine is and which ISAs it runs.",
+            "  tilewright device\n"
+            "  tilewright device --json > mine.json   a description to plan with elsewhere");
+    command->add_flag("--json", device.json, "Print the description as JSON, without ISAs");
+    command->callback([this] {
+      device.templates = templates;
+      status = tw::run_device(device);
+    });
   }
 
   void add_workload() {
@@ -127,6 +141,31 @@ struct CommandLine {
     command->add_option("-o,--out", workload.out, "File to write (default: print it)")
         ->type_name("FILE");
     command->callback([this] { status = tw::run_workload(workload); });
+  }
+
+  void add_ship() {
+    CLI::App* command = add(
+        "ship", "Write a folder that stands alone: chosen kernels, their packers, the runtime.",
+        "  tilewright ship --kernel tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm --out "
+        "shipped\n"
+        "  cmake -S shipped -B build && cmake --build build && (cd build && ctest)");
+    command
+        ->add_option("--kernel", ship.kernels,
+                     "Kernel by its registry row (generated/KERNELS.md has them); may be given "
+                     "several times. Portable C for the same weights comes with it")
+        ->type_name("NAME")
+        ->required()
+        ->allow_extra_args(false);
+    add_specs(command, ship.specs);
+    command
+        ->add_option("--out", ship.out,
+                     "Folder to write, made if missing; with other files in it: refused")
+        ->type_name("DIR")
+        ->required();
+    command->callback([this] {
+      ship.templates = templates;
+      status = tw::run_ship(ship);
+    });
   }
 };
 

@@ -15,12 +15,13 @@ Places find_places(const std::string& templates) {
   std::error_code error;
   Places places;
   if (fs::is_directory(source / "templates", error)) {
-    places = {source / "templates", source / "specs", source / "runtime" / "include",
-              source / "generated"};
+    places = {source / "templates",       source / "specs",   source / "runtime" / "include",
+              source / "runtime" / "src", source / "LICENSE", source / "generated"};
   } else {
     const fs::path data = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() /
                           "share" / "tilewright";
-    places = {data / "templates", data / "specs", data / "include", ""};
+    places = {data / "templates", data / "specs",   data / "include",
+              data / "src",       data / "LICENSE", ""};
   }
   if (!templates.empty()) places.templates = templates;
   if (!fs::is_directory(places.templates / "isa", error)) {

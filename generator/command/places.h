@@ -12,7 +12,9 @@ namespace tw {
 struct Places {
   std::filesystem::path templates;
   std::filesystem::path specs;
-  std::filesystem::path headers;    ///< contains tilewright/kernel.h
+  std::filesystem::path headers;  ///< contains tilewright/kernel.h
+  std::filesystem::path sources;  ///< the runtime's
+  std::filesystem::path license;
   std::filesystem::path generated;  ///< empty when installed: there is no tree to keep up
 };
 

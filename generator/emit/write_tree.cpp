@@ -115,6 +115,12 @@ class Staged {
 
 }  // namespace
 
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw TreeError(fmt::format("cannot read {}", file.string()));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 std::string_view name(Difference difference) {
   switch (difference) {
     case Difference::differs:

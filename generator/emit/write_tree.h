@@ -18,6 +18,9 @@ struct TreeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A whole file. Throws TreeError.
+std::string read_text(const std::filesystem::path& file);
+
 struct TreeChanges {
   int written = 0;
   int unchanged = 0;

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,18 +15,13 @@
 #include "emit/packer.h"
 #include "emit/registry.h"
 #include "model/hash.h"
+#include "pipeline/kernel_names.h"
 #include "pipeline/pipeline.h"
 #include "spec/core_reader.h"
 #include "spec/spec_reader.h"
 
 namespace tw {
 namespace {
-
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw TreeError(fmt::format("cannot read {}", file.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// A layout with its id and, below, what lies in a panel.
 std::vector<std::string> describe(const std::string& prefix, const Layout& layout) {
@@ -71,10 +65,23 @@ class TreeMaker {
   }
 
  private:
+  [[nodiscard]] bool wanted(const std::string& row) const {
+    return options_.only.empty() || options_.only.count(row) > 0;
+  }
+
+  [[nodiscard]] bool wanted(const Variant& variant) const {
+    const std::vector<std::string> rows = row_names(variant);
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const std::string& row) { return wanted(row); });
+  }
+
   void add_spec(const SpecInput& spec) {
     const SpecFile origin{spec.name, fnv1a(read_text(spec.file))};
-    spec_files_.push_back(origin);
+    bool is_needed = false;
     for (Variant& variant : read_spec(spec.file, isas_)) {
+      if (!wanted(variant)) continue;
+      if (!is_needed) spec_files_.push_back(origin);
+      is_needed = true;
       family_files_[variant.family.name].insert(spec_files_.size() - 1);
       variants_.push_back(std::move(variant));
       try {
@@ -96,11 +103,11 @@ class TreeMaker {
 
   /// The kernels of one variant: one per printer.
   void add_kernels(const Variant& variant, const SpecFile& origin) {
-    const std::string symbol = "tw_" + variant.name();
-    const auto [earlier, is_new] = places_.emplace(symbol, to_string(variant.where));
+    const auto [earlier, is_new] =
+        places_.emplace(intrinsics_name(variant), to_string(variant.where));
     if (!is_new) {
-      throw SpecError(variant.where,
-                      fmt::format("kernel {} stands at {} already", symbol, earlier->second));
+      throw SpecError(variant.where, fmt::format("kernel {} stands at {} already", earlier->first,
+                                                 earlier->second));
     }
     const Compiled compiled = compile(variant, core(variant));
     KernelEntry entry;
@@ -116,10 +123,10 @@ class TreeMaker {
     }
     const std::vector<std::string> about = about_kernel(compiled);
     // Assembly first: equals go to the earlier row, and its speed does not hang on a compiler.
-    if (compiled.allocated) {
+    if (compiled.allocated && wanted(assembly_name(variant))) {
       add_assembly(entry, compiled, file_head(options_.origin, {origin}, about));
     }
-    if (variant.print_c && variant.isa->can_print_c) {
+    if (prints_intrinsics(variant) && wanted(intrinsics_name(variant))) {
       add_intrinsics(entry, compiled, file_head(options_.origin, {origin}, about));
     }
   }
@@ -128,7 +135,7 @@ class TreeMaker {
     const Isa& isa = *entry.variant->isa;
     entry.printer = "intrinsics";
     entry.spills = entry.variant->spills;
-    entry.symbol = "tw_" + entry.variant->name();
+    entry.symbol = intrinsics_name(*entry.variant);
     entry.guard = c_guard(rules_, isa);
     const std::string text =
         c_file(rules_, isa, print_c_function(compiled.ordered, entry.symbol, false), entry.symbol);
@@ -139,7 +146,7 @@ class TreeMaker {
 
   void add_assembly(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
     entry.printer = "assembly";
-    entry.symbol = "tw_" + entry.variant->name() + "_asm";
+    entry.symbol = assembly_name(*entry.variant);
     entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, dialect_, ""));
     entry.guard = dialect_.guards.at(entry.variant->isa->architecture);  // which it was printed for
     tree_.files.push_back({entry.symbol + ".S",
@@ -223,6 +230,14 @@ class TreeMaker {
 };
 
 }  // namespace
+
+std::vector<Variant> read_variants(const std::vector<SpecInput>& specs, IsaLibrary& isas) {
+  std::vector<Variant> variants;
+  for (const SpecInput& spec : specs) {
+    for (Variant& variant : read_spec(spec.file, isas)) variants.push_back(std::move(variant));
+  }
+  return variants;
+}
 
 GeneratedTree generate_tree(const std::vector<SpecInput>& specs, const TreeOptions& options) {
   return TreeMaker(options).make(specs);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "emit/file_head.h"
 #include "emit/write_tree.h"
+#include "model/variant.h"
+#include "spec/isa_reader.h"
 
 namespace tw {
 
@@ -16,12 +19,17 @@ struct SpecInput {
   std::string name;  ///< as generated files name it, independent of where it lies
 };
 
+/// Every variant of every spec, as written. Throws SpecError.
+std::vector<Variant> read_variants(const std::vector<SpecInput>& specs, IsaLibrary& isas);
+
 struct TreeOptions {
   std::filesystem::path templates_dir;
   Origin origin;
   /// Folder of the headers (tilewright/kernel.h) to copy, so that the files need nothing else;
   /// empty: leave them out.
   std::filesystem::path headers_dir;
+  /// Names of registry rows: these kernels, and the packers of their layouts; empty: all.
+  std::set<std::string> only = {};
 };
 
 struct GeneratedTree {

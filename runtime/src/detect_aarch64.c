@@ -1,5 +1,5 @@
-/* AArch64: features by hwcaps (own bit names: system headers are often older than the CPU), names
- * of cores by MIDR_EL1. Outside Linux only what every AArch64 CPU has is found. */
+/* AArch64: features by hwcaps (own bit names: system headers are often older than the CPU),
+ * MIDR_EL1 of the running core. Outside Linux only what every AArch64 CPU has is found. */
 #include "internal.h"
 
 /* Bits of AT_HWCAP and AT_HWCAP2. */
@@ -23,47 +23,6 @@ tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
     if ((table[i].caps >> table[i].bit & 1) != 0) features |= table[i].feature;
   }
   return features;
-}
-
-/* 0x41 is Arm. */
-static const struct {
-  unsigned implementer, part;
-  const char* name;
-  bool in_order;
-} cores[] = {
-    {0x41, 0xd03, "Cortex-A53", true},   {0x41, 0xd04, "Cortex-A35", true},
-    {0x41, 0xd05, "Cortex-A55", true},   {0x41, 0xd07, "Cortex-A57", false},
-    {0x41, 0xd08, "Cortex-A72", false},  {0x41, 0xd09, "Cortex-A73", false},
-    {0x41, 0xd0a, "Cortex-A75", false},  {0x41, 0xd0b, "Cortex-A76", false},
-    {0x41, 0xd0c, "Neoverse-N1", false}, {0x41, 0xd0d, "Cortex-A77", false},
-    {0x41, 0xd40, "Neoverse-V1", false}, {0x41, 0xd41, "Cortex-A78", false},
-    {0x41, 0xd44, "Cortex-X1", false},   {0x41, 0xd46, "Cortex-A510", true},
-    {0x41, 0xd47, "Cortex-A710", false}, {0x41, 0xd48, "Cortex-X2", false},
-    {0x41, 0xd49, "Neoverse-N2", false}, {0x41, 0xd4d, "Cortex-A715", false},
-    {0x41, 0xd4e, "Cortex-X3", false},   {0x41, 0xd4f, "Neoverse-V2", false},
-    {0x41, 0xd80, "Cortex-A520", true},  {0x41, 0xd81, "Cortex-A720", false},
-    {0x41, 0xd82, "Cortex-X4", false},   {0x41, 0xd84, "Neoverse-V3", false},
-    {0x41, 0xd85, "Cortex-X925", false}, {0x41, 0xd87, "Cortex-A725", false},
-    {0x41, 0xd8e, "Neoverse-N3", false},
-};
-
-/* Index into the table, -1: unknown. */
-static int find_core(uint64_t midr) {
-  const unsigned implementer = midr >> 24 & 0xff, part = midr >> 4 & 0xfff;
-  for (size_t i = 0; i < sizeof cores / sizeof cores[0]; ++i) {
-    if (cores[i].implementer == implementer && cores[i].part == part) return (int)i;
-  }
-  return -1;
-}
-
-const char* tw_core_name(uint64_t midr) {
-  const int core = find_core(midr);
-  return core < 0 ? NULL : cores[core].name;
-}
-
-bool tw_core_in_order(uint64_t midr) {
-  const int core = find_core(midr);
-  return core >= 0 && cores[core].in_order;
 }
 
 #if defined(__aarch64__)

@@ -31,7 +31,26 @@ static uint64_t read_number(const char* root, size_t cpu, const char* name) {
   return value;
 }
 
-static void read_caches(tw_device* device, const char* root, size_t cpu) {
+/* A list of CPUs is text like "0-3,8,10-11". Takes its next part; false at its end. */
+static bool next_part(const char** list, size_t* first, size_t* last) {
+  char* end;
+  if (**list < '0' || **list > '9') return false;
+  *first = *last = strtoul(*list, &end, 10);
+  if (*end == '-') *last = strtoul(end + 1, &end, 10);
+  *list = *end == ',' ? end + 1 : end;
+  return true;
+}
+
+static bool is_listed(const char* list, size_t cpu) {
+  size_t first, last;
+  while (next_part(&list, &first, &last)) {
+    if (first <= cpu && cpu <= last) return true;
+  }
+  return false;
+}
+
+/* Bytes of the data caches by level. */
+static void read_caches(size_t bytes[4], const char* root, size_t cpu) {
   for (size_t index = 0; index < 8; ++index) {
     char name[64], path[256], type[32];
     snprintf(path, sizeof path, "%s/cpu%zu/cache/index%zu/type", root, cpu, index);
@@ -40,72 +59,134 @@ static void read_caches(tw_device* device, const char* root, size_t cpu) {
     snprintf(name, sizeof name, "cache/index%zu/level", index);
     const uint64_t level = read_number(root, cpu, name);
     snprintf(name, sizeof name, "cache/index%zu/size", index);
-    const size_t bytes = (size_t)read_number(root, cpu, name);
-    if (bytes == 0) continue;
-    if (level == 1) device->l1_bytes = bytes;
-    if (level == 2) device->l2_bytes = bytes;
-    if (level == 3) device->l3_bytes = bytes;
+    if (level < 4) bytes[level] = (size_t)read_number(root, cpu, name);
   }
 }
 
-/* Adds a core to the cluster of its kind. Returns true for the first core of a new one. */
-static bool add_core(tw_device* device, const tw_cluster* core) {
-  for (size_t i = 0; i < device->cluster_count; ++i) {
-    tw_cluster* cluster = &device->clusters[i];
-    const bool same = cluster->midr == core->midr && cluster->capacity == core->capacity;
-    if (!same && i + 1 < TW_MAX_CLUSTERS) continue;
-    cluster->count += 1;
-    if (core->max_mhz > cluster->max_mhz) cluster->max_mhz = core->max_mhz;
-    return false;
+/* Of SME units: SMIDR_EL1 says whether a core has its own (2) or shares (3), and the group that
+ * shares by two affinities. 0 if a core does not say. */
+static size_t count_sme_units(const tw_cluster* cluster, const char* root) {
+  const uint64_t group_bits = 0x000fffff00000fff;
+  uint64_t groups[TW_MAX_CPUS];
+  size_t units = 0, group_count = 0;
+  for (size_t cpu = 0; cpu < TW_MAX_CPUS; ++cpu) {
+    if ((cluster->cpus[cpu / 64] >> cpu % 64 & 1) == 0) continue;
+    const uint64_t smidr = read_number(root, cpu, "regs/identification/smidr_el1");
+    const unsigned sharing = smidr >> 13 & 3;
+    if (sharing < 2) return 0;
+    size_t known = 0;
+    while (known < group_count && groups[known] != (smidr & group_bits)) ++known;
+    if (sharing == 3 && known < group_count) continue;
+    if (sharing == 3) groups[group_count++] = smidr & group_bits;
+    units += 1 + (smidr >> 56 & 15);
   }
-  device->clusters[device->cluster_count++] = *core;
-  return true;
+  return units;
+}
+
+/* Frequencies of one design differ by a few percent from core to core. */
+static bool like_frequency(size_t a, size_t b) {
+  const size_t low = a < b ? a : b, high = a < b ? b : a;
+  return low == 0 || high - low <= low / 8;
+}
+
+static bool same_kind(const tw_cluster* a, const tw_cluster* b) {
+  return a->midr >> 4 == b->midr >> 4 && /* the rest is the revision */
+         a->capacity == b->capacity && strcmp(a->name, b->name) == 0 &&
+         like_frequency(a->max_mhz, b->max_mhz);
+}
+
+/* The cluster of this kind of core, a new one if need be; the last one takes what is too many. */
+static tw_cluster* find_cluster(tw_device* device, const tw_cluster* core) {
+  for (size_t i = 0; i < device->cluster_count; ++i) {
+    if (same_kind(&device->clusters[i], core)) return &device->clusters[i];
+  }
+  if (device->cluster_count == TW_MAX_CLUSTERS) return &device->clusters[TW_MAX_CLUSTERS - 1];
+  tw_cluster* cluster = &device->clusters[device->cluster_count++];
+  *cluster = *core;
+  return cluster;
+}
+
+/* Kinds of cores that one x86 CPU has: "" if they are all alike. */
+static const char* hybrid_kind(const char* root, size_t cpu) {
+  char path[256], list[256];
+  snprintf(path, sizeof path, "%s/../../cpu_atom/cpus", root);
+  if (!read_text(list, sizeof list, path)) return "";
+  return is_listed(list, cpu) ? " Atom" : " Core";
 }
 
 static void add_cpu(tw_device* device, const char* root, size_t cpu, const char* default_name) {
-  tw_cluster core = {.count = 1};
+  tw_cluster core = {.count = 0};
   core.midr = read_number(root, cpu, "regs/identification/midr_el1");
   core.capacity = (size_t)read_number(root, cpu, "cpu_capacity");
   core.max_mhz = (size_t)(read_number(root, cpu, "cpufreq/cpuinfo_max_freq") / 1000);
   const char* name = core.midr != 0 ? tw_core_name(core.midr) : NULL;
-  snprintf(core.name, sizeof core.name, "%s", name != NULL ? name : default_name);
-  size_t fastest = 0;
-  for (size_t i = 0; i < device->cluster_count; ++i) {
-    if (device->clusters[i].capacity > fastest) fastest = device->clusters[i].capacity;
+  snprintf(core.name, sizeof core.name, "%.24s%s", name != NULL ? name : default_name,
+           hybrid_kind(root, cpu));
+  tw_cluster* cluster = find_cluster(device, &core);
+  if (cluster->count == 0) {
+    size_t caches[4] = {0};
+    read_caches(caches, root, cpu);
+    cluster->l1_bytes = caches[1];
+    cluster->l2_bytes = caches[2];
   }
-  const bool first = device->cluster_count == 0;
-  if (add_core(device, &core) && (first || core.capacity > fastest)) {
-    read_caches(device, root, cpu);
-  }
+  cluster->count += 1;
+  if (core.max_mhz > cluster->max_mhz) cluster->max_mhz = core.max_mhz;
+  if (cpu < TW_MAX_CPUS) cluster->cpus[cpu / 64] |= (uint64_t)1 << cpu % 64;
+}
+
+/* The machine's caches are those that its fastest core sees. */
+static void use_caches(tw_device* device, const char* root) {
+  const tw_cluster* fastest = tw_fastest_cluster(device);
+  size_t caches[4] = {0}, cpu = 0;
+  while (cpu < TW_MAX_CPUS && (fastest->cpus[cpu / 64] >> cpu % 64 & 1) == 0) ++cpu;
+  read_caches(caches, root, cpu);
+  if (caches[1] != 0) device->l1_bytes = caches[1];
+  if (caches[2] != 0) device->l2_bytes = caches[2];
+  if (caches[3] != 0) device->l3_bytes = caches[3];
+}
+
+/* What boards and phones call themselves. */
+static void read_model(tw_device* device, const char* root) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/../../../firmware/devicetree/base/model", root);
+  if (device->name[0] == '\0') read_text(device->name, sizeof device->name, path);
 }
 
 /* All cores are alike, so the one that was asked speaks for them. */
-static void name_core(tw_device* device, uint64_t midr) {
+static void describe_only_cluster(tw_device* device, uint64_t midr) {
+  tw_cluster* cluster = &device->clusters[0];
+  if (cluster->l1_bytes == 0) cluster->l1_bytes = device->l1_bytes;
+  if (cluster->l2_bytes == 0) cluster->l2_bytes = device->l2_bytes;
+  if (cluster->midr != 0) return;
+  cluster->midr = midr;
   const char* name = tw_core_name(midr);
-  device->clusters[0].midr = midr;
-  if (name == NULL) return;
-  snprintf(device->clusters[0].name, sizeof device->clusters[0].name, "%s", name);
+  if (name != NULL) snprintf(cluster->name, sizeof cluster->name, "%s", name);
 }
 
 void tw_detect_sysfs(tw_device* device, const char* root) {
   char path[256], online[256];
   const tw_cluster asked = device->clusters[0]; /* what the running core says of itself */
+  read_model(device, root);
   snprintf(path, sizeof path, "%s/online", root);
   if (!read_text(online, sizeof online, path)) {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
     device->cluster_count = 1;
+    device->clusters[0].midr = 0;
     device->clusters[0].count = count > 0 ? (size_t)count : 1;
-    name_core(device, asked.midr);
+    describe_only_cluster(device, asked.midr);
     return;
   }
   device->cluster_count = 0;
-  for (char* at = online; *at >= '0' && *at <= '9';) { /* "0-3,8,10-11" */
-    size_t first = strtoul(at, &at, 10), last = first;
-    if (*at == '-') last = strtoul(at + 1, &at, 10);
+  size_t first, last;
+  for (const char* at = online; next_part(&at, &first, &last);) {
     for (; first <= last && first < 4096; ++first) add_cpu(device, root, first, asked.name);
-    if (*at == ',') ++at;
   }
-  if (device->cluster_count == 1 && device->clusters[0].midr == 0) name_core(device, asked.midr);
+  if (device->cluster_count == 0) return;
+  use_caches(device, root);
+  for (size_t i = 0; i < device->cluster_count; ++i) {
+    device->clusters[i].sme_units = count_sme_units(&device->clusters[i], root);
+  }
+  if (device->cluster_count == 1) describe_only_cluster(device, asked.midr);
 }
 #else
 void tw_detect_sysfs(tw_device* device, const char* root) {

@@ -69,7 +69,11 @@ static void read_names(tw_device* device) {
   memcpy(vendor, &zero.ebx, 4);
   memcpy(vendor + 4, &zero.edx, 4);
   memcpy(vendor + 8, &zero.ecx, 4);
-  snprintf(device->clusters[0].name, sizeof device->clusters[0].name, "%s", vendor);
+  const char* maker = strcmp(vendor, "AuthenticAMD") == 0   ? "AMD"
+                      : strcmp(vendor, "GenuineIntel") == 0 ? "Intel"
+                                                            : vendor;
+  snprintf(device->clusters[0].name, sizeof device->clusters[0].name, "%s %u.%u", maker,
+           (unsigned)device->family & 0xfff, (unsigned)device->model & 0xff);
   char brand[49] = {0};
   for (uint32_t i = 0; i < 3; ++i) {
     const cpuid_result r = cpuid(0x80000002u + i, 0);
@@ -95,6 +99,7 @@ static void read_caches(tw_device* device) {
 
 void tw_detect_x86(tw_device* device) {
   read_features(device);
+  device->virtual_machine = bit(cpuid(1, 0).ecx, 31);
   read_names(device);
   read_caches(device);
 }

@@ -86,14 +86,23 @@ tw_status tw_device_limit(tw_device* device, const char* isa) {
   return tw_device_limit_from(&registry, device, isa);
 }
 
-/* A machine without a name of its own is called by its fastest core. */
-static void name_device(tw_device* device) {
+const tw_cluster* tw_fastest_cluster(const tw_device* device) {
   const tw_cluster* fastest = &device->clusters[0];
   for (size_t i = 1; i < device->cluster_count; ++i) {
-    if (device->clusters[i].capacity > fastest->capacity) fastest = &device->clusters[i];
+    const tw_cluster* other = &device->clusters[i];
+    if (other->capacity > fastest->capacity ||
+        (other->capacity == fastest->capacity && other->max_mhz > fastest->max_mhz)) {
+      fastest = other;
+    }
   }
-  const char* name = fastest->name[0] != '\0' ? fastest->name : "unknown";
-  if (device->name[0] == '\0') snprintf(device->name, sizeof device->name, "%s", name);
+  return fastest;
+}
+
+/* A machine without a name of its own is called by its fastest core. */
+static void name_device(tw_device* device) {
+  const char* name = tw_fastest_cluster(device)->name;
+  if (device->name[0] != '\0') return;
+  snprintf(device->name, sizeof device->name, "%s", name[0] != '\0' ? name : "unknown");
 }
 
 tw_status tw_device_detect(tw_device* device) {

@@ -68,6 +68,8 @@ tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2);
 const char* tw_core_name(uint64_t midr);          /* null: unknown */
 bool tw_core_in_order(uint64_t midr);             /* false: unknown */
 bool tw_device_in_order(const tw_device* device); /* has no other cores */
+/* By capacity, then by frequency; the first one of equals. */
+const tw_cluster* tw_fastest_cluster(const tw_device* device);
 /* Architecture part of detection; does nothing on other architectures. */
 void tw_detect_x86(tw_device* device);
 void tw_detect_aarch64(tw_device* device);

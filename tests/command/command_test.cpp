@@ -9,6 +9,7 @@
 #include "spec/folder.h"
 #include "spec/gguf_bytes.h"
 #include "support/run_command.h"
+#include "tuner/device_text.h"
 #include "tuner/sample_record.h"
 
 namespace tw {
@@ -268,6 +269,21 @@ TEST(Command, WorkloadOfAModel) {
             "  not served, Q6_K: 1 x 8 x 256 (output)\n");
 }
 
+TEST(Command, DeviceDescribesThisMachine) {
+  const Folder folder;
+  const Ran text = run(folder, "device");
+  const tw_device device = tuner::device_from_text(run(folder, "device --json").output);
+  EXPECT_NE(text.output.find(device.name), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find(tuner::feature_names(device.features) + "\n"), std::string::npos);
+  ASSERT_GE(device.cluster_count, 1U);
+  for (size_t i = 0; i < device.cluster_count; ++i) {
+    const tw_cluster& cluster = device.clusters[i];
+    EXPECT_NE(text.output.find(std::to_string(cluster.count) + " x " + cluster.name),
+              std::string::npos)
+        << text.output;
+  }
+}
+
 /// The lines under "Examples:" of a help text.
 std::vector<std::string> examples(const std::string& help) {
   std::vector<std::string> found;
@@ -287,18 +303,18 @@ TEST(Command, ExamplesOfTheHelpRun) {
     folder.write(records, tuner::to_line(tuner::test::sample_record()) + "\n");
   }
   size_t count = 0;
-  for (const char* command : {"", "generate", "list", "explain", "device", "records",
-                              "records check", "records merge", "records best"}) {
+  for (const char* command : {"", "generate", "list", "explain", "device", "workload", "records",
+                              "records check", "records merge", "records best", "ship"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {
       // A test does not write to the source tree.
-      const Ran ran = run(folder, example == "generate" ? "generate --out shipped" : example);
+      const Ran ran = run(folder, example == "generate" ? "generate --out all" : example);
       EXPECT_EQ(ran.status, 0) << example << "\n" << ran.output;
       ++count;
     }
   }
-  EXPECT_GE(count, 22U);
+  EXPECT_GE(count, 25U);
 }
 
 TEST(Command, GeneratesEverything) {

@@ -42,6 +42,11 @@ TEST(Device, CoresHaveNames) {
   EXPECT_STREQ(tw_core_name(0x413fd0c1), "Neoverse-N1");
   EXPECT_STREQ(tw_core_name(0x410fd490), "Neoverse-N2");
   EXPECT_EQ(tw_core_name(0x610f0000), nullptr);
+  EXPECT_STREQ(tw_core_name(0x514f0010), "Oryon");
+  EXPECT_STREQ(tw_core_name(0x611f0230), "Apple M1 P");
+  EXPECT_STREQ(tw_core_name(0x410fd8c0), "C1-Ultra");
+  EXPECT_TRUE(tw_core_in_order(0x410fd8a0));
+  EXPECT_FALSE(tw_core_in_order(0x410fd8b0));
 }
 
 class Sysfs : public ::testing::Test {
@@ -93,6 +98,125 @@ TEST_F(Sysfs, PhoneHasClusters) {
   EXPECT_EQ(device.l1_bytes, 64U << 10);
   EXPECT_EQ(device.l2_bytes, 1U << 20);  // the fastest core's
   EXPECT_EQ(tw_device_cores(&device), 5U);
+}
+
+/// Of the first 64, which are enough here.
+uint64_t cpus(const tw_cluster& cluster) {
+  return cluster.cpus[0];
+}
+
+TEST_F(Sysfs, ClustersKnowTheirCoresAndCaches) {
+  write("online", "0-4");
+  core(0, "0x411fd460", "300", "1800000", "256K");
+  core(1, "0x410fd4e0", "1024", "3200000", "1M");
+  core(2, "0x411fd461", "300", "1800000", "256K");  // another revision
+  core(3, "0x410fd4d0", "800", "2800000", "512K");
+  core(4, "0x411fd460", "300", "1800000", "256K");
+  write("cpu1/cache/index3/type", "Unified");
+  write("cpu1/cache/index3/level", "3");
+  write("cpu1/cache/index3/size", "4M");
+  tw_device device{};
+  tw_detect_sysfs(&device, root_.c_str());
+  ASSERT_EQ(device.cluster_count, 3U);
+  EXPECT_EQ(device.clusters[0].count, 3U);
+  EXPECT_EQ(cpus(device.clusters[0]), 0b10101U);
+  EXPECT_EQ(cpus(device.clusters[1]), 0b00010U);
+  EXPECT_EQ(cpus(device.clusters[2]), 0b01000U);
+  EXPECT_EQ(device.clusters[0].l2_bytes, 256U << 10);
+  EXPECT_EQ(device.clusters[1].l2_bytes, 1U << 20);
+  EXPECT_EQ(device.clusters[2].l2_bytes, 512U << 10);
+  EXPECT_EQ(device.clusters[2].l1_bytes, 64U << 10);
+  EXPECT_EQ(device.l2_bytes, 1U << 20);
+  EXPECT_EQ(device.l3_bytes, 4U << 20);
+  EXPECT_EQ(device.clusters[0].sme_units, 0U);  // nobody says
+}
+
+TEST_F(Sysfs, LikeCoresDifferInFrequencyByMoreThanAnEighth) {
+  write("online", "0-3");
+  core(0, "0x514f0014", "1024", "3532800", "12M");
+  core(1, "0x514f0014", "1024", "3400000", "12M");  // one that boosts less
+  core(2, "0x514f0014", "1024", "4320000", "12M");
+  core(3, "0x514f0014", "1024", "4320000", "12M");
+  tw_device device{};
+  tw_detect_sysfs(&device, root_.c_str());
+  ASSERT_EQ(device.cluster_count, 2U);
+  EXPECT_STREQ(device.clusters[0].name, "Oryon");
+  EXPECT_EQ(device.clusters[0].max_mhz, 3532U);
+  EXPECT_EQ(cpus(device.clusters[0]), 0b0011U);
+  EXPECT_EQ(device.clusters[1].max_mhz, 4320U);
+  EXPECT_EQ(tw_fastest_cluster(&device), &device.clusters[1]);
+}
+
+TEST_F(Sysfs, CountsSmeUnits) {
+  write("online", "0-5");
+  for (int cpu = 0; cpu < 6; ++cpu) core(cpu, "0x410fd8b0", "700", "2000000", "1M");
+  const auto smidr = [&](int cpu, const char* value) {
+    write("cpu" + std::to_string(cpu) + "/regs/identification/smidr_el1", value);
+  };
+  const auto units = [&] {
+    tw_device device{};
+    tw_detect_sysfs(&device, root_.c_str());
+    EXPECT_EQ(device.cluster_count, 1U);
+    return device.clusters[0].sme_units;
+  };
+  for (int cpu = 0; cpu < 6; ++cpu) smidr(cpu, cpu < 3 ? "0x6000" : "0x6001");  // shared by three
+  EXPECT_EQ(units(), 2U);
+  for (int cpu = 0; cpu < 6; ++cpu) smidr(cpu, "0x0000000000006000");
+  EXPECT_EQ(units(), 1U);
+  for (int cpu = 0; cpu < 6; ++cpu) smidr(cpu, "0x0100000000006000");  // two for all
+  EXPECT_EQ(units(), 2U);
+  for (int cpu = 0; cpu < 6; ++cpu) smidr(cpu, "0x4000");  // one each
+  EXPECT_EQ(units(), 6U);
+  smidr(5, "0x0000");  // its maker's secret
+  EXPECT_EQ(units(), 0U);
+}
+
+TEST_F(Sysfs, HybridX86HasTwoKindsOfCores) {
+  const std::filesystem::path top = root_;
+  root_ = top / "devices/system/cpu";
+  write("online", "0-3");
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    write("cpu" + std::to_string(cpu) + "/cpufreq/cpuinfo_max_freq",
+          cpu < 2 ? "5100000" : "4900000");
+  }
+  tw_device device{};
+  std::snprintf(device.clusters[0].name, sizeof device.clusters[0].name, "Intel 6.151");
+  tw_device plain = device;
+  tw_detect_sysfs(&plain, root_.c_str());
+  EXPECT_EQ(plain.cluster_count, 1U);
+  EXPECT_STREQ(plain.clusters[0].name, "Intel 6.151");
+  write("../../cpu_core/cpus", "0-1");
+  write("../../cpu_atom/cpus", "2-3");
+  tw_detect_sysfs(&device, root_.c_str());
+  ASSERT_EQ(device.cluster_count, 2U);
+  EXPECT_STREQ(device.clusters[0].name, "Intel 6.151 Core");
+  EXPECT_STREQ(device.clusters[1].name, "Intel 6.151 Atom");
+  EXPECT_EQ(cpus(device.clusters[1]), 0b1100U);
+  root_ = top;
+}
+
+TEST_F(Sysfs, BoardsHaveNames) {
+  const std::filesystem::path top = root_;
+  root_ = top / "devices/system/cpu";
+  write("online", "0");
+  write("../../../firmware/devicetree/base/model", "Raspberry Pi 5 Model B");
+  tw_device device{};
+  tw_detect_sysfs(&device, root_.c_str());
+  EXPECT_EQ(std::string(device.name).rfind("Raspberry Pi 5 Model B", 0), 0U);
+  root_ = top;
+}
+
+TEST_F(Sysfs, OnlyClusterHasWhatTheRunningCoreSays) {
+  write("online", "0-1");
+  tw_device device{};
+  device.clusters[0].midr = 0x410fd0c1;
+  device.l1_bytes = 32 << 10;
+  device.l2_bytes = 1 << 20;
+  tw_detect_sysfs(&device, root_.c_str());
+  ASSERT_EQ(device.cluster_count, 1U);
+  EXPECT_STREQ(device.clusters[0].name, "Neoverse-N1");
+  EXPECT_EQ(device.clusters[0].l1_bytes, 32U << 10);
+  EXPECT_EQ(device.clusters[0].l2_bytes, 1U << 20);
 }
 
 TEST_F(Sysfs, ManyKindsOfCoresShareTheLastCluster) {

@@ -32,6 +32,9 @@ Record sample_record() {
   record.ratio = {1.05, 1.01, 1.09, 40};
   record.baseline = "0123456789abcdef";
   record.ghz = 2.9;
+  record.peak_gmacs = 119.5;
+  record.read_gbs = 31.25;
+  record.rhs_bytes = 16908288;
   record.dropped = 3;
   record.good = false;
   return record;

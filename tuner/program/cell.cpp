@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kRoundSeconds = 0.003;  // of one candidate
 constexpr double kMostMacs = 4e9;        // of one call: some milliseconds
+constexpr double kFewMacs = 1e9;         // where seconds are few
 constexpr size_t kMostBytes = size_t{32} << 20;
 
 std::string time_text() {
@@ -33,16 +34,20 @@ const tw_layout& some_layout(const SearchInput& input) {
   return *planned_candidate(input.device, wanted, 1).kernel->rhs;
 }
 
-size_t columns_to_run(const Wanted& wanted, const tw_layout& layout, bool hot, size_t cache) {
+size_t columns_to_run(const Wanted& wanted, const tw_layout& layout, double most_macs,
+                      size_t hot_bytes) {
   size_t most_rows = 1;
   for (const Calls& c : wanted.mix) most_rows = std::max(most_rows, c.m);
   constexpr size_t unit = 512;  // whole tiles and blocks of columns
   const double bytes_a_column = static_cast<double>(wanted.k * layout.data_bits) / 8;
-  double columns = kMostMacs / static_cast<double>(most_rows * wanted.k);
+  double columns = most_macs / static_cast<double>(most_rows * wanted.k);
   columns = std::min(columns, static_cast<double>(kMostBytes) / bytes_a_column);
-  if (hot) columns = std::min(columns, static_cast<double>(cache) / 2 / bytes_a_column);
+  if (hot_bytes > 0) {
+    columns = std::min(columns, static_cast<double>(hot_bytes) / bytes_a_column);
+    return std::min(wanted.n, std::max(static_cast<size_t>(columns) / 64 * 64, size_t{64}));
+  }
   const size_t rounded = static_cast<size_t>(columns) / unit * unit;
-  return std::min(wanted.n, std::max(rounded, hot ? size_t{64} : 2 * unit));
+  return std::min(wanted.n, std::max(rounded, 2 * unit));
 }
 
 }  // namespace
@@ -52,7 +57,9 @@ Shape::Shape(const SearchInput& input) : input_(input) {
   const bool hot = wanted.regime == Regime::hot;
   const tw_layout& layout = some_layout(input);
   const size_t l2 = input.device.l2_bytes > 0 ? input.device.l2_bytes : size_t{256} << 10;
-  const size_t n = columns_to_run(wanted, layout, hot, l2);
+  const bool few = input.seconds >= 0 && input.seconds < 3;
+  const size_t n =
+      columns_to_run(wanted, layout, few ? kFewMacs : kMostMacs, hot ? l2 / 2 : size_t{0});
   weights_ = measure::random_weights(n, wanted.k, layout);
   rotate_bytes_ = hot ? 0 : std::min(4 * input.cache_bytes, measure::available_memory() / 4);
 }
@@ -88,6 +95,14 @@ Cell::Cell(const SearchInput& input, Shape& shape, size_t m, Watch& watch, const
         return measure::clock_ghz(1 << 16);
       }) {}
 
+/// `columns` of them are packed into so many bytes.
+size_t Shape::rhs_bytes(uint64_t layout) const {
+  const auto packed = packed_.find(layout);
+  if (packed == packed_.end()) return 0;
+  const double part = static_cast<double>(input_.matmul.wanted.n) / static_cast<double>(columns());
+  return static_cast<size_t>(static_cast<double>(packed->second->bytes()) * part);
+}
+
 Record Cell::record_of(const Configuration& run) const {
   Record record = input_.origin;
   const Wanted& wanted = input_.matmul.wanted;
@@ -97,6 +112,10 @@ Record Cell::record_of(const Configuration& run) const {
   record.threads = wanted.threads;
   record.measured_n = shape_.columns();
   record.ran = run;
+  record.rhs_bytes = shape_.rhs_bytes(run.layout);
+  const tw_kernel* kernel = tw_find_kernel(run.kernel.c_str());
+  const auto peak = input_.peaks.find(measure::peak_loop_of(*kernel).instruction);
+  if (peak != input_.peaks.end()) record.peak_gmacs = peak->second;
   return record;
 }
 

@@ -21,7 +21,7 @@ class Shape {
   /// Plan and operands of a candidate for m rows. Throws std::runtime_error.
   std::unique_ptr<measure::PlannedMatmul> make(const Candidate& candidate, size_t m);
   [[nodiscard]] size_t columns() const { return weights_.n; }
-  void forget_layout(uint64_t layout) { packed_.erase(layout); }
+  [[nodiscard]] size_t rhs_bytes(uint64_t layout) const;  ///< of the whole problem; 0: unknown
 
  private:
   std::shared_ptr<measure::Activations> activations(size_t m);

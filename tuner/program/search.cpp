@@ -77,17 +77,15 @@ class Search {
 
   /// All kernels with what the plan sets for them.
   void screen(const Calls& calls) {
-    if (!endless() && elapsed() > input_.seconds) return;  // records of these rows: next time
+    if (!endless() && elapsed() > input_.seconds / 2) return;  // these rows: another time
     const Wanted& wanted = input_.matmul.wanted;
     Cell& cell = cells_.emplace_back(input_, shape_, calls.m, watch_, emit_);
     cell.enter(planned_candidate(input_.device, wanted, calls.m));
     const double part = seconds_of(calls.m) * 0.4;
-    for (const Candidate& c : kernel_candidates(input_.device, wanted, calls.m, kHopeless)) {
-      cell.enter(c);
-    }
-    cell.race(3, part / 2, false);
+    enter(cell, kernel_candidates(input_.device, wanted, calls.m, kHopeless), part / 2);
+    cell.race(3, part / 4, false);
     cell.drop(0.25, 8);
-    cell.race(4, part / 2, false);
+    cell.race(4, part / 4, false);
     cell.drop(0.15, 6);
   }
 
@@ -124,21 +122,26 @@ class Search {
   /// From the best kernels to what lies near them: first the prefetch distance, then the blocks.
   void refine(Cell& cell) {
     const Wanted& wanted = input_.matmul.wanted;
-    const double part = seconds_of(cell.m()) * 0.15;
+    const double part = seconds_of(cell.m()) * 0.1;
     cell.drop(0.08, 4);
-    for (const Candidate& c : cell.best(2)) {
-      for (const Candidate& other : prefetch_neighbors(c, wanted)) cell.enter(other);
-    }
+    for (const Candidate& c : cell.best(2)) enter(cell, prefetch_neighbors(c, wanted), part / 2);
     cell.race(3, part, false);
     cell.drop(0.06, 5);
-    for (const Candidate& other : block_neighbors(cell.best(1)[0], wanted, cell.m())) {
-      cell.enter(other);
-    }
+    enter(cell, block_neighbors(cell.best(1)[0], wanted, cell.m()), part);
     cell.race(3, part, false);
     cell.drop(0.05, 5);
     cell.race(5, part, false);
     cell.drop(0.02, 3);
     cell.race(endless() ? kMany : 41, part, true);
+  }
+
+  /// The first of them, as many as there is time for.
+  static void enter(Cell& cell, const std::vector<Candidate>& candidates, double seconds) {
+    const double end = measure::now() + seconds;
+    for (const Candidate& c : candidates) {
+      if (measure::now() > end) return;
+      cell.enter(c);
+    }
   }
 
   /// Every kernel with every distance and all blocks of each, in batches that the best survive.

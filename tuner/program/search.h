@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -16,7 +17,9 @@ struct SearchInput {
   JobMatmul matmul;
   double seconds = 0;  ///< negative: until separated
   bool exhaustive = false;
-  size_t cache_bytes = 0;        ///< last level
+  size_t cache_bytes = 0;  ///< last level
+  /// By instruction: 1e9 multiply-adds a second. The origin has what memory allows.
+  std::map<std::string, double> peaks;
   std::set<size_t> known;        ///< numbers of rows that need no measuring
   std::set<std::string> banned;  ///< identities of configurations that crashed
 };

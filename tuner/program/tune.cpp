@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "measure/machine.h"
+#include "measure/machine_limits.h"
 #include "tuner/device_text.h"
 #include "tuner/evidence.h"
 #include "tuner/program/candidate.h"
@@ -21,6 +21,7 @@ using Line = std::function<void(const std::string&)>;
 constexpr double kPatience = 60;      // seconds without a call that ends: it never will
 constexpr double kSearchPart = 0.75;  // of the budget; the rest confirms the winners
 constexpr int kConfirmations = 3;     // processes
+constexpr double kLimitsFrom = 10;    // seconds of budget: what the core can do is measured, too
 
 tw_device detected() {
   tw_device device{};
@@ -50,11 +51,13 @@ class Tuning {
     core_ = core_of(device_, cluster_of(device_, cpu_));
     origin_.tool = "tilewright " TILEWRIGHT_VERSION;
     origin_.device = device_.name;
+    origin_.virtual_machine = device_.virtual_machine != 0;
     origin_.core = core_;
   }
 
   void run() {
     if (job_.budget != 0) {
+      if (job_.budget < 0 || job_.budget >= kLimitsFrom) measure_limits();
       search_all();
       confirm_all();
     }
@@ -95,14 +98,34 @@ class Tuning {
     seconds_left_ = job_.budget * kSearchPart;
     for (size_t i = 0; i < all.size(); ++i) {
       const double weight = std::max(all[i].weight, least);
-      part_begin_ = static_cast<double>(i) / static_cast<double>(all.size());
-      part_ = 1.0 / static_cast<double>(all.size());
+      part_ = kSearchPart / static_cast<double>(all.size());
+      part_begin_ = part_ * static_cast<double>(i);
       const double start = measure::now();
       const double share = job_.budget < 0 ? -1 : seconds_left_ * weight / weight_left;
       search_one(all[i].matmul, share);
       seconds_left_ -= measure::now() - start;
       weight_left -= weight;
     }
+  }
+
+  /// For reports only: a machine that is too busy for it gets none.
+  void measure_limits() {
+    run_watched(
+        [&](Watch& watch, const Emit& emit) {
+          measure::settle(cpu_);
+          const measure::Memory memory(std::max(4 * cache_, size_t{64} << 20));
+          ++watch.beats;
+          const measure::Limits limits = measure::measure_limits(memory, true);
+          nlohmann::json peaks = nlohmann::json::object();
+          for (const measure::PeakLimit& peak : limits.peaks) peaks[peak.instruction] = peak.gmacs;
+          emit(nlohmann::json{{"read", limits.read_gbs}, {"peaks", peaks}}.dump());
+        },
+        [&](const std::string& line) {
+          const nlohmann::json limits = nlohmann::json::parse(line);
+          origin_.read_gbs = limits.at("read").get<double>();
+          peaks_ = limits.at("peaks").get<std::map<std::string, double>>();
+        },
+        kPatience);
   }
 
   SearchInput input_of(const JobMatmul& matmul, double seconds) const {
@@ -113,6 +136,7 @@ class Tuning {
     input.seconds = seconds;
     input.exhaustive = job_.exhaustive;
     input.cache_bytes = cache_;
+    input.peaks = peaks_;
     return input;
   }
 
@@ -243,6 +267,7 @@ class Tuning {
   std::vector<JobMatmul> jobs_;
   int cpu_ = -1;
   size_t cache_ = 0;
+  std::map<std::string, double> peaks_;
   Core core_;
   Record origin_;
   double seconds_left_ = 0, part_begin_ = 0, part_ = 1;

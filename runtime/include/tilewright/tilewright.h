@@ -46,14 +46,19 @@ const char* tw_status_text(tw_status status);
 /* ---- device ---- */
 
 #define TW_MAX_CLUSTERS 8
+#define TW_MAX_CPUS 512
 
-/* Cores of one kind. Unknown numbers are 0. */
+/* Cores of one kind: of equal name, MIDR and capacity, and of like frequency, since what some
+ * makers' clusters differ in is their frequency only. Unknown numbers are 0. */
 typedef struct tw_cluster {
-  char name[32]; /* "Neoverse-N1"; x86: the vendor */
+  char name[32]; /* "Neoverse-N1"; x86: vendor, family.model, "AMD 26.2" */
   uint64_t midr; /* AArch64: MIDR_EL1 */
   size_t count;  /* cores */
   size_t max_mhz;
-  size_t capacity; /* Linux's: 1024 is the fastest core of the machine */
+  size_t capacity;                 /* Linux's: 1024 is the fastest core of the machine */
+  uint64_t cpus[TW_MAX_CPUS / 64]; /* bit i % 64 of word i / 64: CPU i is one of them */
+  size_t l1_bytes, l2_bytes;       /* data caches that one of these cores sees */
+  size_t sme_units;                /* that these cores share */
 } tw_cluster;
 
 /* A machine, as far as choosing kernels needs it. Fill it by hand to see what would be chosen on a
@@ -67,7 +72,8 @@ typedef struct tw_device {
   size_t l1_bytes, l2_bytes, l3_bytes; /* data caches that the fastest core sees; 0: unknown */
   size_t cluster_count;
   tw_cluster clusters[TW_MAX_CLUSTERS];
-  char isa[32]; /* only this ISA and what every device runs (scalar); "": no limit */
+  char isa[32];        /* only this ISA and what every device runs (scalar); "": no limit */
+  int virtual_machine; /* 1: a hypervisor says so; 0: none known */
 } tw_device;
 
 /* Fills `device` for this machine. The environment variable TILEWRIGHT_ISA limits it (see

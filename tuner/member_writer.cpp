@@ -1,4 +1,4 @@
-#include "tuner/record_writer.h"
+#include "tuner/member_writer.h"
 
 #include <fmt/format.h>
 

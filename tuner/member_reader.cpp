@@ -1,4 +1,4 @@
-#include "tuner/record_reader.h"
+#include "tuner/member_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/member_writer.h"
 #include "tuner/record.h"
 #include "tuner/record_fields.h"
-#include "tuner/record_writer.h"
 
 namespace tw::tuner {
 namespace {
@@ -43,14 +43,24 @@ bool is_real(const nlohmann::json& value) {
 
 }  // namespace
 
-RecordReader::RecordReader(const nlohmann::json& json, std::string path)
+nlohmann::json parse_json(std::string_view text) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw RecordError{fmt::format("byte {} is no JSON; one object is legal", error.byte)};
+  } catch (const nlohmann::json::exception& error) {  // a number too large for any type
+    throw RecordError{fmt::format("JSON that cannot be kept: {}", label_text(error.what()))};
+  }
+}
+
+MemberReader::MemberReader(const nlohmann::json& json, std::string path)
     : json_(&json), path_(std::move(path)) {
   if (json.is_object()) return;
   const std::string name = path_.empty() ? "the line" : path_.substr(0, path_.size() - 1);
   throw RecordError{fmt::format("{} is {}; an object, {{...}}, is legal", name, shown(json))};
 }
 
-const nlohmann::json& RecordReader::member(const char* name) const {
+const nlohmann::json& MemberReader::member(const char* name) const {
   const auto found = json_->find(name);
   if (found == json_->end()) {
     throw RecordError{fmt::format("{}{} is missing; every record has it", path_, name)};
@@ -58,11 +68,15 @@ const nlohmann::json& RecordReader::member(const char* name) const {
   return *found;
 }
 
-void RecordReader::refuse(const char* name, const std::string& legal) const {
+void MemberReader::refuse(const char* name, const std::string& legal) const {
   throw RecordError{fmt::format("{}{} is {}; {}", path_, name, shown(member(name)), legal)};
 }
 
-const std::string& RecordReader::text(const char* name, const char* legal) const {
+void MemberReader::refuse_longer_than(const char* name, size_t bytes) const {
+  refuse(name, fmt::format("at most {} bytes are legal", bytes));
+}
+
+const std::string& MemberReader::text(const char* name, const char* legal) const {
   const nlohmann::json& found = member(name);
   if (!found.is_string() || found.get_ref<const std::string&>().size() > kLongestText) {
     refuse(name, fmt::format("{}, at most {} bytes, is legal", legal, kLongestText));
@@ -70,7 +84,7 @@ const std::string& RecordReader::text(const char* name, const char* legal) const
   return found.get_ref<const std::string&>();
 }
 
-void RecordReader::word(const char* name, std::string& value) const {
+void MemberReader::word(const char* name, std::string& value) const {
   constexpr const char* legal = "a text of printable ASCII without \" and \\";
   value = text(name, legal);
   const bool good = std::all_of(value.begin(), value.end(), [](char c) {
@@ -79,7 +93,7 @@ void RecordReader::word(const char* name, std::string& value) const {
   if (!good) refuse(name, fmt::format("{} is legal", legal));
 }
 
-void RecordReader::label(const char* name, std::string& value) const {
+void MemberReader::label(const char* name, std::string& value) const {
   constexpr const char* legal = "a text without control characters";
   value = text(name, legal);
   if (std::any_of(value.begin(), value.end(), is_control)) {
@@ -87,25 +101,25 @@ void RecordReader::label(const char* name, std::string& value) const {
   }
 }
 
-void RecordReader::time(const char* name, std::string& value) const {
+void MemberReader::time(const char* name, std::string& value) const {
   constexpr const char* legal = "a time like \"2026-11-22T04:05:06Z\"";
   value = text(name, legal);
   if (!is_time(value)) refuse(name, fmt::format("{} is legal", legal));
 }
 
-void RecordReader::hex(const char* name, uint64_t& value) const {
+void MemberReader::hex(const char* name, uint64_t& value) const {
   constexpr const char* legal = "a number of 64 bits like \"0x410fd4e0\"";
   const std::string& digits = text(name, legal);
   value = std::strtoull(digits.c_str(), nullptr, 16);
   if (hex_text(value) != digits) refuse(name, fmt::format("{} is legal", legal));
 }
 
-void RecordReader::flag(const char* name, bool& value) const {
+void MemberReader::flag(const char* name, bool& value) const {
   if (!member(name).is_boolean()) refuse(name, "true and false are legal");
   value = member(name).get<bool>();
 }
 
-void RecordReader::size(const char* name, size_t& value, size_t least, size_t most) const {
+void MemberReader::size(const char* name, size_t& value, size_t least, size_t most) const {
   const nlohmann::json& found = member(name);
   const bool whole = found.is_number_unsigned();
   if (!whole || found.get<uint64_t>() < least || found.get<uint64_t>() > most) {
@@ -115,12 +129,12 @@ void RecordReader::size(const char* name, size_t& value, size_t least, size_t mo
   value = found.get<size_t>();
 }
 
-void RecordReader::real(const char* name, double& value) const {
+void MemberReader::real(const char* name, double& value) const {
   if (!is_real(member(name))) refuse(name, "a number of at least 0 is legal");
   value = member(name).get<double>();
 }
 
-void RecordReader::reals(const char* name, std::vector<double>& values) const {
+void MemberReader::reals(const char* name, std::vector<double>& values) const {
   const nlohmann::json& found = member(name);
   if (!found.is_array() || found.size() > kMostSamples ||
       !std::all_of(found.begin(), found.end(), is_real)) {
@@ -129,7 +143,7 @@ void RecordReader::reals(const char* name, std::vector<double>& values) const {
   values = found.get<std::vector<double>>();
 }
 
-void RecordReader::one_of(const char* name, std::string& value,
+void MemberReader::one_of(const char* name, std::string& value,
                           std::initializer_list<const char*> legal) const {
   value.clear();
   const nlohmann::json& found = member(name);

@@ -1,4 +1,4 @@
-// Writes members (record_fields.h) into a JSON object, in their order.
+// Writes members into a JSON object, in their order (record_fields.h, device_text.cpp).
 #pragma once
 
 #include <initializer_list>
@@ -23,9 +23,9 @@ std::string compact(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-class RecordWriter {
+class MemberWriter {
  public:
-  explicit RecordWriter(nlohmann::ordered_json& json) : json_(&json) {}
+  explicit MemberWriter(nlohmann::ordered_json& json) : json_(&json) {}
 
   void word(const char* name, const std::string& value) { (*json_)[name] = value; }
   void time(const char* name, const std::string& value) { word(name, value); }
@@ -45,8 +45,17 @@ class RecordWriter {
   template <class Write>
   void group(const char* name, Write write) {
     (*json_)[name] = nlohmann::ordered_json::object();
-    RecordWriter inner((*json_)[name]);
+    MemberWriter inner((*json_)[name]);
     write(inner);
+  }
+  template <class T, size_t N, class Write>
+  void list(const char* name, const T (&items)[N], size_t count, Write write) {
+    (*json_)[name] = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < count && i < N; ++i) {
+      (*json_)[name].push_back(nlohmann::ordered_json::object());
+      MemberWriter inner((*json_)[name].back());
+      write(inner, items[i]);
+    }
   }
 
  private:

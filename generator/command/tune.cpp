@@ -1,0 +1,216 @@
+#include "command/tune.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "command/commands.h"
+#include "command/places.h"
+#include "spec/workload_reader.h"
+#include "tuner/job.h"
+#include "tuner/record_file.h"
+#include "tuner/target.h"
+
+namespace tw {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+tuner::JobMatmul job_matmul(const Matmul& matmul, const std::vector<Rows>& rows) {
+  tuner::JobMatmul made;
+  made.name = matmul.name;
+  made.count = static_cast<double>(matmul.count);
+  tuner::Wanted& wanted = made.wanted;
+  wanted.family = matmul.family;
+  wanted.n = static_cast<size_t>(matmul.n);
+  wanted.k = static_cast<size_t>(matmul.k);
+  wanted.block = static_cast<size_t>(matmul.block);
+  wanted.scales = matmul.scales;
+  wanted.regime = matmul.regime == Regime::hot ? tuner::Regime::hot : tuner::Regime::streamed;
+  for (const Rows& r : rows) {
+    wanted.mix.push_back({static_cast<size_t>(r.m), static_cast<double>(r.calls)});
+  }
+  return made;
+}
+
+bool same_weights(const tuner::Wanted& a, const tuner::Wanted& b) {
+  return a.family == b.family && a.n == b.n && a.k == b.k && a.block == b.block &&
+         a.scales == b.scales && a.regime == b.regime;
+}
+
+/// Layers of one shape are one matmul that counts as often.
+std::vector<tuner::JobMatmul> distinct(const Workload& workload) {
+  std::vector<tuner::JobMatmul> matmuls;
+  for (const Matmul& matmul : workload.matmuls) {
+    tuner::JobMatmul made = job_matmul(matmul, workload.rows);
+    bool known = false;
+    for (tuner::JobMatmul& other : matmuls) {
+      if (!same_weights(other.wanted, made.wanted)) continue;
+      other.name += "," + made.name;
+      other.count += made.count;
+      known = true;
+    }
+    if (!known) matmuls.push_back(std::move(made));
+  }
+  return matmuls;
+}
+
+tuner::Target target_of(const TuneOptions& options) {
+  using Kind = tuner::Target::Kind;
+  if (!options.adb.empty()) return {Kind::adb, options.adb == "any" ? "" : options.adb};
+  if (!options.ssh.empty()) return {Kind::ssh, options.ssh};
+  if (!options.exec.empty()) return {Kind::exec, options.exec};
+  return {};
+}
+
+/// The one beside this command, in a build tree or installed.
+std::string own_program() {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& path :
+       {folder / "tilewright_tuner", folder.parent_path() / "tuner/program/tilewright_tuner"}) {
+    if (fs::exists(path, error)) return path.string();
+  }
+  throw UsageError(
+      "the program that measures is not built: name it with --program (CMake option "
+      "TILEWRIGHT_TUNER builds it)");
+}
+
+/// What came from the device so far.
+struct Session {
+  const TuneOptions& options;
+  Progress progress;
+  std::vector<json> choices;
+  size_t records = 0, failed = 0;
+};
+
+void take(Session& session, const std::string& line) {
+  const json event = json::parse(line, nullptr, false);
+  if (event.is_discarded()) throw tuner::TargetError{"an answer that is no JSON: " + line};
+  if (!event.contains("event")) {
+    const tuner::Record record = tuner::from_line(line);
+    tuner::append_record(session.options.records, record);
+    ++session.records;
+    if (record.outcome != tuner::Outcome::ok) {
+      session.progress.end();
+      fmt::print(stderr, "{}: {}\n", record.ran.kernel, record.detail);
+      ++session.failed;
+    }
+  } else if (event["event"] == "progress") {
+    session.progress.show(event.at("done").get<double>(), event.at("text").get<std::string>());
+  } else if (event["event"] == "choice") {
+    session.choices.push_back(event);
+  } else if (event["event"] == "device") {
+    fmt::print("{}: {}\n", to_text(target_of(session.options)),
+               event.at("device").value("name", "unknown"));
+  }
+}
+
+double budget_of(const std::string& text) {
+  if (text == "separated") return -1;
+  double seconds = -1;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds < 1e9) return seconds;
+  throw UsageError(
+      fmt::format("--budget is '{}'; seconds from 0 on, or separated, are legal", text));
+}
+
+void check(const TuneOptions& options) {
+  const int targets = !options.adb.empty() + !options.ssh.empty() + !options.exec.empty();
+  if (targets > 1) throw UsageError("--adb, --ssh and --exec exclude one another");
+  if (targets == 1 && options.program.empty()) {
+    throw UsageError(
+        "--adb, --ssh and --exec need --program: a tilewright_tuner built for that "
+        "device (CMake preset arm64 makes one for 64-bit Arm)");
+  }
+}
+
+}  // namespace
+
+int run_tune(const TuneOptions& options) {
+  check(options);
+  tuner::Job job;
+  job.budget = budget_of(options.budget);
+  job.exhaustive = options.exhaustive;
+  job.hot = options.hot;
+  job.cpu = options.cpu;
+  if (options.exhaustive) job.budget = -1;
+  const Places places = find_places("");
+  const fs::path workload = options.workload.empty() ? places.specs / "workloads/gemma2b.yaml"
+                                                     : fs::path(options.workload);
+  job.matmuls = distinct(read_workload(workload));
+  std::error_code error;
+  if (!options.again && fs::exists(options.records, error)) {
+    const tuner::RecordFile file = tuner::read_records(options.records);
+    job.known = file.records;
+    if (!file.bad.empty()) {
+      fmt::print(stderr, "{}: {} bad lines are skipped; `tilewright records check {}` lists them\n",
+                 options.records, file.bad.size(), options.records);
+    }
+  }
+  const std::string program = options.program.empty() ? own_program() : options.program;
+  Session session{options, Progress(job.budget), {}, 0, 0};
+  try {
+    tuner::run_on_target(target_of(options), program, tuner::to_text(job),
+                         [&](const std::string& line) { take(session, line); });
+  } catch (const tuner::TargetError& lost) {
+    session.progress.end();
+    throw std::runtime_error(
+        fmt::format("{}\n{} records of this run are in {}; the same command goes on from there",
+                    lost.what, session.records, options.records));
+  }
+  session.progress.end();
+  fmt::print("{}", choice_table(session.choices));
+  fmt::print("{}: {} new records{}\n", options.records, session.records,
+             session.failed > 0 ? fmt::format(", {} of failures", session.failed) : "");
+  return 0;
+}
+
+void add_tune(CLI::App& app, TuneOptions& options, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "tune",
+      "Measure on a device which kernels are fastest for a workload, and keep the records.");
+  command->footer(
+      "Examples:\n"
+      "  tilewright tune --budget 2                                   a quick look at this "
+      "machine\n"
+      "  tilewright tune --workload specs/workloads/gemma2b.yaml --records mine.jsonl\n"
+      "  tilewright tune --ssh me@board --program build/arm64/tuner/program/tilewright_tuner\n"
+      "\nA record file grows only; what it has of this device and these kernels is not measured "
+      "again.");
+  command
+      ->add_option("--workload", options.workload,
+                   "Workload (default: the one of Gemma 2B that ships)")
+      ->type_name("FILE");
+  command->add_option("--records", options.records, "File that gets the records")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--budget", options.budget,
+          "Seconds; 0: the cost model and what is known, measure nothing; separated: until "
+          "every winner is sure")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command->add_flag("--exhaustive", options.exhaustive,
+                    "All combinations, whatever time they take");
+  command->add_flag("--hot", options.hot, "Show who wins with weights in the caches, too");
+  command->add_flag("--again", options.again, "Measure what the file has, too");
+  command->add_option("--cpu", options.cpu, "Core that measures (default: the last one)")
+      ->type_name("N");
+  command->add_option("--adb", options.adb, "Measure on that phone (any: the only one)")
+      ->type_name("SERIAL");
+  command->add_option("--ssh", options.ssh, "Measure on that host")->type_name("HOST");
+  command
+      ->add_option("--exec", options.exec,
+                   "Measure through that command: an emulator, a job scheduler")
+      ->type_name("CMD");
+  command
+      ->add_option("--program", options.program,
+                   "tilewright_tuner for the device (default: the one beside this command)")
+      ->type_name("FILE");
+  command->callback([&options, &status] { status = run_tune(options); });
+}
+
+}  // namespace tw

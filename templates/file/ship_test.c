@@ -1,0 +1,263 @@
+// Every kernel of this tree that the CPU at hand runs, alone and as the plan combines them, against
+// plain loops in double. Activations are whole numbers that quantizing keeps, so that what is left
+// is rounding.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tilewright/tilewright.h"
+
+enum { N = 70, MOST_M = 33, MOST_K = 512, MOST_ROWS = 4096 };
+static const size_t rows_tried[] = {1, 2, 5, MOST_M};
+
+/* Weights of one kind, and one number of values of k. */
+typedef struct problem {
+  const tw_kernel *kernel; /* one of the family, with its blocks and their scales */
+  size_t k;
+} problem;
+
+static float activations[MOST_M * MOST_K], output[MOST_M * N], bias[N], row_scales[N];
+static unsigned char weights[N * MOST_K * 4], block_scales[N * MOST_K * 4];
+static double values[N * MOST_K]; /* what the weights mean */
+static int failures, comparisons;
+
+static unsigned random_bits(void) {
+  static uint64_t state = 88172645463325252u;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(state >> 33);
+}
+
+static void check(tw_status status) {
+  if (status == TW_OK) return;
+  fprintf(stderr, "tilewright_test: %s\n", tw_error_message());
+  exit(1);
+}
+
+static void *allocate(size_t bytes) {
+  void *memory = malloc(bytes > 0 ? bytes : 1);
+  if (memory == NULL) exit(1);
+  return memory;
+}
+
+/* Rows of whole numbers whose range is that of the codes: their scales are 1. */
+static void make_activations(const problem *p) {
+  const tw_layout *layout = p->kernel->lhs;
+  const int symmetric = layout->block != 0 && layout->per_row_bytes == 0; /* scales per block */
+  for (size_t i = 0; i < MOST_M * p->k; ++i) {
+    activations[i] = (float)((int)(random_bits() % 255) - 127);
+  }
+  for (size_t row = 0; row < MOST_M; ++row) {
+    float *at = activations + row * p->k;
+    at[0] = symmetric ? 127 : -128;
+    at[1] = 127;
+    for (size_t k = 0; symmetric && k < p->k; k += layout->block) at[k] = 127;
+  }
+}
+
+/* (1 + m / 2^mantissa) / 32 in the type's own bits; returns its value. */
+static double make_scale(tw_scales type, unsigned char *at) {
+  const unsigned mantissa = random_bits();
+  if (type == TW_SCALES_F32) {
+    const float value = (1 + (float)(mantissa % 1024) / 1024) / 32;
+    memcpy(at, &value, sizeof value);
+    return value;
+  }
+  const unsigned length = type == TW_SCALES_F16 ? 1024 : 128;
+  const uint16_t bits = (uint16_t)((type == TW_SCALES_F16 ? 10u * 1024 : 122u * 128) +
+                                   mantissa % length);
+  memcpy(at, &bits, sizeof bits);
+  return (1 + (double)(mantissa % length) / length) / 32;
+}
+
+/* One weight of floats at `at`; returns its value. */
+static double make_float(size_t bits, unsigned char *at) {
+  const unsigned mantissa = random_bits() % 1024, exponent = random_bits() % 4;
+  const int negative = random_bits() % 2 != 0;
+  const double size = ldexp(1 + mantissa / 1024.0, -(int)exponent - 3);
+  const float value = (float)(negative ? -size : size);
+  const uint16_t half = (uint16_t)((negative ? 0x8000u : 0) | (12 - exponent) << 10 | mantissa);
+  memcpy(at, bits == 16 ? (const void *)&half : (const void *)&value, bits / 8);
+  return value;
+}
+
+/* One code of 4 or 8 bits, two's complement. */
+static double make_code(size_t bits, size_t column, size_t k, size_t depth) {
+  const unsigned code = random_bits();
+  if (bits == 8) {
+    const int8_t byte = (int8_t)((int)(code % 255) - 127);
+    weights[column * depth + k] = (unsigned char)byte;
+    return byte;
+  }
+  unsigned char *at = weights + column * ((depth + 1) / 2) + k / 2;
+  *at = (unsigned char)(k % 2 == 0 ? (code & 15) : (*at | (code & 15) << 4));
+  return (int)(code & 15) - ((code & 8) != 0 ? 16 : 0);
+}
+
+static void make_weights(const problem *p) {
+  const tw_layout *layout = p->kernel->rhs;
+  const size_t bits = layout->data_bits, blocks = layout->block != 0 ? p->k / layout->block : 0;
+  const size_t scale_bytes = layout->block_scales == TW_SCALES_F32 ? 4 : 2;
+  for (size_t column = 0; column < N; ++column) {
+    double scale = 1;
+    bias[column] = (float)((int)(random_bits() % 200) - 100);
+    row_scales[column] = (1 + (float)(random_bits() % 1024) / 1024) / 32;
+    for (size_t k = 0; k < p->k; ++k) {
+      double *value = values + column * p->k + k;
+      if (layout->scales == 0) {
+        *value = make_float(bits, weights + (column * p->k + k) * bits / 8);
+        continue;
+      }
+      if (layout->block == 0) scale = row_scales[column];
+      if (layout->block != 0 && k % layout->block == 0) {
+        const size_t index = column * blocks + k / layout->block;
+        scale = make_scale(layout->block_scales, block_scales + index * scale_bytes);
+      }
+      *value = scale * make_code(bits, column, k, p->k);
+    }
+  }
+}
+
+static tw_rhs_source source_of(const problem *p) {
+  const tw_layout *layout = p->kernel->rhs;
+  tw_rhs_source source = {0};
+  source.order = TW_NXK;
+  source.data = weights;
+  source.data_bytes = sizeof weights;
+  source.stride = (p->k * layout->data_bits + 7) / 8;
+  source.bias = bias;
+  source.bias_count = N;
+  if (layout->scales != 0) {
+    source.scales = layout->block != 0 ? (const void *)block_scales : (const void *)row_scales;
+    source.scale_count = layout->block != 0 ? N * (p->k / layout->block) : N;
+  }
+  return source;
+}
+
+/* Clamped outputs of even numbers of rows, all outputs of odd ones. */
+static void compare(const problem *p, const char *name, size_t m, float limit) {
+  double worst = 0;
+  for (size_t row = 0; row < m; ++row) {
+    for (size_t column = 0; column < N; ++column) {
+      double sum = bias[column], size = fabs(sum);
+      for (size_t k = 0; k < p->k; ++k) {
+        const double term = (double)activations[row * p->k + k] * values[column * p->k + k];
+        sum += term;
+        size += fabs(term);
+      }
+      const double want = fmin(fmax(sum, -(double)limit), (double)limit);
+      const double gap = fabs((double)output[row * N + column] - want) / size;
+      if (!(gap <= worst)) worst = gap; /* a NaN too */
+    }
+  }
+  ++comparisons;
+  if (worst <= 4e-5) return;
+  ++failures;
+  printf("WRONG %s: m %zu, n %d, k %zu: an error of %g\n", name, m, N, p->k, worst);
+}
+
+static void run_rows(const problem *p, const tw_plan *plan, const char *name, size_t m,
+                     const void *rhs) {
+  size_t lhs_bytes = 0;
+  check(tw_lhs_bytes(plan, m, &lhs_bytes));
+  void *lhs = allocate(lhs_bytes);
+  const tw_lhs_source source = {activations, sizeof activations, p->k * sizeof(float)};
+  for (size_t slice = 0; slice < tw_lhs_slices(plan, m); ++slice) {
+    check(tw_pack_lhs(plan, m, &source, lhs, lhs_bytes, slice));
+  }
+  const int clamp = m % 2 == 0;
+  const float limit = clamp ? 300 : INFINITY;
+  tw_run_args args = {0};
+  args.m = m;
+  args.lhs = lhs_bytes != 0 ? lhs : activations;
+  args.lhs_bytes = lhs_bytes != 0 ? lhs_bytes : sizeof activations;
+  args.lhs_stride = lhs_bytes != 0 ? 0 : source.stride;
+  args.rhs = rhs;
+  args.rhs_bytes = tw_rhs_bytes(plan);
+  args.dst = output;
+  args.dst_bytes = sizeof output;
+  args.dst_stride = N * sizeof(float);
+  args.clamp = clamp;
+  args.min = -limit;
+  args.max = limit;
+  memset(output, 0xff, sizeof output);
+  for (size_t slice = 0; slice < tw_run_slices(plan, m); ++slice) check(tw_run(plan, &args, slice));
+  compare(p, name, m, limit);
+  free(lhs);
+}
+
+/* With one kernel, or (null) with those that the plan takes. */
+static void run_plan(const tw_device *device, const problem *p, const tw_kernel *kernel) {
+  tw_matmul matmul = {0};
+  matmul.family = p->kernel->family;
+  matmul.n = N;
+  matmul.k = p->k;
+  matmul.block = p->kernel->rhs->block;
+  matmul.scales = p->kernel->rhs->block_scales;
+  matmul.kernel = kernel != NULL ? kernel->name : NULL;
+  tw_plan *plan = NULL;
+  check(tw_plan_create(device, &matmul, &plan));
+  void *rhs = allocate(tw_rhs_bytes(plan));
+  const tw_rhs_source source = source_of(p);
+  for (size_t slice = 0; slice < tw_rhs_slices(plan); ++slice) {
+    check(tw_pack_rhs(plan, &source, rhs, tw_rhs_bytes(plan), slice));
+  }
+  for (size_t i = 0; i < sizeof rows_tried / sizeof rows_tried[0]; ++i) {
+    const size_t m = rows_tried[i];
+    run_rows(p, plan, kernel != NULL ? kernel->name : p->kernel->family, m, rhs);
+    tw_segment segments[TW_MAX_SEGMENTS];
+    size_t count = 0;
+    check(tw_plan_segments(plan, m, segments, &count));
+    for (size_t s = 0; s < count && kernel == NULL; ++s) {
+      printf("plan  m %-3zu %zu rows by %s\n", m, segments[s].rows, segments[s].kernel->name);
+    }
+  }
+  free(rhs);
+  tw_plan_destroy(plan);
+}
+
+static int same_weights(const tw_kernel *a, const tw_kernel *b) {
+  return strcmp(a->family, b->family) == 0 && a->rhs->block == b->rhs->block &&
+         a->rhs->block_scales == b->rhs->block_scales;
+}
+
+/* All kernels for the weights that `rows[first]` multiplies with. */
+static void run_family(const tw_device *device, const tw_kernel **rows, size_t count,
+                       size_t first) {
+  problem p = {rows[first], 130};
+  if (p.kernel->rhs->block != 0) p.k = 2 * p.kernel->rhs->block;
+  printf("%s, blocks of %zu\n", p.kernel->family, p.kernel->rhs->block);
+  make_activations(&p);
+  make_weights(&p);
+  size_t ran = 0;
+  for (size_t i = first; i < count; ++i) {
+    if (!same_weights(rows[i], p.kernel)) continue;
+    const int runs = rows[i]->run != NULL && tw_kernel_supported(rows[i], device);
+    printf("%s %s\n", runs ? "runs " : rows[i]->run != NULL ? "not on this CPU:" : "not built:",
+           rows[i]->name);
+    if (!runs) continue;
+    run_plan(device, &p, rows[i]);
+    ++ran;
+  }
+  if (ran > 0) run_plan(device, &p, NULL);
+}
+
+int main(void) {
+  static const tw_kernel *rows[MOST_ROWS];
+  const size_t count = tw_list_kernels(NULL, rows, MOST_ROWS);
+  tw_device device;
+  check(tw_device_detect(&device));
+  if (count > MOST_ROWS) {
+    fprintf(stderr, "tilewright_test: %zu kernels; %d are legal\n", count, MOST_ROWS);
+    return 1;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    size_t first = 0;
+    while (!same_weights(rows[first], rows[i])) ++first;
+    if (first == i) run_family(&device, rows, count, i);
+  }
+  printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name, count, comparisons, failures,
+         comparisons == 0 ? ": none of the kernels runs on this CPU" : "");
+  return failures != 0 || comparisons == 0;
+}

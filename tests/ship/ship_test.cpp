@@ -1,0 +1,258 @@
+// Trees that `tilewright ship` writes, built and tested as their users would: with their own
+// CMakeLists.txt, with one command, for this machine and for 64-bit Arm.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "pipeline/kernel_names.h"
+#include "pipeline/shipped_tree.h"
+#include "spec/folder.h"
+#include "support/run_command.h"
+
+namespace tw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSource = TILEWRIGHT_SOURCE_DIR;
+const std::string kInt4 = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm";
+const std::string kF16 = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far";
+
+/// Runs in `folder`; "tilewright" at the beginning is the built command.
+Ran run(const Folder& folder, const std::string& command) {
+  const std::string tilewright = "tilewright ";
+  const bool ours = command.rfind(tilewright, 0) == 0;
+  return run_command(
+      "cd '" + folder.path().string() + "' && unset TILEWRIGHT_ISA && " +
+      (ours ? "'" TILEWRIGHT_COMMAND "' " + command.substr(tilewright.size()) : command));
+}
+
+Ran ship(const Folder& folder, const std::vector<std::string>& kernels) {
+  std::string command = "tilewright ship --out out";
+  for (const std::string& kernel : kernels) command += " --kernel " + kernel;
+  return run(folder, command);
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::set<std::string> files_in(const fs::path& root) {
+  std::set<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_directory()) found.insert(entry.path().lexically_relative(root).string());
+  }
+  return found;
+}
+
+/// Configures, builds, and runs its test: what the README says, with `options` for CMake.
+Ran build(const Folder& folder, const std::string& options) {
+  return run(folder, "cmake -S out -B build -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' " + options +
+                         " && cmake --build build -j2 && cd build && ctest --output-on-failure -V");
+}
+
+/// The rows of one tile of each family on each of the ISAs.
+std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
+  IsaLibrary library(fs::path(kSource) / "templates");
+  std::vector<SpecInput> specs;
+  for (const std::string& name : yaml_names(fs::path(kSource) / "specs")) {
+    specs.push_back({fs::path(kSource) / "specs" / (name + ".yaml"), name});
+  }
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<std::string> names;
+  for (const Variant& variant : read_variants(specs, library)) {
+    if (isas.count(variant.isa->name) == 0) continue;
+    if (!seen.emplace(variant.family.name, variant.isa->name).second) continue;
+    for (const std::string& row : row_names(variant)) names.push_back(row);
+  }
+  return names;
+}
+
+TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
+  const Folder folder;
+  Ran ran = ship(folder, {kInt4, kF16});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_TRUE(std::regex_match(
+      ran.output, std::regex("out: 3 kernels, 8 packers; [0-9]+ files written, 0 unchanged\n"
+                             "matmul_clamp_f32_f32_f16p: there is no portable kernel; .*\n")))
+      << ran.output;
+  const std::set<std::string> files = files_in(folder.path() / "out");
+  std::set<std::string> kernels;
+  for (const std::string& file : files) {
+    if (file.find("matmul") != std::string::npos) kernels.insert(file);
+  }
+  EXPECT_EQ(kernels, (std::set<std::string>{
+                         "kernels/" + kInt4 + ".S", "kernels/" + kF16 + ".c",
+                         "kernels/tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar.c"}));
+  for (const char* file :
+       {"CMakeLists.txt", "README.txt", "LICENSE", "KERNELS.md", "kernels/registry.c",
+        "runtime/plan.c", "include/tilewright/tilewright.h", "include/tilewright/generated.h",
+        "test/test.c"}) {
+    EXPECT_EQ(files.count(file), 1U) << file;
+  }
+  const std::string readme = read(folder.path() / "out/README.txt");
+  EXPECT_NE(readme.find("  " + kInt4 + "\n      asked for by name\n"), std::string::npos) << readme;
+  EXPECT_NE(readme.find("_1x4_scalar\n      portable C, "), std::string::npos) << readme;
+  // The same rows as in the registry of everything: hashes are what records go by.
+  const std::string all = read(fs::path(kSource) / "generated/registry.c");
+  const std::string some = read(folder.path() / "out/kernels/registry.c");
+  const std::regex hash("\\.name = \"" + kInt4 + "\"[^}]*content_hash = ([^,]*),");
+  std::smatch one;
+  std::smatch other;
+  ASSERT_TRUE(std::regex_search(all, one, hash));
+  ASSERT_TRUE(std::regex_search(some, other, hash));
+  EXPECT_EQ(one[1], other[1]);
+  // Nothing of this machine.
+  for (const fs::path& path : {folder.path(), fs::path(kSource)}) {
+    EXPECT_EQ(run(folder, "grep -rl '" + path.string() + "' out").output, "");
+  }
+}
+
+TEST(Ship, BuildsAndRunsWithItsOwnFilesAlone) {
+  const Folder folder;
+  const std::vector<std::string> kernels = one_of_each({"avx2", "neon_i8mm"});
+  ASSERT_GE(kernels.size(), 12U);
+  ASSERT_EQ(ship(folder, kernels).status, 0);
+  const Ran ran = build(folder, "-DCMAKE_C_COMPILER='" TILEWRIGHT_C_COMPILER "'");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find(", 0 wrong"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("runs  tw_matmul_clamp_f32_f32_f32p4x1_1x4_scalar_u4"),
+            std::string::npos)
+      << ran.output;
+  // Every row is there; those of the other architecture are not built.
+  for (const std::string& kernel : kernels) {
+    EXPECT_TRUE(std::regex_search(
+        ran.output, std::regex("(runs |not on this CPU:|not built:) " + kernel + "\n")))
+        << kernel;
+  }
+}
+
+TEST(Ship, BuildsWithTheOneCommandOfItsReadme) {
+  const Folder folder;
+  for (const std::vector<std::string>& kernels :
+       {std::vector<std::string>{kInt4}, std::vector<std::string>{kF16}}) {
+    fs::remove_all(folder.path() / "out");
+    ASSERT_EQ(ship(folder, kernels).status, 0);
+    const std::string readme = read(folder.path() / "out/README.txt");
+    std::smatch command;
+    ASSERT_TRUE(std::regex_search(readme, command, std::regex("\n  (cc -O2 .*)\n")));
+    const Ran ran = run(folder, "cd out && " + command[1].str() + " && ./tilewright_test");
+    // f16 has no portable kernel: nothing runs where there is no avx2, and the test says so.
+    const bool runs = ran.output.find("\nruns ") != std::string::npos;
+    EXPECT_EQ(ran.status, runs ? 0 : 1) << ran.output;
+  }
+}
+
+TEST(Ship, ItsTestNoticesAWrongKernel) {
+  const Folder folder;
+  ASSERT_EQ(ship(folder, {kInt4}).status, 0);
+  const fs::path kernel =
+      folder.path() / "out/kernels/tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar.c";
+  const std::string good = read(kernel);
+  // A sign, a step of k, the clamp.
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"tw_dot4_u8s8(", "tw_dot4_u8s8(1 + "}, {"tw_min_f32(", "tw_max_f32("}}) {
+    const size_t at = good.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    std::string wrong = good;
+    std::ofstream(kernel) << wrong.replace(at, from.size(), to);
+    const Ran ran = build(folder, "");
+    EXPECT_NE(ran.status, 0) << ran.output;
+    EXPECT_NE(ran.output.find("WRONG"), std::string::npos) << ran.output;
+  }
+}
+
+TEST(Ship, RunsOn64BitArm) {
+  if (std::string(TILEWRIGHT_ARM_TOOLCHAIN).empty()) {
+    ASSERT_EQ(std::getenv("TILEWRIGHT_ALL_TOOLS"), nullptr) << "no compiler or no QEMU for Arm";
+    GTEST_SKIP() << "no compiler or no QEMU for Arm";
+  }
+  const Folder folder;
+  ASSERT_EQ(ship(folder, one_of_each({"neon", "neon_i8mm", "sve2"})).status, 0);
+  const Ran ran = build(folder, "-DCMAKE_TOOLCHAIN_FILE='" TILEWRIGHT_ARM_TOOLCHAIN "'");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  for (const char* isa : {"f32p[^ ]*_neon", "neon_i8mm", "sve2", "scalar"}) {
+    EXPECT_TRUE(std::regex_search(ran.output, std::regex(std::string("runs  .*_") + isa))) << isa;
+  }
+  EXPECT_EQ(ran.output.find("not on this CPU"), std::string::npos) << ran.output;
+  EXPECT_EQ(ran.output.find("not built"), std::string::npos) << ran.output;
+}
+
+TEST(Ship, LeavesFoldersOfOthersAlone) {
+  const Folder folder;
+  folder.write("out/notes.txt", "mine");
+  Ran ran = ship(folder, {kInt4});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output,
+            "out/notes.txt is not of a shipped tree: give an empty folder, or one that does not "
+            "exist\n");
+  EXPECT_EQ(files_in(folder.path()), std::set<std::string>{"out/notes.txt"});
+
+  fs::remove_all(folder.path() / "out");
+  folder.write("out", "a file");
+  ran = ship(folder, {kInt4});
+  EXPECT_EQ(ran.output, "out is a file: give a folder\n");
+
+  fs::remove(folder.path() / "out");
+  ASSERT_EQ(ship(folder, {kInt4, kF16}).status, 0);
+  ran = ship(folder, {kInt4, kF16});
+  EXPECT_NE(ran.output.find("; 0 files written"), std::string::npos) << ran.output;
+  // What is no longer asked for goes.
+  ran = ship(folder, {kInt4});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "out/kernels" / (kF16 + ".c")));
+}
+
+TEST(Ship, RefusesKernelsThatNoSpecMakes) {
+  const Folder folder;
+  Ran ran = ship(folder, {kInt4, "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(
+      ran.output.find("no kernel 'tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2'; the nearest "
+                      "names are:\n  tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm\n"),
+      0U)
+      << ran.output;
+  EXPECT_FALSE(fs::exists(folder.path() / "out"));
+  EXPECT_EQ(run(folder, "tilewright ship --out out").status, 2);
+  EXPECT_EQ(run(folder, "tilewright ship --kernel " + kInt4).status, 2);
+  EXPECT_EQ(run(folder, "tilewright ship --out '' --kernel " + kInt4).status, 2);
+}
+
+TEST(Ship, AKernelOfAnOwnSpec) {
+  const Folder folder;
+  folder.write("mine.yaml",
+               "family: matmul_clamp_f32_qai8dxp_qsi4cxp\n"
+               "lhs: {format: qai8dx, from: [f32]}\n"
+               "rhs: {format: qsi4cx, from: [nxk]}\n"
+               "dst: f32\n"
+               "kernels: [{isa: avx2, technique: dot, tile: {m: 3, n: 8}}]\n");
+  const std::string name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_3x8_avx2_asm";
+  const Ran ran = run(folder, "tilewright ship --spec mine.yaml --kernel " + name + " --out out");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  // That spec has no portable kernel.
+  EXPECT_NE(ran.output.find("out: 1 kernels, 2 packers"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("there is no portable kernel"), std::string::npos) << ran.output;
+}
+
+// On a machine without the source tree: the same tree, from what is installed beside the command.
+TEST(Ship, WorksInstalled) {
+  const Folder folder;
+  Ran ran = run(folder, "cmake --install '" TILEWRIGHT_BUILD_DIR
+                        "' --prefix usr --component Unspecified > /dev/null && "
+                        "cp '" TILEWRIGHT_ELSEWHERE "' usr/bin/tilewright");
+  ASSERT_EQ(ran.status, 0) << ran.output;
+  ran = run(folder, "usr/bin/tilewright generate");
+  ASSERT_NE(ran.output.find("an installed command needs --out"), std::string::npos) << ran.output;
+  ran = run(folder, "usr/bin/tilewright ship --kernel " + kInt4 + " --out installed");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  ASSERT_EQ(ship(folder, {kInt4}).status, 0);
+  EXPECT_EQ(run(folder, "diff -r installed out").output, "");
+}
+
+}  // namespace
+}  // namespace tw
