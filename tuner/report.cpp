@@ -111,7 +111,7 @@ constexpr const char* kHowToRead =
     "a candidate and the baseline by turns: a time is the baseline's median by that ratio. The "
     "winner is the candidate whose interval proves most, or the baseline where none is surely "
     "faster. A tie says how far apart two can be at most. Candidates of fewer than 6 rounds have "
-    "no interval: they were too slow to go on with. The limit is the longer of multiply-adds at "
+    "no interval: they fell behind, or time was up. The limit is the longer of multiply-adds at "
     "the "
     "core's peak and, where weights come from memory, packed weights at its reading speed.</p>\n";
 

@@ -8,7 +8,7 @@
 namespace tw::tuner {
 namespace {
 
-constexpr double kWidth = 150, kHeight = 22, kMargin = 12;
+constexpr double kWidth = 140, kHeight = 22, kMargin = 12;
 constexpr double kMiddle = kHeight / 2;
 
 double x_of(const Scale& scale, double time) {
@@ -17,11 +17,11 @@ double x_of(const Scale& scale, double time) {
   return kMargin + part * (kWidth - 2 * kMargin);
 }
 
-/// A round distance that gives two to four ticks.
+/// A round distance that gives at most four ticks.
 double step_of(const Scale& scale) {
   double step = 0.01;
   for (const double next : {0.02, 0.05, 0.1, 0.2, 0.5}) {
-    if ((scale.high - scale.low) / step <= 4) break;
+    if ((scale.high - scale.low) / step <= 3) break;
     step = next;
   }
   return step;
@@ -89,15 +89,18 @@ std::string plot(const Scale& scale, const Candidate& candidate, Mark mark) {
   std::string inside = fmt::format("<title>{} of the baseline's time, {}</title>", relative_text(r),
                                    interval_text(candidate));
   inside += line(x_of(scale, 1), 0, x_of(scale, 1), kHeight, "one");
-  const bool whiskers = r.has_interval && mark != Mark::baseline && candidate.evidence.rounds > 0;
   const char* style = mark == Mark::winner     ? "winner"
                       : mark == Mark::baseline ? "base"
                       : r.has_interval         ? "other"
                                                : "unsure";
-  if (whiskers) {
+  if (r.has_interval && candidate.evidence.rounds > 0) {
     const double low = x_of(scale, r.low), high = x_of(scale, r.high);
     inside += line(low, kMiddle, high, kMiddle, style);
-    for (const double end : {low, high}) inside += line(end, kMiddle - 4, end, kMiddle + 4, style);
+    for (const double end : {r.low, r.high}) {  // none where it goes on outside
+      if (end < scale.low || end > scale.high) continue;
+      const double x = x_of(scale, end);
+      inside += line(x, kMiddle - 4, x, kMiddle + 4, style);
+    }
   }
   return svg(kHeight, inside + dot(scale, r.time, style));
 }

@@ -28,9 +28,10 @@ th,td{padding:.4rem .7rem;text-align:left;vertical-align:middle}
 tbody tr+tr{border-top:1px solid var(--line)}
 thead th{color:var(--muted);font-weight:500;vertical-align:bottom;
 border-bottom:1px solid var(--line)}
-td code,td small{white-space:nowrap}
-td.why{min-width:15rem}
-td.why code{white-space:normal}
+td code,.n small{white-space:nowrap}
+.run{min-width:14rem}
+.why{min-width:13rem}
+.why code{white-space:normal}
 .n{text-align:right;white-space:nowrap}
 tr.won{background:var(--won)}
 .tag{font-size:.72rem;font-weight:600;border:1px solid;border-radius:3px;padding:0 .3em;
@@ -45,6 +46,8 @@ details{margin:.5rem 0}
 summary{cursor:pointer;padding:.3rem 0}
 .pair{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,35rem),1fr))}
 .pair>div{min-width:0}
+.pair th,.pair td{padding:.35rem .45rem}
+.pair .run{min-width:11rem}
 .pair h5{margin:.5rem 0;font-size:.87rem;font-weight:500;color:var(--muted)}
 figure{margin:1rem 0;max-width:52rem}
 figcaption{margin-top:.5rem}

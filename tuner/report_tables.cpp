@@ -36,8 +36,9 @@ std::string tags(const Candidate& candidate, Mark mark) {
 std::string candidate_cell(const Candidate& candidate, const ReportProblem& problem, size_t m,
                            const KernelNames& names, Mark mark) {
   const Configuration& run = candidate.evidence.run;
-  return fmt::format("<td>{}</td>", two_lines(names.html(run.kernel) + tags(candidate, mark),
-                                              escaped(settings_text(run, problem.problem, m))));
+  return fmt::format("<td class=\"run\">{}</td>",
+                     two_lines(names.html(run.kernel) + tags(candidate, mark),
+                               escaped(settings_text(run, problem.problem, m))));
 }
 
 /// "tie within 2.1 %", or how much longer the other takes.
@@ -62,24 +63,24 @@ size_t further_ties(const ReportCell& cell) {
   return ties;
 }
 
-std::string why(const ReportCell& cell, const ReportProblem& problem, const KernelNames& names) {
-  const Candidate& winner = cell.candidates[0];
-  std::string text;
-  if (cell.baseline == 0) {
-    text = cell.candidates.size() == 1 ? "" : "nothing is surely faster than the baseline; ";
-  } else if (cell.baseline == SIZE_MAX) {
-    text = "the baseline has no record; ";
-  }
+std::string verdict(const ReportCell& cell) {
+  if (cell.baseline == SIZE_MAX) return "the baseline has no record";
+  if (cell.candidates.size() == 1) return "nothing else was measured";
+  return cell.baseline == 0 ? "none is surely faster" : "surely faster than the baseline";
+}
+
+/// What comes next, and how far behind.
+std::string runner_up(const ReportCell& cell, const ReportProblem& problem,
+                      const KernelNames& names) {
+  if (cell.candidates.size() == 1) return "";
   const Candidate* next = cell.next();
-  if (next == nullptr) {
-    return text + (cell.candidates.size() == 1 ? "nothing else was measured"
-                                               : "nothing else has an interval");
-  }
-  const bool same_kernel = next->evidence.run.kernel == winner.evidence.run.kernel;
-  text += fmt::format(
-      "next: {}{}, {}", same_kernel ? "the same kernel, " : names.html(next->evidence.run.kernel),
-      same_kernel ? escaped(settings_text(next->evidence.run, problem.problem, cell.m)) : "",
-      difference_text(*next, winner));
+  if (next == nullptr) return "no other has an interval";
+  const Configuration& run = next->evidence.run;
+  const bool same_kernel = run.kernel == cell.candidates[0].evidence.run.kernel;
+  const std::string text = fmt::format(
+      "next: {}, {}",
+      same_kernel ? escaped(settings_text(run, problem.problem, cell.m)) : names.html(run.kernel),
+      difference_text(*next, cell.candidates[0]));
   const size_t ties = further_ties(cell);
   return ties == 0 ? text : text + fmt::format("; {} more tie", ties);
 }
@@ -113,7 +114,7 @@ Mark mark_of(const ReportCell& cell, size_t index) {
 }
 
 std::string plot_head(const Scale& scale) {
-  return "<th scope=\"col\">time relative to the baseline<br>" + plot_axis(scale) + "</th>";
+  return "<th scope=\"col\">time / baseline<br>" + plot_axis(scale) + "</th>";
 }
 
 /// The same kernel with hot weights, or what else.
@@ -158,7 +159,8 @@ std::string choice_table(const ReportProblem& problem, const KernelNames& names,
         candidate_cell(winner, problem, cell.m, names, Mark::other),
         plot(scale, winner, Mark::winner),
         two_lines(relative_text(relative(winner)), interval_text(winner)),
-        number_cell(time_text(winner.ns)), why(cell, problem, names));
+        number_cell(time_text(winner.ns)),
+        two_lines(verdict(cell), runner_up(cell, problem, names)));
   }
   return boxed("Choice", table + "</tbody></table>");
 }

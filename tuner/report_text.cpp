@@ -111,7 +111,7 @@ std::string settings_text(const Configuration& run, const Problem& problem, size
   if (rows_cut) text += fmt::format(" × {} rows", run.m_block);
   if (columns_cut && rows_cut) text += fmt::format(", {} first", run.order);
   return text + (run.prefetch == 0 ? ", no prefetch"
-                                   : fmt::format(", prefetch {} ahead", bytes_text(run.prefetch)));
+                                   : fmt::format(", prefetch {}", bytes_text(run.prefetch)));
 }
 
 std::string shape_text(const Problem& problem, size_t threads) {

@@ -40,7 +40,7 @@ std::string rate_text(double rate);
 /// "1 record", "2 records".
 std::string counted_text(size_t count, const char* what);
 
-/// "slices of 960 columns, prefetch 8 KiB ahead".
+/// "slices of 960 columns, prefetch 8 KiB".
 std::string settings_text(const Configuration& run, const Problem& problem, size_t m);
 /// "n 16384, k 2048, blocks of 32 with f16 scales, 2 threads", without the family.
 std::string shape_text(const Problem& problem, size_t threads);
