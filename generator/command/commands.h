@@ -42,6 +42,8 @@ int run_explain(const ExplainOptions& options);
 
 struct ShipOptions {
   std::vector<std::string> kernels;  ///< names of registry rows
+  std::vector<std::string> records;  ///< files: the winners for a workload go in, too
+  std::string workload;
   std::vector<std::string> specs;
   std::string out;
   std::string templates;

@@ -151,14 +151,22 @@ struct CommandLine {
         "ship", "Write a folder that stands alone: chosen kernels, their packers, the runtime.",
         "  tilewright ship --kernel tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm --out "
         "shipped\n"
+        "  tilewright ship --records mine.jsonl --workload tuned.yaml --out shipped\n"
         "  cmake -S shipped -B build && cmake --build build && (cd build && ctest)");
     command
         ->add_option("--kernel", ship.kernels,
                      "Kernel by its registry row (generated/KERNELS.md has them); may be given "
                      "several times. Portable C for the same weights comes with it")
         ->type_name("NAME")
-        ->required()
         ->allow_extra_args(false);
+    command
+        ->add_option("--records", ship.records,
+                     "File of records; may be given several times: what is fastest for the "
+                     "workload on each kind of core in them")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command->add_option("--workload", ship.workload, "With --records: the workload that was tuned")
+        ->type_name("FILE");
     add_specs(command, ship.specs);
     command
         ->add_option("--out", ship.out,

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "command/commands.h"
+#include "command/job_matmuls.h"
 #include "command/places.h"
 #include "spec/workload_reader.h"
 #include "tuner/job.h"
@@ -17,45 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-tuner::JobMatmul job_matmul(const Matmul& matmul, const std::vector<Rows>& rows) {
-  tuner::JobMatmul made;
-  made.name = matmul.name;
-  made.count = static_cast<double>(matmul.count);
-  tuner::Wanted& wanted = made.wanted;
-  wanted.family = matmul.family;
-  wanted.n = static_cast<size_t>(matmul.n);
-  wanted.k = static_cast<size_t>(matmul.k);
-  wanted.block = static_cast<size_t>(matmul.block);
-  wanted.scales = matmul.scales;
-  wanted.regime = matmul.regime == Regime::hot ? tuner::Regime::hot : tuner::Regime::streamed;
-  for (const Rows& r : rows) {
-    wanted.mix.push_back({static_cast<size_t>(r.m), static_cast<double>(r.calls)});
-  }
-  return made;
-}
-
-bool same_weights(const tuner::Wanted& a, const tuner::Wanted& b) {
-  return a.family == b.family && a.n == b.n && a.k == b.k && a.block == b.block &&
-         a.scales == b.scales && a.regime == b.regime;
-}
-
-/// Layers of one shape are one matmul that counts as often.
-std::vector<tuner::JobMatmul> distinct(const Workload& workload) {
-  std::vector<tuner::JobMatmul> matmuls;
-  for (const Matmul& matmul : workload.matmuls) {
-    tuner::JobMatmul made = job_matmul(matmul, workload.rows);
-    bool known = false;
-    for (tuner::JobMatmul& other : matmuls) {
-      if (!same_weights(other.wanted, made.wanted)) continue;
-      other.name += "," + made.name;
-      other.count += made.count;
-      known = true;
-    }
-    if (!known) matmuls.push_back(std::move(made));
-  }
-  return matmuls;
-}
 
 tuner::Target target_of(const TuneOptions& options) {
   using Kind = tuner::Target::Kind;
@@ -148,7 +110,7 @@ int run_tune(const TuneOptions& options) {
   const Places places = find_places("");
   const fs::path workload = options.workload.empty() ? places.specs / "workloads/gemma2b.yaml"
                                                      : fs::path(options.workload);
-  job.matmuls = distinct(read_workload(workload));
+  job.matmuls = job_matmuls(read_workload(workload));
   std::error_code error;
   if (!options.again && fs::exists(options.records, error)) {
     const tuner::RecordFile file = tuner::read_records(options.records);

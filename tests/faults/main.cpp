@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 
+#include "faults/here.h"
 #include "faults/seed.h"
 
 namespace tw::test {
@@ -99,10 +100,24 @@ size_t print(const std::vector<Fault>& faults, const std::vector<Verdict>& verdi
   return caught;
 }
 
+/// Takes out, and names, faults that this machine's CPU cannot run into; returns how many.
+size_t leave_out_of_reach(std::vector<Fault>& faults) {
+  return std::erase_if(faults, [](const Fault& fault) {
+    std::string missing;
+    for (const CatchingTest& test : fault.tests) {
+      missing = missing_here(test);
+      if (missing.empty()) return false;
+    }
+    fmt::print("not on this machine, which lacks{}: {}\n", missing, fault.name);
+    return true;
+  });
+}
+
 int run(const fs::path& host, const fs::path& arm64, const std::vector<std::string>& parts) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<Fault> faults = read_faults(fs::path(TILEWRIGHT_SOURCE_DIR) / "tests" / "faults");
   std::erase_if(faults, [&](const Fault& fault) { return !wanted(fault, parts); });
+  const size_t elsewhere = leave_out_of_reach(faults);
   Builds builds{BuildTree(host), BuildTree(arm64)};
   if (!all_pass(builds, faults)) return 1;
   const fs::path work = fs::absolute(host) / "tests" / "faults" / "planted";
@@ -110,7 +125,9 @@ int run(const fs::path& host, const fs::path& arm64, const std::vector<std::stri
   const size_t caught = print(faults, seed_all(builds, faults, work));
   fs::remove_all(work);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  fmt::print("\n{} of {} faults caught, {:.0f} s\n", caught, faults.size(), took.count());
+  fmt::print("\n{} of {} faults caught, {:.0f} s", caught, faults.size(), took.count());
+  if (elsewhere > 0) fmt::print("; {} need a CPU that has what this one lacks", elsewhere);
+  fmt::print("\n");
   return caught == faults.size() && !faults.empty() ? 0 : 1;
 }
 

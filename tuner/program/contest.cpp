@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "measure/machine_limits.h"
+#include "tuner/evidence.h"
 
 namespace tw::tuner {
 namespace {
 
 using measure::median;
-using measure::now;
 
 long own_interruptions() {
   rusage usage{};
@@ -35,7 +35,7 @@ size_t outside(size_t n) {
 }  // namespace
 
 Surroundings own_surroundings() {
-  return {[] { return measure::clock_ghz(1 << 16); }, own_interruptions};
+  return {[] { return measure::clock_ghz(1 << 16); }, own_interruptions, measure::now};
 }
 
 size_t Contest::enter(std::function<void()> call) {
@@ -46,9 +46,9 @@ size_t Contest::enter(std::function<void()> call) {
 
 void Contest::time_once(Entrant& entrant) {
   entrant.call();  // touches its operands for the first time
-  const double start = now();
+  const double start = around_.now();
   entrant.call();
-  entrant.once = std::max(now() - start, 1e-8);
+  entrant.once = std::max(around_.now() - start, 1e-8);
 }
 
 void Contest::round(double seconds) {
@@ -64,9 +64,9 @@ void Contest::round(double seconds) {
   for (size_t i = 0; i < n; ++i) {
     const size_t at = (first_ + i) % n;
     if (!entrants_[at].left) continue;
-    const double start = now();
+    const double start = around_.now();
     for (long c = 0; c < calls; ++c) entrants_[at].call();
-    ns[at] = (now() - start) / static_cast<double>(calls) * 1e9;
+    ns[at] = (around_.now() - start) / static_cast<double>(calls) * 1e9;
   }
   first_ = (first_ + 1) % n;
   const double after = around_.clock();
@@ -96,7 +96,7 @@ Ratio Contest::ratio(size_t entrant, size_t to) const {
   if (ratios.empty()) return ratio;
   std::sort(ratios.begin(), ratios.end());
   ratio.median = median(ratios);
-  if (ratios.size() < 6) {  // no interval: anything is possible
+  if (ratios.size() < kLeastRounds) {  // no interval: anything is possible
     ratio.low = ratio.median / 1000;
     ratio.high = ratio.median * 1000;
     return ratio;
@@ -152,7 +152,7 @@ bool Contest::separated() const {
   for (size_t i = 0; i < entrants_.size(); ++i) {
     if (i == best || !entrants_[i].left) continue;
     const Ratio r = ratio(best, i);
-    if (r.rounds < 6) return false;
+    if (r.rounds < kLeastRounds) return false;
     const bool tied = r.low > 1 - tie && r.high < 1 + tie;
     if (r.low <= 1 && !tied) return false;
   }

@@ -14,6 +14,7 @@ namespace tw::tuner {
 struct Surroundings {
   std::function<double()> clock;        ///< GHz: a chain of dependent adds takes a cycle each
   std::function<long()> interruptions;  ///< of this thread since it began
+  std::function<double()> now;          ///< seconds
 };
 /// This thread's.
 Surroundings own_surroundings();

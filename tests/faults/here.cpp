@@ -1,0 +1,39 @@
+#include "faults/here.h"
+
+#include <algorithm>
+
+#include "spec/isa_reader.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::test {
+namespace {
+
+/// The longest name of an ISA in the filter: avx512_vnni, not avx512.
+std::string isa_named(IsaLibrary& isas, const std::string& filter) {
+  std::string longest;
+  for (const std::string& name : isas.known()) {
+    if (filter.find("_" + name) != std::string::npos && name.size() > longest.size()) {
+      longest = name;
+    }
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::string missing_here(const CatchingTest& test) {
+  const bool runs_kernels = test.program == "kernels_test" || test.program == "pack_test";
+  if (test.build != "host" || !runs_kernels) return {};
+  IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  const std::string isa = isa_named(isas, test.filter);
+  if (isa.empty()) return {};
+  tw_device device{};
+  tw_device_detect(&device);
+  std::string missing;
+  for (const std::string& feature : isas.get(isa).features) {
+    if ((device.features & tw_feature_from_name(feature.c_str())) == 0) missing += " " + feature;
+  }
+  return missing;
+}
+
+}  // namespace tw::test
