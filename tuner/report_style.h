@@ -29,6 +29,7 @@ tbody tr+tr{border-top:1px solid var(--line)}
 thead th{color:var(--muted);font-weight:500;vertical-align:bottom;
 border-bottom:1px solid var(--line)}
 td code,.n small{white-space:nowrap}
+.w{white-space:nowrap}
 .run{min-width:14rem}
 .why{min-width:13rem}
 .why code{white-space:normal}

@@ -153,7 +153,8 @@ std::string choice_table(const ReportProblem& problem, const KernelNames& names,
   for (const ReportCell& cell : problem.cells) {
     const Candidate& winner = cell.candidates[0];
     table += fmt::format(
-        "<tr><th scope=\"row\" class=\"n\"><a href=\"#{}\">{}</a></th><td>{}</td>{}<td>{}</td>"
+        "<tr><th scope=\"row\" class=\"n\"><a href=\"#{}\">{}</a></th><td "
+        "class=\"w\">{}</td>{}<td>{}</td>"
         "<td class=\"n\">{}</td>{}<td class=\"why\">{}</td></tr>\n",
         cell_anchor(anchor, cell), cell.m, regime_text(cell.regime),
         candidate_cell(winner, problem, cell.m, names, Mark::other),

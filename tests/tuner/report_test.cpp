@@ -127,7 +127,7 @@ TEST(Report, WhatIsNotSeparatedIsATie) {
                measured("b_2x2_x", 1.018, 1.006, 1.03), measured("c_3x3_x", 1.019, 1, 1.03)}),
       "1");
   EXPECT_TRUE(has(row, "1x1_x")) << row;
-  EXPECT_TRUE(has(row, "next: <code title=\"c_3x3_x\">3x3_x</code>, tie within 2.3 %; 1 more tie"))
+  EXPECT_TRUE(has(row, "next: <code title=\"c_3x3_x\">3x3_x</code>, tie within 2.2 %; 1 more tie"))
       << row;
   const std::string even =
       choice_row(page_of({baseline_record(), measured("a_1x1_x", 1.02, 0.99, 1.05)}), "1");
