@@ -15,7 +15,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// The mean weighted by 1 / width^2. Two runs that disagree are worth no more than their spread.
+/// The mean weighted by 1 / width^2. Runs that disagree are worth no more than their spread,
+/// weighted likewise.
 Estimate combine(const std::vector<Estimate>& estimates) {
   double weights = 0, sum = 0;
   for (const Estimate& e : estimates) {
@@ -26,9 +27,11 @@ Estimate combine(const std::vector<Estimate>& estimates) {
   Estimate all{sum / weights, std::sqrt(1 / weights)};
   if (estimates.size() < 2) return all;
   double spread = 0;
-  for (const Estimate& e : estimates) spread += (e.log - all.log) * (e.log - all.log);
-  const auto count = static_cast<double>(estimates.size());
-  all.width = std::max(all.width, 2 * std::sqrt(spread / (count - 1) / count));
+  for (const Estimate& e : estimates) {
+    spread += (e.log - all.log) * (e.log - all.log) / (e.width * e.width);
+  }
+  const auto others = static_cast<double>(estimates.size() - 1);
+  all.width = std::max(all.width, 2 * std::sqrt(spread / weights / others));
   return all;
 }
 
