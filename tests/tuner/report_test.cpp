@@ -154,6 +154,21 @@ TEST(Report, EscapesWhatRecordsSay) {
   EXPECT_EQ(unbalanced(page), "");
 }
 
+// They are legal; what they show is theirs.
+TEST(Report, ExtremeNumbersMakeAPage) {
+  for (const double ns : {1e-308, 1e308}) {
+    Record base = baseline_record();
+    base.problem.n = base.problem.k = base.problem.m = SIZE_MAX;
+    base.ns = {ns, ns, ns, {}};
+    base.peak_gmacs = base.read_gbs = 1e308;
+    Record other = base;
+    other.ran.kernel = "a_1x1_x";
+    other.baseline = identity(base.ran);
+    other.ratio = {1e-300, 1e-300, 1e300, 40};
+    EXPECT_EQ(unbalanced(page_of({base, other})), "");
+  }
+}
+
 TEST(Report, NeedsNothingElse) {
   const std::string page =
       page_of({baseline_record(), measured("a_1x1_x", 1.1, 1.05, 1.15), hot(baseline_record())});
@@ -166,12 +181,15 @@ TEST(Report, NeedsNothingElse) {
 }
 
 TEST(Report, SaysWhichLimitHoldsAndHowNearItIs) {
-  const std::string page = page_of({baseline_record(), with_rows(baseline_record(), 128)});
+  const std::string page =
+      page_of({baseline_record(), with_rows(baseline_record(), 128), hot(baseline_record())});
   const std::string rates = between(page, "<h4>Speed and limits</h4>", "</table>");
   // 8.39 MB at 10 GB/s of 1 ms; 1.07 GMAC at 100 GMAC/s are more than the 1 ms it took.
   EXPECT_TRUE(has(rates, "838.9 µs</td><td>memory</td><td class=\"n\">83.9 %")) << rates;
   EXPECT_TRUE(has(rates, "10.74 ms</td><td>arithmetic</td><td class=\"n\">1073.7 %")) << rates;
   EXPECT_TRUE(has(rates, "<td class=\"n\">8.4</td><td class=\"n\">8.4</td>")) << rates;
+  // Weights in the caches do not wait for memory.
+  EXPECT_TRUE(has(rates, "83.89 µs</td><td>arithmetic</td><td class=\"n\">8.4 %")) << rates;
   EXPECT_TRUE(has(page, "memory: 10.0 GB/s"));
   EXPECT_TRUE(has(page, "arithmetic, neon_i8mm: 100 GMAC/s"));
   Record unknown = baseline_record();
