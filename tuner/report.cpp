@@ -16,7 +16,7 @@ namespace {
 
 KernelNames names_of(const std::vector<Record>& records) {
   KernelNames names;
-  for (const Record& r : records) names.add(r.ran.kernel);
+  for (const Record& r : records) names.add(r.ran.kernel, r.problem.family);
   return names;
 }
 

@@ -198,6 +198,13 @@ TEST(Report, SaysWhichLimitHoldsAndHowNearItIs) {
   EXPECT_TRUE(has(page_of({unknown}), "No roofline"));
 }
 
+// Choosing takes no time from elsewhere.
+TEST(Report, WithoutTheBaselineThereIsNoChoice) {
+  const std::string page = page_of({measured("a_1x1_x", 1.1, 1.05, 1.15)});
+  EXPECT_TRUE(has(choice_row(page, "1"), "no choice: the baseline has no record"));
+  EXPECT_FALSE(has(page, ">winner</b>"));
+}
+
 TEST(Report, ShowsHotBesideStreamed) {
   const Record fast = measured("a_1x1_x", 1.1, 1.09, 1.11),
                other = measured("b_2x2_x", 1.2, 1.19, 1.21);
@@ -291,11 +298,10 @@ TEST(ReportText, KernelsByTheirTellingParts) {
             "1x16_avx2_near_asm");
   EXPECT_EQ(telling_part("no tile"), "no tile");
   KernelNames names;
-  names.add("a_1x2_x");
-  names.add("b_1x2_x");
-  names.add("b_3x2_x");
-  names.add("b_3x2_x");
-  EXPECT_EQ(names.html("b_1x2_x"), "<code title=\"b_1x2_x\">b_1x2_x</code>");
+  for (const char* kernel : {"tw_mul_f32_a_1x2_x", "tw_mul_f32_b_1x2_x", "b_3x2_x", "b_3x2_x"}) {
+    names.add(kernel, "mul_f32_a");
+  }
+  EXPECT_EQ(names.html("tw_mul_f32_b_1x2_x"), "<code title=\"tw_mul_f32_b_1x2_x\">b_1x2_x</code>");
   EXPECT_EQ(names.html("b_3x2_x"), "<code title=\"b_3x2_x\">3x2_x</code>");
 }
 
