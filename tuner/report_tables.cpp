@@ -28,7 +28,9 @@ std::string tags(const Candidate& candidate, Mark mark) {
   if (mark == Mark::winner) text += tag("winner", "what is chosen here");
   if (candidate.evidence.rounds == 0) text += tag("baseline", "what all others compare with");
   if (candidate.evidence.noisy > 0) {
-    text += tag("noisy", "the clock moved, or the thread was interrupted, in over 30 % of rounds");
+    text += tag("noisy",
+                "some of its records: the clock moved, or the thread was interrupted, in over 30 % "
+                "of rounds");
   }
   return text;
 }
