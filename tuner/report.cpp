@@ -16,7 +16,7 @@ namespace {
 
 KernelNames names_of(const std::vector<Record>& records) {
   KernelNames names;
-  for (const Record& r : records) names.add(r.ran.kernel);
+  for (const Record& r : records) names.add(r.ran.kernel, r.problem.family);
   return names;
 }
 
@@ -106,14 +106,13 @@ std::string core_section(const ReportCore& core, const KernelNames& names, size_
 }
 
 constexpr const char* kHowToRead =
-    "<p class=\"note\">Times of different runs are never compared, only ratios from rounds that "
-    "ran "
-    "a candidate and the baseline by turns: a time is the baseline's median by that ratio. The "
-    "winner is the candidate whose interval proves most, or the baseline where none is surely "
-    "faster. A tie says how far apart two can be at most. Candidates of fewer than 6 rounds have "
-    "no interval: they fell behind, or time was up. The limit is the longer of multiply-adds at "
-    "the "
-    "core's peak and, where weights come from memory, packed weights at its reading speed.</p>\n";
+    "<p class=\"note\">The baseline is what would run without any records. Times of different "
+    "runs are never compared, only ratios from rounds that ran a candidate and the baseline by "
+    "turns: a time is the baseline's median by that ratio. The winner is the candidate whose "
+    "interval proves most, or the baseline where none is surely faster. A tie says how far apart "
+    "two can be at most. Candidates of fewer than 6 rounds have no interval: they fell behind, or "
+    "time was up. The limit is the longer of multiply-adds at the core's peak and, where weights "
+    "come from memory, packed weights at its reading speed.</p>\n";
 
 }  // namespace
 

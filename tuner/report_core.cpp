@@ -130,6 +130,7 @@ std::string kernels_table(const std::vector<ReportCore>& cores) {
       uses[{r->ran.kernel, r->ran.hash, r->ran.compiler}].run = &r->ran;
     for (const ReportProblem& problem : core.problems) {
       for (const ReportCell& cell : problem.cells) {
+        if (!cell.has_choice()) continue;
         const Configuration& run = cell.candidates[0].evidence.run;
         ++uses[{run.kernel, run.hash, run.compiler}].wins;
       }

@@ -37,6 +37,8 @@ struct ReportCell {
   double macs = 0;
   std::vector<Candidate> candidates;  ///< the winner, those with an interval, the others
   size_t baseline = SIZE_MAX;         ///< index of a candidate; SIZE_MAX: it has no record
+  /// Without the baseline's time nothing is chosen.
+  [[nodiscard]] bool has_choice() const { return baseline != SIZE_MAX; }
   size_t left_out = 0;  ///< records of kernels that failed, or that compare with another baseline
   /// Of the candidates but the winner, the best with an interval. Null: there is none.
   [[nodiscard]] const Candidate* next() const;

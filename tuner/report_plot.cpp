@@ -21,7 +21,7 @@ double x_of(const Scale& scale, double time) {
 double step_of(const Scale& scale) {
   double step = 0.01;
   for (const double next : {0.02, 0.05, 0.1, 0.2, 0.5}) {
-    if ((scale.high - scale.low) / step <= 3) break;
+    if ((scale.high - scale.low) / step <= 3.4) break;
     step = next;
   }
   return step;

@@ -77,10 +77,12 @@ Frame frame_of(const ReportCore& core, const std::vector<Dot>& dots) {
   Frame frame;
   for (const Dot& dot : dots) frame.add(dot.macs_a_byte, dot.gmacs);
   for (const auto& [isa, gmacs] : core.peaks) frame.add(dots[0].macs_a_byte, gmacs);
-  frame.x0 /= 1.6;
-  frame.x1 *= 1.6;
-  frame.y0 /= 1.6;
-  frame.y1 *= 1.6;
+  // Records may say anything: no axis without an end.
+  constexpr double room = 1.6, least = 1e-12, most = 1e12;
+  frame.x0 = std::max(frame.x0 / room, least);
+  frame.x1 = std::min(frame.x1 * room, most);
+  frame.y0 = std::max(frame.y0 / room, least);
+  frame.y1 = std::min(frame.y1 * room, most);
   return frame;
 }
 

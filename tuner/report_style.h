@@ -29,6 +29,7 @@ tbody tr+tr{border-top:1px solid var(--line)}
 thead th{color:var(--muted);font-weight:500;vertical-align:bottom;
 border-bottom:1px solid var(--line)}
 td code,.n small{white-space:nowrap}
+.w{white-space:nowrap}
 .run{min-width:14rem}
 .why{min-width:13rem}
 .why code{white-space:normal}
@@ -77,7 +78,8 @@ line.limit{stroke:var(--text);stroke-width:1.8}
 .filled.hot{fill:var(--hot)}
 .hollow{fill:var(--panel)}
 @media (max-width:40rem){body{padding:1rem .9rem 3rem}}
-@media print{body{max-width:none;padding:0;font-size:11px}
+@media print{:root{--page:#fff}
+body{max-width:none;padding:0;font-size:11px}
 .box{overflow:visible;border:0}
 tr,figure,.pair>div{break-inside:avoid}
 h2,h3,h4,summary{break-after:avoid}

@@ -28,7 +28,9 @@ std::string tags(const Candidate& candidate, Mark mark) {
   if (mark == Mark::winner) text += tag("winner", "what is chosen here");
   if (candidate.evidence.rounds == 0) text += tag("baseline", "what all others compare with");
   if (candidate.evidence.noisy > 0) {
-    text += tag("noisy", "the clock moved, or the thread was interrupted, in over 30 % of rounds");
+    text += tag("noisy",
+                "some of its records: the clock moved, or the thread was interrupted, in over 30 % "
+                "of rounds");
   }
   return text;
 }
@@ -64,7 +66,7 @@ size_t further_ties(const ReportCell& cell) {
 }
 
 std::string verdict(const ReportCell& cell) {
-  if (cell.baseline == SIZE_MAX) return "the baseline has no record";
+  if (!cell.has_choice()) return "no choice: the baseline has no record";
   if (cell.candidates.size() == 1) return "nothing else was measured";
   return cell.baseline == 0 ? "none is surely faster" : "surely faster than the baseline";
 }
@@ -110,7 +112,8 @@ std::vector<size_t> shown(const ReportCell& cell) {
 }
 
 Mark mark_of(const ReportCell& cell, size_t index) {
-  return index == 0 ? Mark::winner : index == cell.baseline ? Mark::baseline : Mark::other;
+  if (index == cell.baseline && index != 0) return Mark::baseline;
+  return index == 0 && cell.has_choice() ? Mark::winner : Mark::other;
 }
 
 std::string plot_head(const Scale& scale) {
@@ -153,11 +156,12 @@ std::string choice_table(const ReportProblem& problem, const KernelNames& names,
   for (const ReportCell& cell : problem.cells) {
     const Candidate& winner = cell.candidates[0];
     table += fmt::format(
-        "<tr><th scope=\"row\" class=\"n\"><a href=\"#{}\">{}</a></th><td>{}</td>{}<td>{}</td>"
+        "<tr><th scope=\"row\" class=\"n\"><a href=\"#{}\">{}</a></th><td "
+        "class=\"w\">{}</td>{}<td>{}</td>"
         "<td class=\"n\">{}</td>{}<td class=\"why\">{}</td></tr>\n",
         cell_anchor(anchor, cell), cell.m, regime_text(cell.regime),
         candidate_cell(winner, problem, cell.m, names, Mark::other),
-        plot(scale, winner, Mark::winner),
+        plot(scale, winner, mark_of(cell, 0)),
         two_lines(relative_text(relative(winner)), interval_text(winner)),
         number_cell(time_text(winner.ns)),
         two_lines(verdict(cell), runner_up(cell, problem, names)));
@@ -225,11 +229,11 @@ std::string candidates_table(const ReportProblem& problem, const ReportCell& cel
   for (const size_t i : indices) {
     const Candidate& c = cell.candidates[i];
     const Mark mark = mark_of(cell, i);
-    rows +=
-        fmt::format("<tr{}>{}<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-                    i == 0 ? " class=\"won\"" : "", candidate_cell(c, problem, cell.m, names, mark),
-                    plot(scale, c, mark), two_lines(relative_text(relative(c)), interval_text(c)),
-                    two_lines(c.ns > 0 ? time_text(c.ns) : "–", percent_text(share(c))));
+    rows += fmt::format("<tr{}>{}<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+                        mark == Mark::winner ? " class=\"won\"" : "",
+                        candidate_cell(c, problem, cell.m, names, mark), plot(scale, c, mark),
+                        two_lines(relative_text(relative(c)), interval_text(c)),
+                        two_lines(c.ns > 0 ? time_text(c.ns) : "–", percent_text(share(c))));
   }
   const size_t more = cell.candidates.size() - indices.size();
   if (more > 0) rows += fmt::format("<tr><td colspan=\"4\" class=\"note\">{} more</td></tr>", more);

@@ -64,14 +64,14 @@ std::string telling_part(const std::string& name) {
   return name;
 }
 
-void KernelNames::add(const std::string& kernel) {
-  if (!all_.insert(kernel).second) return;
+void KernelNames::add(const std::string& kernel, const std::string& family) {
+  if (!short_.try_emplace(kernel, short_kernel(kernel, family)).second) return;
   if (!tails_.insert(telling_part(kernel)).second) ambiguous_.insert(telling_part(kernel));
 }
 
 std::string KernelNames::label(const std::string& kernel) const {
   const std::string tail = telling_part(kernel);
-  return ambiguous_.count(tail) == 0 ? tail : kernel;
+  return ambiguous_.count(tail) == 0 ? tail : short_.at(kernel);
 }
 
 std::string KernelNames::html(const std::string& kernel) const {

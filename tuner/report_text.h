@@ -1,6 +1,7 @@
 // Words and numbers of a report, safe to stand in HTML.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,16 +19,17 @@ std::string short_kernel(const std::string& name, const std::string& family);
 /// The part of a kernel's name that tells it from its fellows: "6x16_avx2_far_asm".
 std::string telling_part(const std::string& name);
 
-/// What to call kernels in one report: by their telling parts, where those are unlike.
+/// What to call kernels in one report: by their telling parts, or more where those are alike.
 class KernelNames {
  public:
-  void add(const std::string& kernel);
+  void add(const std::string& kernel, const std::string& family);
   /// A code element that has the full name as its title.
   [[nodiscard]] std::string html(const std::string& kernel) const;
 
  private:
   [[nodiscard]] std::string label(const std::string& kernel) const;
-  std::set<std::string> all_, tails_, ambiguous_;
+  std::map<std::string, std::string> short_;  ///< by full name
+  std::set<std::string> tails_, ambiguous_;
 };
 
 /// Three or four digits and a unit.

@@ -342,7 +342,7 @@ TEST(Command, ExamplesOfTheHelpRun) {
   }
   size_t count = 0;
   for (const char* command : {"", "generate", "list", "explain", "device", "workload", "records",
-                              "records check", "records merge", "records best", "ship"}) {
+                              "records check", "records merge", "records best", "report", "ship"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {

@@ -91,6 +91,24 @@ TEST(WriteTree, SaysWhichFolderCannotBeMade) {
             "cannot make folder /proc/tilewright: No such file or directory");
 }
 
+TEST(WriteFile, ReplacesOnlyWhatBeginsLikeIt) {
+  const Folder folder;
+  const fs::path file = folder.write("a", "# mine\nold\n");
+  EXPECT_NO_THROW(check_replaceable(folder.path() / "none", "# mine", "a text"));
+  EXPECT_NO_THROW(check_replaceable(file, "# mine", "a text"));
+  for (const char* other : {"# thine\n", "# min", ""}) {
+    folder.write("a", other);
+    try {
+      check_replaceable(file, "# mine", "a text");
+      ADD_FAILURE() << other;
+    } catch (const TreeError& error) {
+      EXPECT_EQ(error.what(),
+                file.string() + " is not a text that this command made: move it away first");
+    }
+  }
+  EXPECT_THROW(check_replaceable(folder.path(), "# mine", "a text"), TreeError);
+}
+
 TEST(CompareTree, NamesEveryDifferenceAndWritesNothing) {
   const Folder folder;
   folder.write("out/same.c", head() + "1");
