@@ -15,7 +15,7 @@ void hand_on_lines(std::string& text, const Line& on_line);
 /// "SIGILL"
 std::string signal_name(int signal);
 
-/// What can be run: the first word is looked up in PATH if it has no slash.
+/// What can be run: a program's path and its arguments.
 using Words = std::vector<std::string>;
 
 struct Ended {
