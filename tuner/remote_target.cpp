@@ -101,9 +101,11 @@ class Place {
   void push(const std::string& file, const std::string& name) {
     Words words{"push", file, folder_ + "/" + name};
     if (!target_.address.empty()) words.insert(words.begin(), {"-s", target_.address});
-    const Ended ended = run_child(
-        shell_words(environment("TILEWRIGHT_ADB", "adb"), words), "", [](const std::string&) {},
-        [](const std::string&) {});
+    std::string said;  // adb complains of files on stdout
+    Ended ended = run_child(
+        shell_words(environment("TILEWRIGHT_ADB", "adb"), words), "",
+        [&](const std::string& line) { said += line + '\n'; }, [](const std::string&) {});
+    ended.errors += said;
     if (ended.status != 0) throw target_error(target_, ended, folder_);
   }
 
@@ -126,8 +128,8 @@ class Place {
                                             : "/data/local/tmp";
     std::string script = "s=$(uname -sm); ";
     if (!system.empty()) {
-      script +=
-          fmt::format("[ \"$s\" = {} ] || {{ echo \"{}$s\"; exit 1; }}; ", as_word(system), kSystem);
+      script += fmt::format("[ \"$s\" = {} ] || {{ echo \"{}$s\"; exit 1; }}; ", as_word(system),
+                            kSystem);
     }
     script += fmt::format(
         "d=$(mktemp -d {}/tilewright.XXXXXX) || exit 1; trap 'rm -rf \"$d\"' EXIT; "

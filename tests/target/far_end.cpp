@@ -70,7 +70,8 @@ SshFarEnd::SshFarEnd(const std::string& folder) : folder_(folder) {
   std::ofstream(folder + "/sshd_config") << fmt::format(
       "ListenAddress 127.0.0.1\nPort 2222\nHostKey {0}/host_key\nPidFile none\n"
       "AuthorizedKeysFile {0}/authorized_keys\nStrictModes no\nUsePAM no\n"
-      "PasswordAuthentication no\nPermitRootLogin prohibit-password\n",
+      "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin "
+      "prohibit-password\n",
       folder);
   std::string key;
   std::getline(std::ifstream(folder + "/host_key.pub"), key);
@@ -120,13 +121,13 @@ std::string missing_for_adb() {
 
 AdbFarEnd::AdbFarEnd(const std::string& folder) : folder_(folder) {
   setenv("ANDROID_ADB_SERVER_PORT", "5038", 1);
-  setenv("TILEWRIGHT_ADB", fmt::format("HOME={} adb", folder).c_str(), 1);
+  setenv("TILEWRIGHT_ADB", fmt::format("HOME={0} TMPDIR={0} adb", folder).c_str(), 1);
   serve();
 }
 
 AdbFarEnd::~AdbFarEnd() {
   end(adbd_);
-  run_command(fmt::format("HOME={} adb kill-server", folder_));
+  run_command(fmt::format("HOME={0} TMPDIR={0} adb kill-server", folder_));
   unsetenv("ANDROID_ADB_SERVER_PORT");
   unsetenv("TILEWRIGHT_ADB");
 }
@@ -141,7 +142,7 @@ void AdbFarEnd::serve() {
   adbd_ = start(fmt::format("env HOME={} LD_LIBRARY_PATH={} {}", folder_,
                             adbd.parent_path().string(), adbd.string()),
                 folder_ + "/adbd.log");
-  const std::string adb = fmt::format("export HOME={}; adb ", folder_);
+  const std::string adb = fmt::format("export HOME={0} TMPDIR={0}; adb ", folder_);
   run_command(adb + "disconnect 127.0.0.1:5555");
   Ran ran;
   if (!comes_true([&] {

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -64,10 +65,15 @@ std::string enter_private_network() {
   return "";
 }
 
-void mount_small(const std::string& folder, bool programs_may_run) {
+SmallDisk::SmallDisk(const std::string& folder, bool programs_may_run) : folder_(folder) {
+  std::filesystem::create_directory(folder);
   if (mount("none", folder.c_str(), "tmpfs", programs_may_run ? 0 : MS_NOEXEC, "size=64k") != 0) {
     throw std::runtime_error("mount: " + std::string(std::strerror(errno)));
   }
+}
+
+SmallDisk::~SmallDisk() {
+  umount2(folder_.c_str(), MNT_DETACH);
 }
 
 }  // namespace tw::tuner

@@ -12,7 +12,16 @@ std::string enter_private_network();
 /// Silence on the loopback device, or not.
 void set_loopback(bool up);
 
-/// A small file system in `folder`, for as long as this process lives.
-void mount_small(const std::string& folder, bool programs_may_run);
+/// A file system of 64 KB, in a folder that it makes.
+class SmallDisk {
+ public:
+  SmallDisk(const std::string& folder, bool programs_may_run);
+  ~SmallDisk();
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+ private:
+  std::string folder_;
+};
 
 }  // namespace tw::tuner

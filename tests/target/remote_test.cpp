@@ -90,13 +90,10 @@ TEST_P(RemoteTarget, AProgramForAnotherProcessorIsNotBrought) {
 TEST_P(RemoteTarget, AFullDiskThere) {
   if (!start(GetParam())) return;
   const std::string folder = (folder_ / "small").string();
-  std::filesystem::create_directory(folder);
-  mount_small(folder, true);
+  const SmallDisk disk(folder, true);
   set_environment("TILEWRIGHT_TARGET_FOLDER", folder);
   const std::string program = script("exit");
   std::filesystem::resize_file(program, 1'000'000);
-  far_->cut();  // what was started before sees no new mounts
-  far_->serve();
   run(far_->target(), program);
   EXPECT_THAT(error_, HasSubstr("No space left on device; free some space in " + folder));
   EXPECT_THAT(error_, HasSubstr("TILEWRIGHT_TARGET_FOLDER"));
@@ -106,13 +103,12 @@ TEST_P(RemoteTarget, AFullDiskThere) {
 TEST_P(RemoteTarget, AFolderThatProgramsMayNotRunIn) {
   if (!start(GetParam())) return;
   const std::string folder = (folder_ / "noexec").string();
-  std::filesystem::create_directory(folder);
-  mount_small(folder, false);
+  const SmallDisk disk(folder, false);
   set_environment("TILEWRIGHT_TARGET_FOLDER", folder);
   run(far_->target(), script("true"));
   EXPECT_THAT(error_, HasSubstr("Permission denied; " + folder));
   EXPECT_THAT(error_, HasSubstr("TILEWRIGHT_TARGET_FOLDER"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_TRUE(comes_true([&] { return std::filesystem::is_empty(folder); }));
 }
 
 TEST_P(RemoteTarget, NoSuchFolderThere) {
@@ -152,7 +148,7 @@ TEST_F(SshTarget, HostsThatCannotBeReached) {
   EXPECT_THAT(error_, HasSubstr("Connection refused; nothing there takes ssh connections"));
   set_environment("TILEWRIGHT_SSH", ssh + " -o IdentityFile=none -i " + folder +
                                         "/other_key "
-                                        "-F none -o Port=2222 -o HostName=127.0.0.1 "
+                                        " -o Port=2222 -o HostName=127.0.0.1 "
                                         "-o HostKeyAlias=board -o UserKnownHostsFile=" +
                                         folder + "/known_hosts");
   run(far_->target(), program);

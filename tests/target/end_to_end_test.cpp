@@ -1,0 +1,116 @@
+// `tilewright tune` with the real program over every kind of target, cut off in the middle once.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "support/run_command.h"
+#include "target/remote_fixture.h"
+#include "tuner/record_file.h"
+
+namespace tw::tuner {
+namespace {
+
+using testing::HasSubstr;
+
+std::string variable(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : otherwise;
+}
+
+class EndToEnd : public RemoteTest {
+ protected:
+  void SetUp() override {
+    RemoteTest::SetUp();
+    emulator_ = variable("TILEWRIGHT_TEST_EMULATOR", "");
+    tuner_ = variable("TILEWRIGHT_TEST_TUNER", TILEWRIGHT_TUNER);
+    std::ofstream(folder_ / "tiny.yaml")
+        << "workload: tiny\nmatmuls: [{name: a, n: 256, k: 128}, {name: b, n: 128, k: 256}]\n"
+           "m: [1, 8]\n";
+    records_ = (folder_ / "records.jsonl").string();
+  }
+
+  /// On an emulated processor if there is one: then what is brought there is a script.
+  std::string program() {
+    return emulator_.empty() ? tuner_ : script("exec " + emulator_ + " " + tuner_ + " \"$@\"");
+  }
+
+  [[nodiscard]] std::string tune(const std::string& target) const {
+    return std::string(TILEWRIGHT_COMMAND " tune --budget ") + (emulator_.empty() ? "2" : "6") +
+           " --workload " + (folder_ / "tiny.yaml").string() + " --records " + records_ + " " +
+           target;
+  }
+
+  [[nodiscard]] std::vector<Record> records() const {
+    if (!std::filesystem::exists(records_)) return {};
+    RecordFile file = read_records(records_);
+    EXPECT_TRUE(file.bad.empty());
+    return std::move(file.records);
+  }
+
+  /// Rows of matrices whose contest has ended.
+  static std::multiset<std::pair<size_t, size_t>> finished(const std::vector<Record>& records) {
+    std::multiset<std::pair<size_t, size_t>> rows;
+    for (const Record& r : records) {
+      if (r.outcome == Outcome::ok && r.ratio.rounds == 0) rows.emplace(r.problem.n, r.problem.m);
+    }
+    return rows;
+  }
+
+  /// Tunes until a contest has ended, does `cut`, and tunes on.
+  void tune_twice(const std::string& target, const std::function<void()>& cut,
+                  const std::function<void()>& mend) {
+    FILE* tuning = popen((tune(target) + " 2>&1").c_str(), "r");
+    ASSERT_TRUE(comes_true([this] { return !finished(records()).empty(); }));
+    cut();
+    std::string said;
+    for (int c; (c = std::fgetc(tuning)) != EOF;) said += static_cast<char>(c);
+    EXPECT_NE(pclose(tuning), 0) << said;
+    EXPECT_THAT(said, HasSubstr("the same command goes on from there"));
+    const std::vector<Record> before = records();
+    mend();
+    const Ran second = run_command(tune(target));
+    EXPECT_EQ(second.status, 0) << second.output;
+    EXPECT_THAT(second.output, HasSubstr("new records"));
+    const std::vector<Record> after = records();
+    ASSERT_GT(after.size(), before.size());
+    for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(to_line(after[i]), to_line(before[i]));
+    const auto all = finished(after);
+    for (const auto& rows : finished(before)) {
+      EXPECT_EQ(all.count(rows), 1U) << rows.first << " columns, " << rows.second << " rows again";
+    }
+  }
+
+  std::string emulator_, tuner_, records_;
+};
+
+TEST_F(EndToEnd, ThroughACommand) {
+  const std::string pid_file = (folder_ / "pid").string();
+  const std::string wrapper =
+      script("echo $$ >" + pid_file + "; exec " + emulator_ + " \"$@\"", "wrapper");
+  tune_twice(
+      "--exec " + wrapper + " --program " + tuner_,
+      [&] {
+        pid_t pid = 0;
+        std::ifstream(pid_file) >> pid;
+        ASSERT_GT(pid, 0);
+        kill(pid, SIGKILL);
+      },
+      [] {});
+}
+
+TEST_F(EndToEnd, OverSsh) {
+  if (!start(Far::ssh)) return;
+  tune_twice(
+      "--ssh board --program " + program(), [&] { far_->cut(); }, [&] { far_->serve(); });
+}
+
+TEST_F(EndToEnd, OnAPhone) {
+  if (!start(Far::adb)) return;
+  tune_twice(
+      "--adb any --program " + program(), [&] { far_->cut(); }, [&] { far_->serve(); });
+}
+
+}  // namespace
+}  // namespace tw::tuner
