@@ -184,10 +184,10 @@ SignalsHeldBack::~SignalsHeldBack() {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-Ended run_child(const Words& words, const std::string& input, const Line& on_line,
-                const Line& on_error) {
+Exit run_and_read(const Words& words, const std::string& input, const Line& on_line,
+                  const Line& on_error) {
   Child child(words, input);
-  Ended ended;
+  Exit ended;
   std::string out, err;
   const auto keep_error = [&](const std::string& line) {
     ended.errors += line + '\n';
