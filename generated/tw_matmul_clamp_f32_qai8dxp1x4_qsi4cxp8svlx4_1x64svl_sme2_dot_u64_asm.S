@@ -825,18 +825,16 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z4.s, p6, z1.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out_9
   sel z4.s, p6, z3.s, z4.s
-  ldr x5, [sp, #8]                                       // dst_tile
-  addvl x5, x5, #9                                       // dst_tile
-  st1w {z4.s}, p0, [x5, #0, mul vl]                      // out_9
+  st1w {z4.s}, p0, [x7, #1, mul vl]                      // out_9
   add x5, x11, x27                                       // field
   .inst 0xc0821c00 + ((14 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w14, 0] // sum_10
   ldr z5, [x5, #0, mul vl]                               // colsum
   mla z4.s, p7/m, z5.s, z0.s                             // sum
   add x6, x11, x28                                       // field
-  cnth x7, all, mul #5
-  subs x7, x1, x7
-  csel x7, x7, xzr, hs
-  whilelo p0.s, xzr, x7                                  // columns
+  cnth x9, all, mul #5
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p0.s, xzr, x9                                  // columns
   scvtf z4.s, p7/m, z4.s                                 // real
   ldr z5, [x6, #0, mul vl]                               // scale
   fmul z5.s, z5.s, z2.s                                  // scale
@@ -846,9 +844,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z4.s, p6, z1.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out_10
   sel z4.s, p6, z3.s, z4.s
-  ldr x7, [sp, #8]                                       // dst_tile
-  addvl x7, x7, #10                                      // dst_tile
-  st1w {z4.s}, p0, [x7, #0, mul vl]                      // out_10
+  st1w {z4.s}, p0, [x7, #2, mul vl]                      // out_10
   .inst 0xc0821c00 + ((15 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w15, 0] // sum_11
   ldr z5, [x5, #1, mul vl]                               // colsum
   mla z4.s, p7/m, z5.s, z0.s                             // sum
@@ -865,18 +861,16 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z4.s, p6, z1.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out_11
   sel z4.s, p6, z3.s, z4.s
-  ldr x5, [sp, #8]                                       // dst_tile
-  addvl x5, x5, #11                                      // dst_tile
-  st1w {z4.s}, p0, [x5, #0, mul vl]                      // out_11
+  st1w {z4.s}, p0, [x7, #3, mul vl]                      // out_11
   .inst 0xc0821c00 + ((12 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w12, 0] // sum_12
   add x5, x19, x27                                       // field
   ldr z5, [x5, #0, mul vl]                               // colsum
   mla z4.s, p7/m, z5.s, z0.s                             // sum
   add x6, x19, x28                                       // field
-  rdvl x7, #3
-  subs x7, x1, x7
-  csel x7, x7, xzr, hs
-  whilelo p0.s, xzr, x7                                  // columns
+  rdvl x9, #3
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p0.s, xzr, x9                                  // columns
   scvtf z4.s, p7/m, z4.s                                 // real
   ldr z5, [x6, #0, mul vl]                               // scale
   fmul z5.s, z5.s, z2.s                                  // scale
@@ -886,9 +880,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z4.s, p6, z1.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out_12
   sel z4.s, p6, z3.s, z4.s
-  ldr x7, [sp, #8]                                       // dst_tile
-  addvl x7, x7, #12                                      // dst_tile
-  st1w {z4.s}, p0, [x7, #0, mul vl]                      // out_12
+  st1w {z4.s}, p0, [x7, #4, mul vl]                      // out_12
   .inst 0xc0821c00 + ((13 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w13, 0] // sum_13
   ldr z5, [x5, #1, mul vl]                               // colsum
   mla z4.s, p7/m, z5.s, z0.s                             // sum
@@ -905,9 +897,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z4.s, p6, z1.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out_13
   sel z4.s, p6, z3.s, z4.s
-  ldr x5, [sp, #8]                                       // dst_tile
-  addvl x5, x5, #13                                      // dst_tile
-  st1w {z4.s}, p0, [x5, #0, mul vl]                      // out_13
+  st1w {z4.s}, p0, [x7, #5, mul vl]                      // out_13
   add x5, x3, x27                                        // field
   add x3, x3, x28                                        // field
   .inst 0xc0821c00 + ((14 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w14, 0] // sum_14
@@ -926,9 +916,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z4.s, p6, z1.s, z6.s
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out_14
   sel z4.s, p6, z3.s, z4.s
-  ldr x6, [sp, #8]                                       // dst_tile
-  addvl x6, x6, #14                                      // dst_tile
-  st1w {z4.s}, p0, [x6, #0, mul vl]                      // out_14
+  st1w {z4.s}, p0, [x7, #6, mul vl]                      // out_14
   .inst 0xc0821c00 + ((15 - 12) << 13) + (3 << 7) + 4 // mov z4.s, p7/m, za3h.s[w15, 0] // sum_15
   ldr z5, [x5, #1, mul vl]                               // colsum
   mla z4.s, p7/m, z5.s, z0.s                             // sum
@@ -945,9 +933,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   sel z0.s, p6, z1.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z3.s                           // out_15
   sel z0.s, p6, z3.s, z0.s
-  ldr x3, [sp, #8]                                       // dst_tile
-  addvl x3, x3, #15                                      // dst_tile
-  st1w {z0.s}, p0, [x3, #0, mul vl]                      // out_15
+  st1w {z0.s}, p0, [x7, #7, mul vl]                      // out_15
   ldr x3, [x0, #8*13]                                    // dst_stride
   mov x5, #1
   mul x3, x3, x5

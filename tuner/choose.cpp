@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -67,10 +66,7 @@ class Usable {
   Usable(const std::vector<Record>& records, const tw_device& device, const Core& core,
          const Wanted& wanted)
       : core_(core), id_(identity(core)), wanted_(wanted) {
-    std::set<uint64_t> bad;
-    for (const Record& r : records) {
-      if (r.outcome != Outcome::ok && identity(r.core) == id_) bad.insert(r.ran.hash);
-    }
+    const std::set<uint64_t> bad = failed_kernels(records, id_);
     for (const Record& r : records) {
       const tw_kernel* kernel = tw_find_kernel(r.ran.kernel.c_str());
       if (r.outcome != Outcome::ok || kernel == nullptr || bad.count(r.ran.hash) != 0) continue;
@@ -136,20 +132,6 @@ Configuration configuration_of(const tw_kernel& kernel) {
   return run;
 }
 
-/// The best of one cell in a layout: surely faster than the baseline, or the baseline. Nothing when
-/// the cell has no record of the layout.
-std::optional<Evidence> best_exact(const CellEvidence& cell, uint64_t layout) {
-  std::optional<Evidence> best;
-  for (const Evidence& e : cell.configurations) {
-    if (e.run.layout == layout && (!best || e.faster.low() > best->faster.low())) best = e;
-  }
-  if (!best || best->faster.low() > 0) return best;
-  for (const Evidence& e : cell.configurations) {
-    if (e.run.layout == layout && identity(e.run) == cell.baseline) return e;
-  }
-  return best;
-}
-
 /// Kernels of a layout by what other cells say, null: nothing worth a change.
 const tw_kernel* transferred(const std::map<std::string, double>& penalties, uint64_t layout,
                              const tw_kernel& by_model) {
@@ -176,7 +158,7 @@ RowsChoice choose_rows(const Usable& usable, const tw_plan* plan, const Calls& c
   rows.run = configuration_of(*by_model);
   rows.ns = rows.baseline_ns = tw_plan_cycles(plan, calls.m) * ns_a_cycle;
   const CellEvidence cell = usable.exact(calls.m);
-  if (const auto best = best_exact(cell, layout); best && cell.baseline_ns > 0) {
+  if (const Evidence* best = best_of(cell, layout); best && cell.baseline_ns > 0) {
     rows.rung = Rung::exact;
     rows.run = best->run;
     rows.baseline_ns = cell.baseline_ns;

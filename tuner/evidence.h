@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,14 @@ struct Estimate {
   [[nodiscard]] double low() const { return log - width; }
 };
 
+inline constexpr size_t kLeastRounds = 6;  ///< of a 95 % interval; fewer have none
+
 /// One configuration in one cell: a shape, its rows, a regime, on one kind of core.
 struct Evidence {
   Configuration run;
-  Estimate faster;  ///< than the cell's baseline
+  Estimate faster;    ///< than the cell's baseline
+  size_t rounds = 0;  ///< of the record that has most; the baseline itself: 0
+  size_t noisy = 0;   ///< of its records: those that are not good
 };
 
 struct CellEvidence {
@@ -27,9 +32,20 @@ struct CellEvidence {
   std::vector<Evidence> configurations;
 };
 
+/// Records of one kind of core, problem, regime and number of threads together, cells in the order
+/// of their first records.
+std::vector<std::vector<const Record*>> cells_of(const std::vector<Record>& records);
+
+/// Kernels that crashed, took forever or computed wrong values on that kind of core, by hash.
+std::set<uint64_t> failed_kernels(const std::vector<Record>& records, const std::string& core);
+
 /// Of records of one cell, all ok. Each configuration's ratios are combined by the widths of their
 /// intervals, widened where they disagree.
 CellEvidence cell_evidence(const std::vector<const Record*>& records);
+
+/// The best of those that read a layout (0: any): surely faster than the baseline, or the baseline.
+/// Null when there is no record of the layout. Points into the cell.
+const Evidence* best_of(const CellEvidence& cell, uint64_t layout);
 
 /// Natural logarithm of each kernel's time relative to the best kernel's, mean over the cells that
 /// have it; of every kernel its best configuration.

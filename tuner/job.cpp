@@ -43,6 +43,7 @@ std::string to_text(const Job& job) {
                       {"exhaustive", job.exhaustive},
                       {"hot", job.hot},
                       {"cpu", job.cpu},
+                      {"patience", job.patience},
                       {"matmuls", nlohmann::json::array()},
                       {"known", nlohmann::json::array()}};
   for (const JobMatmul& matmul : job.matmuls) json["matmuls"].push_back(to_json(matmul));
@@ -58,6 +59,7 @@ Job job_from_text(const std::string& text) {
     job.exhaustive = json.at("exhaustive").get<bool>();
     job.hot = json.at("hot").get<bool>();
     job.cpu = json.at("cpu").get<int>();
+    job.patience = json.at("patience").get<double>();
     for (const nlohmann::json& matmul : json.at("matmuls")) {
       job.matmuls.push_back(matmul_of(matmul));
     }

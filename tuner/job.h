@@ -21,6 +21,7 @@ struct Job {
   bool exhaustive = false;  ///< all combinations, not the neighborhood of the best ones
   bool hot = false;         ///< measure with weights in the caches, too
   int cpu = -1;             ///< core to pin to; -1: the last one that is allowed
+  double patience = 60;     ///< seconds that one multiplication may take: after that it hangs
   std::vector<Record> known;
 };
 

@@ -1,26 +1,21 @@
 #include "tuner/ranking.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "tuner/evidence.h"
+
 namespace tw::tuner {
 namespace {
-
-/// A ratio's logarithm and half of its interval.
-struct Estimate {
-  double value = 0, half = 0;
-};
 
 Estimate estimate(const Ratio& ratio) {
   return {std::log(ratio.median), (std::log(ratio.high) - std::log(ratio.low)) / 2};
 }
 
 Ratio ratio_of(const Estimate& estimate, size_t rounds) {
-  return {std::exp(estimate.value), std::exp(estimate.value - estimate.half),
-          std::exp(estimate.value + estimate.half), rounds};
+  return {std::exp(estimate.log), std::exp(estimate.log - estimate.width),
+          std::exp(estimate.log + estimate.width), rounds};
 }
 
 /// The mean, in which narrow intervals weigh more; as wide as the records disagree at least.
@@ -28,14 +23,14 @@ Estimate combined(const std::vector<Estimate>& estimates) {
   static constexpr double narrowest = 1e-3;  // nobody measures better than to 0.1 %
   double weights = 0;
   double sum = 0;
-  const auto weight = [](const Estimate& e) { return std::pow(std::max(e.half, narrowest), -2); };
+  const auto weight = [](const Estimate& e) { return std::pow(std::max(e.width, narrowest), -2); };
   for (const Estimate& e : estimates) {
     weights += weight(e);
-    sum += weight(e) * e.value;
+    sum += weight(e) * e.log;
   }
   const double mean = sum / weights;
   double spread = 0;
-  for (const Estimate& e : estimates) spread += weight(e) * std::pow(e.value - mean, 2);
+  for (const Estimate& e : estimates) spread += weight(e) * std::pow(e.log - mean, 2);
   return {mean, std::max(std::sqrt(1 / weights), std::sqrt(spread / weights))};
 }
 
@@ -95,19 +90,8 @@ Ranking ranking_of(const std::vector<const Record*>& records) {
 }  // namespace
 
 std::vector<Ranking> rank(const std::vector<Record>& records) {
-  std::vector<std::vector<const Record*>> groups;
-  std::map<std::string, size_t> index;
-  for (const Record& record : records) {
-    const Problem& p = record.problem;
-    const std::string key =
-        fmt::format("{} {} {} {} {} {} {} {} {}", identity(record.core), p.family, p.n, p.k,
-                    p.block, p.scales, p.m, static_cast<int>(record.regime), record.threads);
-    const auto [at, added] = index.try_emplace(key, groups.size());
-    if (added) groups.emplace_back();
-    groups[at->second].push_back(&record);
-  }
   std::vector<Ranking> rankings;
-  for (const auto& group : groups) rankings.push_back(ranking_of(group));
+  for (const auto& cell : cells_of(records)) rankings.push_back(ranking_of(cell));
   return rankings;
 }
 
@@ -119,7 +103,7 @@ Ratio lead(const Ranked& first, const Ranked& second) {
                         : second.ratio.rounds == 0
                             ? first.ratio.rounds
                             : std::min(first.ratio.rounds, second.ratio.rounds);
-  return ratio_of({a.value - b.value, std::hypot(a.half, b.half)}, rounds);
+  return ratio_of({a.log - b.log, std::hypot(a.width, b.width)}, rounds);
 }
 
 }  // namespace tw::tuner

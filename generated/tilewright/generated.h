@@ -5,10 +5,10 @@
 //
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (0e258861bc44c2bc)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (e2ed34fd1a2f9698)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a9c848fbf1e0041e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a7fe6474a9d694ce)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
 // again  tilewright generate
 
@@ -116,6 +116,12 @@ void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_a
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b128_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b64_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b256_bf16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near(const tw_args *args);
@@ -260,6 +266,12 @@ void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm(const tw_
 void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b256_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args *args);
@@ -315,6 +327,7 @@ void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b32(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args *args);
@@ -383,6 +396,10 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b64(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b128(const tw_pack_args *args);
+void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b256(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x4_scalar_b59d3abd(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p1x4_avx2_931cf559(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p2x4_avx2_9e758d15(const tw_pack_args *args);
@@ -447,6 +464,13 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2(const tw_pack_args *args);
+void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64_bf16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args *args);
@@ -502,6 +526,9 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_q8_0_qsi8c32p4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8c32p16x4_avx2(const tw_pack_args *args);

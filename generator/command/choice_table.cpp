@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "command/tune.h"
+#include "tuner/report_text.h"
 
 namespace tw {
 namespace {
 
 using nlohmann::json;
-
-/// A kernel's name without what all names begin with and what the table says elsewhere.
-std::string short_kernel(const std::string& name, const std::string& family) {
-  const std::string prefix = "tw_" + family.substr(0, family.find("_f32_") + 5);
-  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
-}
 
 std::string tuning(const json& row) {
   if (row.at("n_block").get<size_t>() == 0) return "as planned";
@@ -60,10 +55,10 @@ std::string choice_table(const std::vector<json>& choices) {
                         "kernel, columns x rows of a slice");
     for (const json& row : choice.at("rows")) {
       const double ns = row.at("ns").get<double>();
-      text += fmt::format("{:>5} {:>10.1f} {:>7.3f}  {:<14} {}, {}\n", row.at("m").get<size_t>(),
-                          ns / 1e3, row.at("baseline_ns").get<double>() / ns,
-                          row.at("rung").get<std::string>(),
-                          short_kernel(row.at("kernel").get<std::string>(), family), tuning(row));
+      text += fmt::format(
+          "{:>5} {:>10.1f} {:>7.3f}  {:<14} {}, {}\n", row.at("m").get<size_t>(), ns / 1e3,
+          row.at("baseline_ns").get<double>() / ns, row.at("rung").get<std::string>(),
+          tuner::short_kernel(row.at("kernel").get<std::string>(), family), tuning(row));
     }
   }
   return text + "\n" + totals(choices, false) + totals(choices, true);

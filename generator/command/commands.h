@@ -67,6 +67,15 @@ struct RecordsOptions {
 /// Adds `records check | merge | best`, which set `status`.
 void add_records(CLI::App& app, RecordsOptions& options, int& status);
 
+struct ReportOptions {
+  std::vector<std::string> records;  ///< files
+  std::string out = "report.html";
+};
+/// Throws TreeError if `out` is a file but no report.
+void check_report(const std::string& out);
+void write_report(const ReportOptions& options);
+void add_report(CLI::App& app, ReportOptions& options);
+
 struct TuneOptions {
   std::string workload;  ///< empty: the shipped one
   std::string records = "tilewright-records.jsonl";
@@ -75,6 +84,7 @@ struct TuneOptions {
   int cpu = -1;
   std::string adb, ssh, exec;  ///< at most one is not empty
   std::string program;         ///< empty: the one beside this command
+  std::string report;          ///< a page to write at the end; empty: none
 };
 int run_tune(const TuneOptions& options);
 void add_tune(CLI::App& app, TuneOptions& options, int& status);

@@ -22,6 +22,7 @@ struct CommandLine {
   tw::TuneOptions tune;
   tw::DeviceOptions device;
   tw::RecordsOptions records;
+  tw::ReportOptions report;
   tw::ShipOptions ship;
   std::string templates;
   int status = 0;
@@ -38,6 +39,7 @@ struct CommandLine {
         "  tilewright workload model.gguf\n"
         "  tilewright tune --budget 2\n"
         "  tilewright records best mine.jsonl\n"
+        "  tilewright report --records mine.jsonl -o mine.html\n"
         "  tilewright ship --kernel tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm --out "
         "shipped\n"
         "\nEach command has --help with more.");
@@ -48,6 +50,7 @@ struct CommandLine {
     add_workload();
     tw::add_tune(app, tune, status);
     tw::add_records(app, records, status);
+    tw::add_report(app, report);
     add_ship();
   }
 

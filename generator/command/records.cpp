@@ -5,23 +5,20 @@
 #include "command/commands.h"
 #include "tuner/ranking.h"
 #include "tuner/record_file.h"
+#include "tuner/report_text.h"
 
 namespace tw {
 namespace {
 
 using namespace tuner;
 
-std::string counted(size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 int check(const std::vector<std::string>& files) {
   size_t bad = 0;
   for (const std::string& path : files) {
     const RecordFile file = read_records(path);
     for (const BadLine& line : file.bad) fmt::print("{}:{}: {}\n", path, line.line, line.what);
-    fmt::print("{}: {}, {}\n", path, counted(file.records.size(), "record"),
-               counted(file.bad.size(), "bad line"));
+    fmt::print("{}: {}, {}\n", path, counted_text(file.records.size(), "record"),
+               counted_text(file.bad.size(), "bad line"));
     bad += file.bad.size();
   }
   return bad == 0 ? 0 : 1;
@@ -29,8 +26,8 @@ int check(const std::vector<std::string>& files) {
 
 int merge(const std::vector<std::string>& files, const std::string& output) {
   const Merged merged = merge_records(files, output);
-  fmt::print("{}: {}; {} and {} left out\n", output, counted(merged.records, "record"),
-             counted(merged.repeated, "repeated line"), counted(merged.bad, "bad line"));
+  fmt::print("{}: {}; {} and {} left out\n", output, counted_text(merged.records, "record"),
+             counted_text(merged.repeated, "repeated line"), counted_text(merged.bad, "bad line"));
   return 0;
 }
 
@@ -53,7 +50,7 @@ void print_lead(const Ranking& ranking) {
   const Ratio ahead = lead(ranking.ranked[0], ranking.ranked[1]);
   fmt::print("  next       {}\n", settings(ranking.ranked[1].ran));
   fmt::print("  lead       {:.3f} times as fast, 95 %: {:.3f} to {:.3f}, {}: {}\n", ahead.median,
-             ahead.low, ahead.high, counted(ahead.rounds, "round"),
+             ahead.low, ahead.high, counted_text(ahead.rounds, "round"),
              ahead.low > 1 ? "sure" : "not sure");
 }
 
@@ -64,7 +61,7 @@ void print_ranking(const Ranking& ranking) {
              p.family, p.n, p.k,
              p.block == 0 ? "" : fmt::format(", blocks of {} with {}", p.block, p.scales), p.m,
              ranking.regime == Regime::hot ? "hot" : "streamed",
-             counted(ranking.threads, "thread"));
+             counted_text(ranking.threads, "thread"));
   print_lead(ranking);
   for (const Record& record : ranking.failed) {
     const char* outcome = record.outcome == Outcome::wrong   ? "wrong"
@@ -74,9 +71,10 @@ void print_ranking(const Ranking& ranking) {
                record.detail.empty() ? "" : ": " + record.detail);
   }
   if (ranking.noisy > 0)
-    fmt::print("  left out   {}, too noisy\n", counted(ranking.noisy, "record"));
+    fmt::print("  left out   {}, too noisy\n", counted_text(ranking.noisy, "record"));
   if (ranking.unrelated > 0) {
-    fmt::print("  left out   {}, against another baseline\n", counted(ranking.unrelated, "record"));
+    fmt::print("  left out   {}, against another baseline\n",
+               counted_text(ranking.unrelated, "record"));
   }
 }
 
@@ -87,7 +85,7 @@ int best(const std::vector<std::string>& files) {
     std::move(file.records.begin(), file.records.end(), std::back_inserter(records));
     if (file.bad.empty()) continue;
     fmt::print(stderr, "{}: {} left out (`tilewright records check` shows them)\n", path,
-               counted(file.bad.size(), "bad line"));
+               counted_text(file.bad.size(), "bad line"));
   }
   for (const Ranking& ranking : rank(records)) print_ranking(ranking);
   return 0;

@@ -126,10 +126,19 @@ void check(const TuneOptions& options) {
   }
 }
 
+/// Of all records of the file; a budget of 0 may have made none.
+void report(const TuneOptions& options) {
+  std::error_code error;
+  ReportOptions page{{}, options.report};
+  if (fs::exists(options.records, error)) page.records = {options.records};
+  write_report(page);
+}
+
 }  // namespace
 
 int run_tune(const TuneOptions& options) {
   check(options);
+  if (!options.report.empty()) check_report(options.report);
   tuner::Job job;
   job.budget = budget_of(options.budget);
   job.exhaustive = options.exhaustive;
@@ -164,6 +173,7 @@ int run_tune(const TuneOptions& options) {
   fmt::print("{}", choice_table(session.choices));
   fmt::print("{}: {} new records{}\n", options.records, session.records,
              session.failed > 0 ? fmt::format(", {} of failures", session.failed) : "");
+  if (!options.report.empty()) report(options);
   return 0;
 }
 
@@ -209,6 +219,10 @@ void add_tune(CLI::App& app, TuneOptions& options, int& status) {
   command
       ->add_option("--program", options.program,
                    "tilewright_tuner for the device (default: the one beside this command)")
+      ->type_name("FILE");
+  command
+      ->add_option("--report", options.report,
+                   "Page to write at the end: what `tilewright report` makes of the records")
       ->type_name("FILE");
   command->callback([&options, &status] { status = run_tune(options); });
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "command/commands.h"
 #include "emit/write_tree.h"
@@ -15,18 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* first_line = "# Made by tilewright workload";
-
-/// A model given in the place of a workload would be gone.
-void check_replaceable(const fs::path& file) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return;
-  std::string line(std::string_view(first_line).size(), '\0');
-  std::ifstream(file, std::ios::binary)
-      .read(line.data(), static_cast<std::streamsize>(line.size()));
-  if (line == first_line) return;
-  throw TreeError(fmt::format("{} is not a workload that this command made: move it away first",
-                              file.string()));
-}
 
 }  // namespace
 
@@ -49,7 +36,8 @@ int run_workload(const WorkloadOptions& options) {
     fmt::print("{}", text);
     return 0;
   }
-  check_replaceable(options.out);
+  // A model given in the place of a workload would be gone.
+  check_replaceable(options.out, first_line, "a workload");
   write_file(options.out, text);
   fmt::print("{}: {} shapes of {} matrices\n", options.out, made.workload.matmuls.size(),
              made.matrices);

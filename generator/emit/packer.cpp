@@ -216,17 +216,39 @@ std::string scale_text(ElementType type) {
   return fmt::format("tw_f32_of_{}(tw_load_u16({}))", name(type), at);
 }
 
+/// Where fields are, in bytes; of panels as wide as vectors for each column.
+void set_block_values(const Layout& layout, Values& values) {
+  const auto bytes = [&](Length all) {
+    return layout.panel.is_fixed() ? all.fixed : ratio(all, layout.panel);
+  };
+  const auto offset = [&](FieldKind kind) {
+    const Length at = field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
+    return number(at == Length{} ? 0 : bytes(at));
+  };
+  values["BLOCK"] = number(layout.block);
+  values["BLOCK_BYTES"] = number(bytes(block_bytes(layout)));
+  values["SCALES_OFFSET"] = offset(FieldKind::scales);
+  values["SUMS_OFFSET"] = offset(FieldKind::sums);
+  values["BIAS_OFFSET"] = offset(FieldKind::bias);
+}
+
+/// Panels as wide as vectors: plain C.
+void fill_scalable_rhs_blocks(const Request& request, Values& values) {
+  const Layout& layout = request.layout;
+  set_block_values(layout, values);
+  set_block_source_values(request, values);
+  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
+  values["PANEL_VL"] = number(panel_units(layout));
+  values["KR"] = number(layout.order.kr);
+  values["SCALE"] = scale_text(field_of(layout, FieldKind::scales).type);
+}
+
 bool fill_rhs_blocks(const Request& request, Values& values) {
   const Layout& layout = request.layout;
-  auto offset = [&](FieldKind kind) {
-    return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
-  };
+  const auto index = static_cast<size_t>(field_index(layout, FieldKind::data));
+  const int64_t data = field_offset(layout, index, 0).fixed;
   constexpr int64_t run_k = 256;  // values of k whose scales are gathered at a time
-  values["BLOCK"] = number(layout.block);
-  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
-  values["SCALES_OFFSET"] = number(offset(FieldKind::scales));
-  values["SUMS_OFFSET"] = number(offset(FieldKind::sums));
-  values["BIAS_OFFSET"] = number(offset(FieldKind::bias));
+  set_block_values(layout, values);
   values["RUN_BLOCKS"] = number(run_k / layout.block);
   set_flip(layout, values);
   values["WRITE_FLOATS"] = write_floats_text(layout);
@@ -243,8 +265,8 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
     return false;
   }
   const int64_t aligned = request.isa.vector_bytes.fixed;
-  const bool streams = can_stream(request.isa) && block_bytes(layout).fixed % aligned == 0 &&
-                       offset(FieldKind::data) % aligned == 0;
+  const bool streams =
+      can_stream(request.isa) && block_bytes(layout).fixed % aligned == 0 && data % aligned == 0;
   set_loop_values(request.isa, rhs_loops(request, 1, streams), values);
   return true;
 }
@@ -283,7 +305,10 @@ std::string skeleton(const Request& request, const PackerSource& packer) {
   if (is_float(request.format)) {
     return fmt::format("packer_floats_{}.c", request.source == "kxn" ? "columns" : "rows");
   }
-  if (!request.layout.panel.is_fixed()) return fmt::format("packer_{}_scalable.c", packer.operand);
+  if (!request.layout.panel.is_fixed()) {
+    return fmt::format("packer_{}_scalable{}.c", packer.operand,
+                       request.layout.block != 0 ? "_blocks" : "");
+  }
   if (request.layout.block != 0) return fmt::format("packer_{}_blocks.c", packer.operand);
   return fmt::format("packer_{}_{}.c", packer.operand, packer.source);
 }
@@ -305,7 +330,8 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   } else if (scalable && lhs) {
     packer.vectorized = fill_scalable_lhs(request, values);
   } else if (scalable) {
-    fill_scalable_rhs(request, values);
+    request.layout.block != 0 ? fill_scalable_rhs_blocks(request, values)
+                              : fill_scalable_rhs(request, values);
   } else {
     set_common_values(request.layout, values);
     set_edge_values(request.layout, values);

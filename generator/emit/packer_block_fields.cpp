@@ -10,9 +10,11 @@ bool in_block(const Field& field) {
   return field.per_block || field.kind == FieldKind::data;
 }
 
-/// From the start of a block, or from its panel's end of blocks.
-int64_t offset(const Layout& layout, FieldKind kind) {
-  return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
+/// From the start of a block, or from its panel's end of blocks, as C.
+std::string offset(const Layout& layout, FieldKind kind) {
+  const Length at = field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
+  if (layout.panel.is_fixed()) return std::to_string(at.fixed);
+  return at == Length{} ? "0" : fmt::format("{} * panel", ratio(at, layout.panel));
 }
 
 std::string value(const Field& field) {
@@ -50,10 +52,13 @@ bool has_row_fields(const Layout& layout) {
 }
 
 std::string lhs_block_fields_text(const Layout& layout) {
-  std::string text =
+  const bool fixed = layout.panel.is_fixed();
+  const std::string to = fixed ? "uint8_t *to, size_t r" : "uint8_t *to, size_t panel, size_t r";
+  std::string text = fmt::format(
       "// Of row r, whose codes add up to `sum`.\n"
-      "static void write_block_fields(uint8_t *to, size_t r, int32_t sum,\n"
-      "                               const quantization *how) {\n";
+      "static void write_block_fields({}, int32_t sum,\n"
+      "                               const quantization *how) {{\n",
+      to);
   const std::string block = stores(layout, true);
   if (block.find("how") == std::string::npos) text += "  (void)how;\n";
   if (field_index(layout, FieldKind::sums) < 0) text += "  (void)sum;\n";

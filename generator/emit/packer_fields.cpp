@@ -19,14 +19,22 @@ void expect(const Layout& layout, bool holds, const std::string& legal) {
 }
 
 void check_blocks(const Layout& layout) {
-  expect(layout, layout.panel.is_fixed() && layout.edge == Edge::zeros,
-         "panels of blocks have a fixed size and end in zeros");
+  const bool fixed = layout.panel.is_fixed();
+  const DataOrder& order = layout.order;
+  const bool lhs = layout.side == Side::lhs;
+  const NibblePair pair = lhs ? NibblePair::none : NibblePair::next;
+  const bool plain = order.pair == pair && !order.low_unsigned && !order.high_unsigned;
+  expect(layout, layout.edge == Edge::zeros && (fixed || plain),
+         "panels of blocks end in zeros, and those as wide as vectors hold signed codes, nibbles "
+         "one after the other");
   for (const Field& each : layout.fields) {
     const bool is_data = each.kind == FieldKind::data;
-    if (layout.side == Side::lhs) {
+    if (lhs) {
       const ElementType wanted =
           each.kind == FieldKind::scales ? ElementType::f32 : ElementType::i32;
       expect(layout, is_data || each.type == wanted, "sums and zero points are i32, scales f32");
+      expect(layout, fixed || is_data || each.per_block,
+             "rows of panels as wide as vectors have no fields behind their blocks");
       continue;
     }
     const bool in_block = is_data || each.kind == FieldKind::scales;

@@ -109,6 +109,11 @@ bool fill_scalable_lhs(const PackerRequest& request, PackerValues& values) {
   values["KR"] = number(layout.order.kr);
   values["K_MULTIPLE"] = number(layout.k_multiple);
   const bool vectorized = fill_lhs_loops(request, values);
+  if (layout.block != 0) {
+    values["FIELDS"] = lhs_block_fields_text(layout);
+    values["BLOCK_BYTES"] = number(ratio(block_bytes(layout), layout.panel));
+    return vectorized;
+  }
   values["FIELDS"] = scalable_lhs_fields_text(layout);
   values["ROW_BYTES"] = number(ratio(panel_bytes(layout, 0), layout.panel));
   return vectorized;

@@ -167,6 +167,17 @@ void write_file(const fs::path& path, const std::string& text) {
   staged.commit();
 }
 
+void check_replaceable(const fs::path& path, const std::string& head, const std::string& what) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  std::string found(head.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (found == head) return;
+  throw TreeError(
+      fmt::format("{} is not {} that this command made: move it away first", path.string(), what));
+}
+
 std::vector<std::pair<Difference, std::string>> compare_tree(const fs::path& root,
                                                              const std::vector<TreeFile>& files) {
   std::vector<std::pair<Difference, std::string>> found;

@@ -36,6 +36,11 @@ TreeChanges write_tree(const std::filesystem::path& root, const std::vector<Tree
 /// One file likewise. Throws TreeError.
 void write_file(const std::filesystem::path& path, const std::string& text);
 
+/// Throws TreeError if there is a file that does not begin with `head`: it is not `what` that this
+/// command made, and would be gone.
+void check_replaceable(const std::filesystem::path& path, const std::string& head,
+                       const std::string& what);
+
 enum class Difference { differs, missing, stale };
 std::string_view name(Difference difference);
 

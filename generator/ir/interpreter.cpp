@@ -127,6 +127,8 @@ class Machine {
       case OpCode::tile_zero:
       case OpCode::tile_row:
       case OpCode::tile_dot4_s8s8_lane:
+      case OpCode::tile_quarter:
+      case OpCode::tile_fma4:
       case OpCode::outer_s8s8:
       case OpCode::outer_f32:
         return tile(s);
@@ -251,6 +253,13 @@ class Machine {
       }
       case OpCode::tile_dot4_s8s8_lane:
         return dots_into_rows(s);
+      case OpCode::tile_quarter:
+        fits_tile(s.to.bytes);
+        std::memcpy(s.to.at, spread_row(s, s.arg[0].at, s.arg[0].bytes, s.imm / 4, s.imm % 4),
+                    vector_bytes);
+        return;
+      case OpCode::tile_fma4:
+        return products_into_rows(s);
       default:
         fits_tile(s.arg[1].bytes);
         if (s.to.at != s.arg[0].at) std::memcpy(s.to.at, s.arg[0].at, s.to.bytes);
@@ -270,6 +279,30 @@ class Machine {
       in.arg[0] = row;
       in.arg[1] = s.arg[1 + i].at;
       in.arg[2] = s.arg[5].at;
+      vector_operation(in, row);
+    }
+  }
+
+  /// Where a row of the group of four that begins `down` rows below the scalar's is.
+  uint8_t* spread_row(const Step& s, uint8_t* tile, size_t tile_bytes, int64_t down,
+                      int64_t quarter) const {
+    const uint64_t first = scalar(s.arg[1]);
+    if (first % 4 != 0) throw Fault(fmt::format("{} is not 4 times a row", first));
+    const auto rows = static_cast<uint64_t>(vl_.svl);  // of a quarter
+    const uint64_t row = (first / 4 + static_cast<uint64_t>(down)) % rows;
+    return tile + (row + static_cast<uint64_t>(quarter) * rows) * (tile_bytes / (4 * rows));
+  }
+
+  void products_into_rows(const Step& s) {
+    fits_tile(s.arg[2].bytes);
+    if (s.to.at != s.arg[0].at) std::memcpy(s.to.at, s.arg[0].at, s.to.bytes);
+    const size_t row_bytes = s.arg[2].bytes;
+    for (int64_t i = 0; i < 4; ++i) {
+      uint8_t* row = spread_row(s, s.to.at, s.to.bytes, s.imm, i);
+      VectorOperation in{OpCode::fma, 0, 0, row_bytes, row_bytes, {}};
+      in.arg[0] = s.arg[2 + i].at;
+      in.arg[1] = s.arg[6 + i].at;
+      in.arg[2] = row;
       vector_operation(in, row);
     }
   }

@@ -51,6 +51,8 @@ Rule rule(OpCode code) {
     case OpCode::outer_s8s8:
     case OpCode::outer_f32:
     case OpCode::tile_row:
+    case OpCode::tile_quarter:
+    case OpCode::tile_fma4:
       return {.whole = 4};
     case OpCode::dot4_s8s8_lane:
     case OpCode::tile_dot4_s8s8_lane:
@@ -171,6 +173,10 @@ std::string check_immediate(const OperationUse& use, int frame_slots) {
                       (int64_t{1} << (use.args[0].bytes.at({}) * 8 / use.bits)) - 1);
     case OpCode::nibbles:
       return in_range("the half", use.imm, 0, 1);
+    case OpCode::tile_quarter:
+      return in_range("the row", use.imm, 0, 7);
+    case OpCode::tile_fma4:
+      return in_range("the row", use.imm, 0, 1);
     case OpCode::segment:
       return in_range("the segment", use.imm, 0, use.args[0].bytes.at({}) / 16 - 1);
     case OpCode::splat:

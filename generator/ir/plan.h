@@ -32,7 +32,7 @@ struct Step {
   int64_t imm = 0;
   int64_t offset = 0;
   Storage to;
-  Storage arg[6];
+  Storage arg[10];
   int arg_count = 0;
   Mode mode = Mode::none;  ///< required by the row
   int operations = 0;      ///< 1 on the first step of an Op, to count them

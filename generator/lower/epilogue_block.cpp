@@ -12,14 +12,11 @@
 #include "lower/tile.h"
 
 namespace tw {
-namespace {
 
-/// From a block's start.
 Length block_field(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
 }
 
-/// One vector of the block's column scales as f32.
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector) {
   const ElementType type = field_of(*t.rhs.layout, FieldKind::scales).type;
   const Value cursor = rhs[static_cast<size_t>(vector / t.rhs.rows)];
@@ -34,6 +31,13 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   const OpCode widen = type == ElementType::f16 ? OpCode::cvt_f16_f32 : OpCode::cvt_bf16_f32;
   return t.b.op(widen, {packed}, {}, name, Role::operand);
 }
+
+Value count_blocks(const Tile1& t) {
+  const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
+  return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
+}
+
+namespace {
 
 /// A row's value in the current block.
 Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, FieldKind kind) {
@@ -101,11 +105,9 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
     state.carried.push_back(
         t.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
   }
-  const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
-  const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
   const int64_t steps = t.v.rhs.block / multiplier.group();
   std::vector<Value> acc;
-  return k_loop(t, {blocks, t.v.rhs.block, steps, true}, state,
+  return k_loop(t, {count_blocks(t), t.v.rhs.block, steps, true}, state,
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t g) {
                   if (g == 0) acc = start_block(t, multiplier, lhs);
                   multiplier.step(t, lhs, rhs, g, acc);

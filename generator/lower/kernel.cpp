@@ -48,6 +48,17 @@ void check_groups(const Variant& v) {
   }
 }
 
+/// With blocks every tile of sums has one for what the blocks add up to.
+void check_block_tiles(const Variant& v) {
+  const Length rows = v.isa->vector_bytes.divided(4);
+  const int tiles = v.isa->file_of(Kind::tile)->count();
+  if (2 * ratio(v.tile.m, rows) * ratio(v.tile.n, rows) <= tiles) return;
+  throw std::invalid_argument(
+      fmt::format("tile {}x{} does not fit the {} accumulator tiles of {} with blocks: {}x{} does",
+                  to_string(v.tile.m), to_string(v.tile.n), tiles, v.isa->name, to_string(rows),
+                  to_string(rows * 2)));
+}
+
 /// Rows and columns of whole operands: pairs of rows for mmla, columns of one raw vector.
 void check_tile(const Variant& v) {
   const bool outer = v.technique == Technique::outer;
@@ -64,6 +75,7 @@ void check_tile(const Variant& v) {
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
         to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));
   }
+  if (outer && v.rhs.block != 0) check_block_tiles(v);
   const bool paired = v.rhs.order.pair == NibblePair::column;
   const Length columns = in_groups(v) ? v.isa->vector_bytes  // four vectors
                          : paired || v.rhs.order.pair == NibblePair::next
@@ -253,7 +265,9 @@ class KernelWriter {
     if (in_groups(v_)) {
       lower_channel_groups(t);
     } else if (in_tiles(v_)) {
-      floats ? lower_float_tiles(t) : lower_channel_tiles(t);
+      floats              ? lower_float_tiles(t)
+      : v_.rhs.block != 0 ? lower_block_tiles(t)
+                          : lower_channel_tiles(t);
     } else if (floats) {
       lower_float_tile(t, *multiplier_, *make_fma(v_, 1));
     } else if (v_.rhs.block != 0) {

@@ -43,13 +43,7 @@ class Outer : public TileMultiplier {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
     const int64_t k = g * group();
-    const Length vector = t.b.isa().vector_bytes;
-    std::vector<Value> a;
-    for (int64_t i = 0; i < blocks_; ++i) {
-      a.push_back(t.b.op(OpCode::load, {lhs.front()},
-                         {.offset = code_offset(*t.lhs.layout, 0, k) + vector * i},
-                         fmt::format("a_{}", i), Role::operand));
-    }
+    const std::vector<Value> a = load_rows(t, lhs, k);
     for (int64_t j = 0; j < vectors_; j += 2) {
       const Operands columns = is_float()
                                    ? load_floats(t, rhs, j, k)
@@ -58,6 +52,18 @@ class Outer : public TileMultiplier {
         multiply(t, a[static_cast<size_t>(i)], columns.even, i, j, tiles);
         multiply(t, a[static_cast<size_t>(i)], columns.odd, i, j + 1, tiles);
       }
+    }
+  }
+
+  void step_vector(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                   int64_t g, int64_t vector, std::vector<Value>& tiles) override {
+    const int64_t k = g * group();
+    const std::vector<Value> a = load_rows(t, lhs, k);
+    const Operands columns =
+        decode(t, load_codes(t, rhs, vector / 2, k, vectors_ / 2), vector / 2 * 2);
+    const Value b = vector % 2 == 0 ? columns.even : columns.odd;
+    for (int64_t i = 0; i < blocks_; ++i) {
+      multiply(t, a[static_cast<size_t>(i)], b, i, vector, tiles);
     }
   }
 
@@ -75,6 +81,17 @@ class Outer : public TileMultiplier {
 
  private:
   [[nodiscard]] bool is_float() const { return bits_ == 32; }
+
+  [[nodiscard]] std::vector<Value> load_rows(const Tile1& t, const std::vector<Value>& lhs,
+                                             int64_t k) const {
+    std::vector<Value> a;
+    for (int64_t i = 0; i < blocks_; ++i) {
+      const Length at = code_offset(*t.lhs.layout, 0, k) + t.b.isa().vector_bytes * i;
+      a.push_back(t.b.op(OpCode::load, {lhs.front()}, {.offset = at}, fmt::format("a_{}", i),
+                         Role::operand));
+    }
+    return a;
+  }
 
   [[nodiscard]] Operands load_floats(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                                      int64_t k) const {

@@ -168,6 +168,10 @@ class TileMultiplier : public Accumulation {
   /// row's starting sum in every lane, no_value when the layout keeps none.
   virtual Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
                         int64_t vector, Value row, Value start) = 0;
+  /// step() for one vector of columns only.
+  virtual void step_vector(const Tile1& t, const std::vector<Value>& lhs,
+                           const std::vector<Value>& rhs, int64_t g, int64_t vector,
+                           std::vector<Value>& tiles) = 0;
 };
 std::unique_ptr<TileMultiplier> make_outer(const Variant& v);
 
@@ -179,6 +183,8 @@ void lower_channel_tiles(const Tile1& t);
 void lower_channel_groups(const Tile1& t);
 /// ... and for formats with scales per block of k, of the weights or of both sides.
 void lower_block_tile(const Tile1& t, Multiplier& multiplier);
+/// The same with sums in accumulator tiles, and what the blocks add up to in others.
+void lower_block_tiles(const Tile1& t);
 /// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
 void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single);
 /// The same with sums in accumulator tiles.
@@ -198,6 +204,14 @@ Value multiply_add(const Tile1& t, Value sum, Value a, Value b);
 /// clamp(float(sum) * (scale * row_scale) + bias)
 Value channel_output(const Tile1& t, Value sum, Value scale, Value row_scale, Value bias,
                      const Limits& limits, const std::string& name);
+
+// epilogue_block.cpp
+/// Where a field that stands in every block is, from the block's start.
+Length block_field(const Layout& layout, FieldKind kind);
+/// One vector of the block's column scales as f32; `rhs`: cursors at the block.
+Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector);
+/// Values of k in blocks.
+Value count_blocks(const Tile1& t);
 
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns

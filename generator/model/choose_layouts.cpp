@@ -215,6 +215,8 @@ Layout lhs_layout(const Format& format, const Isa& isa, const Appetite& wants, c
   const bool pairs = wants.code == OpCode::mmla_s8s8;
   const int repeat = !by_blocks ? 1 : pairs ? 2 : sums.repeat >= 4 ? 4 : 1;
   layout.fields.push_back({FieldKind::scales, ElementType::f32, 1, repeat, by_blocks});
+  // Codes alone are the same with blocks and without, of any length.
+  if (!by_blocks && !wants.low_unsigned) layout.block = 0;
   return layout;
 }
 
@@ -318,8 +320,11 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_pair(lhs, rhs, technique, isa);
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales);
-  if (technique == Technique::outer && block != 0) {
-    throw std::invalid_argument("outer is not possible with blocks: dot and mmla are");
+  if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
+    throw std::invalid_argument(
+        fmt::format("outer is not possible with blocks on {}, which has no instruction that adds "
+                    "products to rows of tiles: dot and mmla are",
+                    isa.name));
   }
   const bool own = wanted.style == LayoutStyle::own;
   const Appetite wants =

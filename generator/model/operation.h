@@ -124,7 +124,11 @@ std::string_view name(Kind kind);
   X(tile_row, "ts", "v", "") /* row number (scalar) of a tile of 32-bit elements */                \
   X(tile_dot4_s8s8_lane, "tvvvvv", "t", "i") /* dot4_s8s8_lane of b, c, d, e with f added to rows  \
                                0, R/4, R/2 and 3R/4 of a tile of R rows; the others stay */        \
-  X(mode_enter, "", "-", "i")                /* see Mode */                                        \
+  X(tile_quarter, "ts", "v", "i") /* row (b / 4 + #i / 4) mod (R / 4) + #i mod 4 * R / 4 of a tile \
+                               of R rows; b is a multiple of 4 */                                  \
+  X(tile_fma4, "tsvvvvvvvv", "t", "i") /* c to f times g to j added by fma to four rows of a tile  \
+                               of R: (b / 4 + #i) mod (R / 4), R/4 below that, and so on */        \
+  X(mode_enter, "", "-", "i")          /* see Mode */                                              \
   X(mode_leave, "", "-", "i")
 
 enum class OpCode {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "schedule/effects.h"
@@ -333,23 +335,54 @@ class Selector {
         if (base != 0 && op.offset != Length{} && has_row(op)) return base;
       }
     }
+    return whole.is_fixed() ? whole : scalable_anchor(op);
+  }
+
+  /// Likewise of vector lengths, from below, and one that a row adds to a pointer.
+  Length scalable_anchor(Op op) const {
+    const Length whole = op.offset;
+    Op step;
+    step.code = OpCode::iadd_imm;
+    step.args = step.results = {op.args[info(op.code).args.find('s')]};
+    for (int64_t unit = int64_t{1} << 16; unit > 1; unit /= 2) {
+      step.offset = {0, whole.vl / unit * unit, whole.svl / unit * unit};
+      op.offset = whole - step.offset;
+      if (step.offset != Length{} && has_row(op) && has_row(step)) return step.offset;
+    }
     return whole;
   }
 
-  /// Lengths that no row can encode: a power of two times one that a row can.
+  /// Lengths that no row can encode: so many times one that a row can, by a shift if possible.
   void split_length(std::vector<Node>& nodes, Op& op) {
-    Op part = op;
-    int64_t shift = 0;
-    while (part.offset.divisible(2) && !has_row(part)) {
-      part.offset = part.offset.divided(2);
-      ++shift;
-    }
-    if (!has_row(part)) return;
-    const Value unit = append(nodes, OpCode::length, {}, part.offset, 0, "part");
-    op.code = OpCode::ishl;
-    op.args = {unit};
+    const int64_t times = times_a_row(op);
+    if (times == 0) return;
+    const Value unit = append(nodes, OpCode::length, {}, op.offset.divided(times), 0, "part");
     op.offset = 0;
-    op.imm = shift;
+    if (std::has_single_bit(static_cast<uint64_t>(times))) {
+      op.code = OpCode::ishl;
+      op.args = {unit};
+      op.imm = std::countr_zero(static_cast<uint64_t>(times));
+    } else {
+      op.code = OpCode::imul;
+      op.args = {unit, append(nodes, OpCode::constant, {}, 0, times, "times")};
+    }
+  }
+
+  /// The least such number, powers of two first; 0: none.
+  int64_t times_a_row(const Op& op) const {
+    const auto reaches = [&](int64_t times) {
+      Op part = op;
+      part.offset = op.offset.divided(times);
+      return op.offset.divisible(times) && has_row(part);
+    };
+    const int64_t most = std::max({op.offset.fixed, op.offset.vl, op.offset.svl});
+    for (int64_t times = 2; times <= most && op.offset.divisible(times); times *= 2) {
+      if (reaches(times)) return times;
+    }
+    for (int64_t times = 3; times <= most; ++times) {
+      if (reaches(times)) return times;
+    }
+    return 0;
   }
 
   void split_offset(std::vector<Node>& nodes, Op& op) {
@@ -367,8 +400,9 @@ class Selector {
     const Length rest = op.offset - base;
     const Value pointer = op.args[at];
     // Neighbours share an anchor.
-    const std::pair key{pointer, base.fixed};
-    const auto known = rest == Length{} ? anchors_.end() : anchors_.find(key);
+    const bool shared = rest != Length{} || !base.is_fixed();
+    const Anchor key{pointer, base.fixed, base.vl, base.svl};
+    const auto known = shared ? anchors_.find(key) : anchors_.end();
     op.offset = rest;
     if (known != anchors_.end()) {
       op.args[at] = known->second;
@@ -379,7 +413,7 @@ class Selector {
     step.args = {pointer};
     step.offset = base;
     op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
-    if (rest != Length{}) anchors_[key] = op.args[at];
+    if (shared) anchors_[key] = op.args[at];
     step.results = {op.args[at]};
     split_offset(nodes, step);
     nodes.emplace_back(std::move(step));
@@ -401,7 +435,8 @@ class Selector {
   Rows rows_;
   std::vector<int> uses_;
   /// Sums of a pointer and a constant in the region at hand.
-  std::map<std::pair<Value, int64_t>, Value> anchors_;
+  using Anchor = std::tuple<Value, int64_t, int64_t, int64_t>;
+  std::map<Anchor, Value> anchors_;
 };
 
 }  // namespace

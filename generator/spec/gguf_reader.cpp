@@ -8,6 +8,8 @@
 #include <fstream>
 #include <set>
 
+#include "spec/gguf_types.h"
+
 namespace tw {
 namespace {
 
@@ -23,29 +25,6 @@ enum ValueType : uint32_t { boolean = 7, text = 8, array = 9 };
 /// Bytes of a value of each metadata type; 0: text and arrays, which say it themselves.
 constexpr std::array<uint64_t, 13> value_bytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 constexpr uint32_t smallest_unsigned[] = {0, 2, 4, 10};  // u8, u16, u32, u64
-
-/// A tensor type: bytes of a block of values. 0: not needed here.
-struct TensorType {
-  uint32_t number;
-  std::string_view name;
-  uint64_t block, bytes;
-};
-constexpr TensorType tensor_types[] = {
-    {0, "F32", 1, 4},      {1, "F16", 1, 2},     {2, "Q4_0", 32, 18},   {3, "Q4_1", 0, 0},
-    {6, "Q5_0", 0, 0},     {7, "Q5_1", 0, 0},    {8, "Q8_0", 32, 34},   {9, "Q8_1", 0, 0},
-    {10, "Q2_K", 0, 0},    {11, "Q3_K", 0, 0},   {12, "Q4_K", 0, 0},    {13, "Q5_K", 0, 0},
-    {14, "Q6_K", 0, 0},    {15, "Q8_K", 0, 0},   {16, "IQ2_XXS", 0, 0}, {17, "IQ2_XS", 0, 0},
-    {18, "IQ3_XXS", 0, 0}, {19, "IQ1_S", 0, 0},  {20, "IQ4_NL", 0, 0},  {21, "IQ3_S", 0, 0},
-    {22, "IQ2_S", 0, 0},   {23, "IQ4_XS", 0, 0}, {24, "I8", 0, 0},      {25, "I16", 0, 0},
-    {26, "I32", 0, 0},     {27, "I64", 0, 0},    {28, "F64", 0, 0},     {29, "IQ1_M", 0, 0},
-    {30, "BF16", 0, 0},    {34, "TQ1_0", 0, 0},  {35, "TQ2_0", 0, 0},   {39, "MXFP4", 0, 0},
-};
-
-const TensorType* find_type(uint32_t number) {
-  const auto* found = std::find_if(std::begin(tensor_types), std::end(tensor_types),
-                                   [&](const TensorType& type) { return type.number == number; });
-  return found != std::end(tensor_types) ? found : nullptr;
-}
 
 /// Names in messages: what a terminal shows, and not all of a long one.
 std::string shown(std::string name) {
@@ -286,7 +265,7 @@ uint64_t multiply(uint64_t a, uint64_t b) {
 
 /// Its values lie within the file, as far as their size is known.
 void check_place(const Bytes& in, const GgufTensor& tensor, const Place& place, uint64_t first) {
-  const TensorType* type = find_type(tensor.type);
+  const GgufType* type = find_gguf_type(tensor.type);
   const std::string what =
       fmt::format("tensor '{}' of {}", shown(tensor.name), gguf_type_name(tensor.type));
   uint64_t bytes = 0;
@@ -308,11 +287,6 @@ void check_place(const Bytes& in, const GgufTensor& tensor, const Place& place, 
 }
 
 }  // namespace
-
-std::string gguf_type_name(uint32_t type) {
-  const TensorType* found = find_type(type);
-  return found != nullptr ? std::string(found->name) : fmt::format("type {}", type);
-}
 
 GgufModel read_gguf(const std::filesystem::path& file) {
   std::error_code error;

@@ -6,7 +6,6 @@
 #include <iosfwd>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tw {
@@ -21,9 +20,6 @@ struct GgufTensor {
   std::vector<uint64_t> sizes;  ///< 1 to 4, the contiguous one first: k, n, experts
   uint32_t type = 0;            ///< ggml's number
 };
-
-/// "Q4_0"; "type 99" for one that has no name here.
-std::string gguf_type_name(uint32_t type);
 
 struct GgufModel {
   std::string architecture;   ///< "llama"; empty: not said

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "spec/gguf_types.h"
+
 namespace tw {
 namespace {
 

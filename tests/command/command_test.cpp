@@ -121,6 +121,26 @@ TEST(Command, TilesThatDoNotFitAccumulatorTilesAreRefused) {
             "16svl columns, do\n");
 }
 
+TEST(Command, TilesThatDoNotFitBesideTotalsAreRefused) {
+  const Folder folder;
+  const auto error = [&](const char* isa, const char* tile) {
+    folder.write("blocks.yaml", std::string("family: matmul_clamp_f32_qsi8d32p_qsi4c32p\n"
+                                            "lhs: {format: qsi8d32, from: [f32]}\n"
+                                            "rhs: {format: qsi4c32, from: [nxk, q4_0]}\n"
+                                            "dst: f32\n"
+                                            "kernels:\n"
+                                            "  - isa: ") +
+                                    isa + "\n    technique: outer\n    tile: " + tile + "\n");
+    return run(folder, "generate --spec blocks.yaml --out out").output;
+  };
+  EXPECT_EQ(error("sme2", "{mr: 8svl, nr: 8svl}"),
+            "blocks.yaml:8:11: tile 8svlx8svl does not fit the 4 accumulator tiles of sme2 with "
+            "blocks: 4svlx8svl does\n");
+  EXPECT_EQ(error("sme", "{mr: 4svl, nr: 8svl}"),
+            "blocks.yaml:7:16: outer is not possible with blocks on sme, which has no instruction "
+            "that adds products to rows of tiles: dot and mmla are\n");
+}
+
 TEST(Command, CheckComparesAndWritesNothing) {
   const Folder folder;
   folder.write("mine.yaml", kSpec);
@@ -224,6 +244,24 @@ TEST(Command, ExplainFindsKernelsByPartsOfNames) {
   ran = run(folder, "explain --spec mine.yaml --core abacus 6x8_neon");
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.output.find("abacus"), std::string::npos) << ran.output;
+}
+
+// Dot products into tiles grow with one vector length, outer products with both.
+TEST(Command, ExplainCountsByTheCoresVectors) {
+  const Folder folder;
+  const auto explained = [&](const char* kernel) {
+    return run(folder, std::string("explain ") + kernel).output;
+  };
+  const auto expect = [&](const char* kernel, const char* count) {
+    const std::string text = explained(kernel);
+    EXPECT_NE(text.find(count), std::string::npos) << kernel << "\n" << text;
+    EXPECT_NE(text.find("on sme, vectors of 512 bits"), std::string::npos) << text;
+  };
+  expect("1x64svl_sme2_dot", "  16384 multiply-accumulates, 239 instructions: 68.6 each\n");
+  expect("qsi4cxp8svlx4_8svlx8svl_sme2", "  32768 multiply-accumulates, 50 instructions: 655.4");
+  // The loop for vectors of that length, of several.
+  expect("tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2",
+         "  16384 multiply-accumulates, 76 instructions: 215.6 each\n");
 }
 
 TEST(Command, DeviceSaysWhatRunsHere) {

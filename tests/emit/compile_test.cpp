@@ -2,11 +2,13 @@
 // whatever the compiler's target.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <regex>
 #include <sstream>
 
 #include "pipeline/generated_tree.h"
+#include "ship/one_of_each.h"
 #include "spec/folder.h"
-#include "spec/isa_reader.h"
 #include "support/run_command.h"
 
 namespace tw {
@@ -25,11 +27,7 @@ std::vector<std::string> compilers() {
 }
 
 GeneratedTree shipped() {
-  std::vector<SpecInput> specs;
-  for (const std::string& name : yaml_names(kSource / "specs")) {
-    specs.push_back({kSource / "specs" / (name + ".yaml"), name});
-  }
-  return generate_tree(specs,
+  return generate_tree(shipped_specs(),
                        {kSource / "templates", {"test", "test"}, kSource / "runtime/include"});
 }
 
@@ -72,6 +70,65 @@ TEST(Compile, OptimizedWithoutWarnings) {
                                 " -c -o object -O2 -Wall -Wextra -Werror $f || exit 1; "
                                 "done");
     EXPECT_EQ(ran.status, 0) << compiler << "\n" << ran.output.substr(0, 4000);
+  }
+}
+
+/// What a generated file needs of a C library, for systems whose headers are not here.
+constexpr const char* kStringHeader =
+    "#include <stddef.h>\n"
+    "void *memcpy(void *to, const void *from, size_t bytes);\n"
+    "void *memmove(void *to, const void *from, size_t bytes);\n"
+    "void *memset(void *to, int byte, size_t bytes);\n";
+
+/// A preprocessed file without the preprocessor's own lines.
+std::string preprocessed(const std::string& compiler, const std::string& file) {
+  const Ran ran = run_command(compiler + " -E -P " + file);
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  return ran.output;
+}
+
+struct System {
+  const char* target;
+  bool has_assembly;  ///< of the dialect that is printed
+};
+
+/// Objects only: neither headers nor linkers of these systems are here.
+TEST(Compile, ObjectsForOtherSystems) {
+  const std::string clang = TILEWRIGHT_CLANG;
+  if (clang.empty()) {
+    ASSERT_EQ(std::getenv("TILEWRIGHT_ALL_TOOLS"), nullptr) << "clang is not installed";
+    GTEST_SKIP() << "clang is not installed";
+  }
+  TreeOptions options{kSource / "templates", {"test", "test"}, kSource / "runtime/include"};
+  for (const std::string& row : one_of_each({"scalar", "neon", "neon_i8mm", "sme2"})) {
+    options.only.insert(row);
+  }
+  const GeneratedTree tree = generate_tree(shipped_specs(), options);
+  const Folder folder;
+  write_tree(folder.path(), tree.files);
+  folder.write("system/string.h", kStringHeader);
+  std::string sources;
+  std::string assembly;
+  for (const TreeFile& file : tree.files) {
+    if (ends_with(file.path, ".c") || ends_with(file.path, ".S")) sources += " " + file.path;
+    if (ends_with(file.path, ".S")) assembly += " " + file.path;
+  }
+  for (const auto& [target, has_assembly] :
+       {System{"aarch64-linux-android30", true}, System{"arm64-apple-macos14", false},
+        System{"aarch64-pc-windows-msvc", false}}) {
+    const std::string compiler = "cd '" + folder.path().string() + "' && " + clang +
+                                 " --target=" + target + " -ffreestanding -isystem system";
+    const Ran ran = run_command("cd '" + folder.path().string() + "' && echo" + sources +
+                                " | xargs -n 1 -P 2 " + clang + " --target=" + target +
+                                " -ffreestanding -isystem system -c -o /dev/null -Wall -Wextra "
+                                "-Wpedantic -Werror");
+    EXPECT_EQ(ran.status, 0) << target << "\n" << ran.output.substr(0, 4000);
+    // Where nobody can assemble them they are empty, and no row says that they are built.
+    const std::string text = preprocessed(compiler, assembly);
+    EXPECT_EQ(text.find_first_not_of("\n ") == std::string::npos, !has_assembly) << target;
+    const std::string rows = preprocessed(compiler, "registry.c");
+    EXPECT_EQ(std::regex_search(rows, std::regex(R"(\.run = \w+_asm,)")), has_assembly) << target;
+    EXPECT_TRUE(std::regex_search(rows, std::regex(R"(\.run = \w+_neon_i8mm,)"))) << target;
   }
 }
 

@@ -68,6 +68,11 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   const Length rhs_unit = smallest->rhs.panel;
   panels.lhs = unpacked(ground) ? lhs_unit : lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
   panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 1, 2, 3});
+  // Half of the tiles are for what the blocks add up to.
+  if (ground.blocks() && ground.technique == Technique::outer) {
+    panels.lhs = lhs_unit;
+    panels.rhs = rhs_unit;
+  }
   const std::optional<LayoutPair> chosen = layouts(ground, panels);
   if (!chosen) return std::nullopt;
 
@@ -105,6 +110,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
       random.of<int64_t>({0, 1, 31, 32, 33, 64, 65, 97, 128, random.between(1, 300)}));
   codes.block = static_cast<size_t>(variant.rhs.block);
   codes.row_blocks = variant.family.lhs->scales == Granularity::block;
+  codes.scales_first = variant.technique == Technique::outer;
   if (codes.block != 0) codes.k = (codes.k + codes.block - 1) / codes.block * codes.block;
   const bool extreme = random.between(0, 7) == 0;
   for (size_t i = 0; i < codes.m * codes.k; ++i) {

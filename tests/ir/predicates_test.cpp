@@ -168,6 +168,53 @@ TEST(Tiles, DotProductsIntoFourRows) {
   }
 }
 
+/// Products of vectors 0 to 3 of `from` with vector 4, twice in the group of rows that begins with
+/// row 1: all rows, and then those of the group, counted on from behind the last group.
+void write_fours(Builder& b, Value from, Value to, int64_t svl) {
+  std::vector<Value> v;
+  for (int64_t i = 0; i < 5; ++i) {
+    v.push_back(b.op(OpCode::load, {from}, {.offset = Length{0, 0, 16} * i}));
+  }
+  b.op(OpCode::mode_enter, {}, {.imm = tiles});
+  Value tile = b.op(OpCode::tile_zero);
+  for (const int64_t down : {0, 1}) {
+    const Value row = b.constant(4 * (1 - down));
+    tile = b.op(OpCode::tile_fma4, {tile, row, v[0], v[1], v[2], v[3], v[4], v[4], v[4], v[4]},
+                {.imm = down});
+  }
+  std::vector<Value> lines;
+  for (int64_t row = 0; row < 4 * svl; ++row) {
+    lines.push_back(b.op(OpCode::tile_row, {tile, b.constant(row)}));
+  }
+  for (int64_t i = 0; i < 4; ++i) {
+    lines.push_back(b.op(OpCode::tile_quarter, {tile, b.constant(4 * svl)}, {.imm = 4 + i}));
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    b.op(OpCode::store, {to, lines[i]}, {.offset = 16 * svl * static_cast<int64_t>(i)});
+  }
+  b.op(OpCode::mode_leave, {}, {.imm = tiles});
+}
+
+TEST(Tiles, FourRowsAtATime) {
+  for (int64_t svl : {1, 2, 4}) {
+    const auto n = static_cast<size_t>(4 * svl);
+    std::vector<float> numbers;
+    for (const uint8_t byte : random_bytes(5 * n, 11)) numbers.push_back(byte);
+    const Bytes got = run_written(
+        streaming(), bytes_of(numbers), 4 * n * (n + 4),
+        [&](Builder& b, Value from, Value to) { write_fours(b, from, to, svl); }, {1, svl});
+    std::vector<float> expected(n * (n + 4), 0);
+    for (size_t i = 0; i < 4; ++i) {
+      const size_t row = 1 % (n / 4) + i * (n / 4);
+      for (size_t column = 0; column < n; ++column) {
+        const float sum = 2 * numbers[i * n + column] * numbers[4 * n + column];
+        expected[row * n + column] = expected[(n + i) * n + column] = sum;
+      }
+    }
+    EXPECT_EQ(as<float>(got), expected) << "svl " << svl;
+  }
+}
+
 TEST(Tiles, NeedTheirModeAndTheirRows) {
   auto run_tile = [](const std::function<void(Builder&)>& write) {
     return fault_of([&] {
@@ -185,6 +232,13 @@ TEST(Tiles, NeedTheirModeAndTheirRows) {
   };
   EXPECT_EQ(row(7), "no fault");
   EXPECT_EQ(row(8), "test: x = tile_row(t, v4): row 8 of a tile with 8 rows");
+  EXPECT_EQ(run_tile([](Builder& b) {
+              b.op(OpCode::mode_enter, {}, {.imm = tiles});
+              Value t = b.op(OpCode::tile_zero, {}, {}, "t");
+              b.op(OpCode::tile_quarter, {t, b.constant(6)}, {.imm = 1}, "x");
+              b.op(OpCode::mode_leave, {}, {.imm = tiles});
+            }),
+            "test: x = tile_quarter(t, v4, #1): 6 is not 4 times a row");
   EXPECT_EQ(run_tile([](Builder& b) {
               b.op(OpCode::mode_enter, {}, {.imm = tiles});
               Value t = b.op(OpCode::tile_zero, {}, {}, "t");

@@ -316,6 +316,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   Matmul problem = make_operands(test, scaling_of(kernel));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.factor = scale_factor(rhs_layout);
+  problem.scales_first = multiplies_scales_first(rhs_layout);
   for (size_t column = 0; column < test.n; ++column) {
     problem.sixteenfold.push_back(counts_sixteenfold(lhs_layout, rhs_layout, column));
   }

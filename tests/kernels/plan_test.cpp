@@ -1,4 +1,5 @@
-// What the runtime makes of streaming kernels for one row of the output on the machine at hand.
+// What the runtime makes of streaming kernels on the machine at hand, for one row of the output and
+// for many.
 #include <gtest/gtest.h>
 
 #include "kernels/rows.h"
@@ -41,6 +42,43 @@ TEST_P(StreamingPlan, TakesItForOneRowOnly) {
 INSTANTIATE_TEST_SUITE_P(, StreamingPlan, testing::ValuesIn(rows_alone()),
                          [](const auto& row) { return std::string(row.param->name); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamingPlan);
+
+std::vector<const tw_kernel*> tiles_of_blocks() {
+  std::vector<const tw_kernel*> rows = running_kernels();
+  std::erase_if(
+      rows, [](const tw_kernel* row) { return row->rhs->streaming == 0 || row->rhs->block == 0; });
+  return rows;
+}
+
+class StreamingBlocksPlan : public testing::TestWithParam<const tw_kernel*> {};
+
+// No other reads such weights: one row is a tile, too.
+TEST_P(StreamingBlocksPlan, TakesItForAnyRows) {
+  tw_device device;
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  const tw_layout& rhs = *GetParam()->rhs;
+  tw_matmul matmul{};
+  matmul.family = GetParam()->family;
+  matmul.n = 4096;
+  matmul.k = 2048;
+  matmul.block = rhs.block;
+  matmul.scales = rhs.block_scales;
+  matmul.rhs_layout = rhs.id;
+  tw_plan* plan = nullptr;
+  ASSERT_EQ(tw_plan_create(&device, &matmul, &plan), TW_OK) << tw_error_message();
+  for (const size_t m : {size_t{1}, size_t{64}}) {
+    tw_segment segments[TW_MAX_SEGMENTS];
+    size_t count = 0;
+    ASSERT_EQ(tw_plan_segments(plan, m, segments, &count), TW_OK) << tw_error_message();
+    ASSERT_EQ(count, 1U) << m << " rows";
+    EXPECT_EQ(segments[0].kernel, GetParam()) << m << ": " << segments[0].kernel->name;
+  }
+  tw_plan_destroy(plan);
+}
+
+INSTANTIATE_TEST_SUITE_P(, StreamingBlocksPlan, testing::ValuesIn(tiles_of_blocks()),
+                         [](const auto& row) { return std::string(row.param->name); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamingBlocksPlan);
 
 }  // namespace
 }  // namespace tw::test

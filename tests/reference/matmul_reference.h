@@ -28,6 +28,7 @@ struct Codes {
   float max = INFINITY;
   int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
   std::vector<bool> sixteenfold;  ///< [n] or none: with blocks, sums are taken 16 times at first
+  bool scales_first = false;      ///< with row_blocks: a block's two scales are multiplied first
 
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
   [[nodiscard]] size_t lhs_blocks() const { return row_blocks ? blocks() : 1; }
@@ -65,8 +66,9 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
     const int32_t products =
         dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
     auto sum = static_cast<float>(high ? 16 * products : products);
-    if (in.row_blocks) sum *= in.lhs_scales[row * in.blocks() + b];
-    total = std::fma(sum, scales[b], total);
+    float scale = scales[b];
+    if (in.row_blocks) (in.scales_first ? scale : sum) *= in.lhs_scales[row * in.blocks() + b];
+    total = std::fma(sum, scale, total);
     column_sum = std::fma(static_cast<float>(codes), scales[b], column_sum);
   }
   if (high) total *= 0.0625F;
@@ -110,6 +112,7 @@ struct Matmul {
   Ties ties = Ties::even;         ///< how the lhs is rounded
   int factor = 1;                 ///< as in Codes
   std::vector<bool> sixteenfold;  ///< likewise
+  bool scales_first = false;      ///< likewise
 };
 
 /// [m][n]
@@ -140,6 +143,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.max = in.max;
   codes.factor = in.factor;
   codes.sixteenfold = in.sixteenfold;
+  codes.scales_first = in.scales_first;
   return multiply(codes);
 }
 

@@ -183,6 +183,12 @@ inline bool counts_sixteenfold(const LayoutText& lhs, const LayoutText& rhs, siz
   return at_once && place_of(rhs, column % rhs.panel, 0).high;
 }
 
+/// Whether a block's sums are multiplied by the product of both scales: where they are in
+/// accumulator tiles, whose int4 codes stand one after the other.
+inline bool multiplies_scales_first(const LayoutText& rhs) {
+  return rhs.block != 0 && rhs.pair == "next";
+}
+
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
   const BytePlace place = place_of(layout, row, k);
   if (layout.bits >= 8) {

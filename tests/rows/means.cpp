@@ -55,6 +55,7 @@ bool makes_floats(OpCode code) {
     case OpCode::fma:
     case OpCode::fma_lane:
     case OpCode::outer_f32:
+    case OpCode::tile_fma4:
     case OpCode::fmin:
     case OpCode::fmax:
     case OpCode::cvt_f16_f32:

@@ -93,6 +93,7 @@ size_t bytes_of(Element element) {
     case Element::i64:
     case Element::divisor:
     case Element::tile_row:
+    case Element::tile_quarter:
       return 8;
     default:
       return 4;
@@ -130,6 +131,10 @@ Element element_of(const MeansNode& node, size_t argument) {
       return Element::i8;
     case OpCode::tile_row:
       return argument == 1 ? Element::tile_row : Element::i8;
+    case OpCode::tile_quarter:
+      return argument == 1 ? Element::tile_quarter : Element::i8;
+    case OpCode::tile_fma4:
+      return argument == 1 ? Element::tile_quarter : Element::f32;
     case OpCode::idiv:
       return argument == 1 ? Element::divisor : Element::i64;
     case OpCode::low_bits:  // of at most 255 bits
@@ -172,16 +177,23 @@ Element loaded_element(const Row& row) {
 }
 
 const std::vector<uint64_t>& corners(Element element) {
-  static const std::vector<uint64_t> lists[] = {
-      make_corners(Element::i8),         make_corners(Element::i16),     make_corners(Element::i32),
-      make_corners(Element::i64),        make_corners(Element::f16),     make_corners(Element::f32),
-      make_corners(Element::f32_in_i32), make_corners(Element::divisor), {0, 1, 2, 3}};
+  static const std::vector<uint64_t> lists[] = {make_corners(Element::i8),
+                                                make_corners(Element::i16),
+                                                make_corners(Element::i32),
+                                                make_corners(Element::i64),
+                                                make_corners(Element::f16),
+                                                make_corners(Element::f32),
+                                                make_corners(Element::f32_in_i32),
+                                                make_corners(Element::divisor),
+                                                {0, 1, 2, 3},
+                                                {0, 4, 8, 12, 24, 60}};
   return lists[static_cast<size_t>(element)];
 }
 
 uint64_t random_value(Element element, std::mt19937_64& random) {
   const std::vector<uint64_t>& list = corners(element);
-  if (random() % 4 == 0 || element == Element::tile_row) return list[random() % list.size()];
+  const bool numbers_row = element == Element::tile_row || element == Element::tile_quarter;
+  if (random() % 4 == 0 || numbers_row) return list[random() % list.size()];
   const uint64_t bits = random() >> (64 - 8 * bytes_of(element));
   const bool is_float = element == Element::f32 || element == Element::f32_in_i32;
   // Random bits are far apart; near 1, roundings and cancellations meet.

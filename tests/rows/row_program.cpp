@@ -62,6 +62,8 @@ class RowWriter {
         return b_.op(code, {a(0), a(1), a(2), a(3), a(4)}, with);
       case 6:
         return b_.op(code, {a(0), a(1), a(2), a(3), a(4), a(5)}, with);
+      case 10:
+        return b_.op(code, {a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7), a(8), a(9)}, with);
       default:
         fail(fmt::format("an operation with {} arguments", args.size()));
     }
@@ -154,7 +156,8 @@ class RowWriter {
 
   /// The products of two vectors of numbers: nothing loads a tile.
   Value make_tile(const Operand& operand) {
-    const bool floats = row_.means.front().code == OpCode::outer_f32;
+    const OpCode first = row_.means.front().code;
+    const bool floats = first == OpCode::outer_f32 || first == OpCode::tile_fma4;
     const Value all = emit(OpCode::pred_all, {}, {.bits = floats ? 32 : 8});
     const Value zero = emit(OpCode::tile_zero, {});
     const Value rows = make_vector(operand, isa_.vector_bytes);

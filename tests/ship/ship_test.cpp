@@ -8,8 +8,8 @@
 #include <regex>
 #include <set>
 
-#include "pipeline/kernel_names.h"
 #include "pipeline/shipped_tree.h"
+#include "ship/one_of_each.h"
 #include "spec/folder.h"
 #include "support/run_command.h"
 
@@ -56,23 +56,6 @@ Ran build(const Folder& folder, const std::string& options) {
                          " && cmake --build build -j2 && cd build && ctest --output-on-failure -V");
 }
 
-/// The rows of one tile of each family on each of the ISAs.
-std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
-  IsaLibrary library(fs::path(kSource) / "templates");
-  std::vector<SpecInput> specs;
-  for (const std::string& name : yaml_names(fs::path(kSource) / "specs")) {
-    specs.push_back({fs::path(kSource) / "specs" / (name + ".yaml"), name});
-  }
-  std::set<std::pair<std::string, std::string>> seen;
-  std::vector<std::string> names;
-  for (const Variant& variant : read_variants(specs, library)) {
-    if (isas.count(variant.isa->name) == 0) continue;
-    if (!seen.emplace(variant.family.name, variant.isa->name).second) continue;
-    for (const std::string& row : row_names(variant)) names.push_back(row);
-  }
-  return names;
-}
-
 TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
   const Folder folder;
   Ran ran = ship(folder, {kInt4, kF16});
@@ -111,6 +94,54 @@ TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
   for (const fs::path& path : {folder.path(), fs::path(kSource)}) {
     EXPECT_EQ(run(folder, "grep -rl '" + path.string() + "' out").output, "");
   }
+}
+
+// Blocks and their scales are the weights' own: other kernels for them are of no use.
+TEST(ShipTree, BringsThePortableKernelsOfTheSameWeights) {
+  const fs::path source = kSource;
+  const auto portable = [&](const std::string& name) {
+    const ShippedTree tree = ship_tree(shipped_specs(),
+                                       {source / "templates", source / "runtime/include",
+                                        source / "runtime/src", source / "LICENSE"},
+                                       {"1", "test"}, {{name, "a test"}});
+    std::set<std::string> found;
+    for (const TreeFile& file : tree.files) {
+      if (file.path.find("matmul") == std::string::npos) continue;
+      const std::string kernel = fs::path(file.path).stem().string();
+      if (kernel != name) found.insert(kernel);
+    }
+    EXPECT_EQ(tree.kernels, static_cast<int>(found.size() + 1));
+    EXPECT_EQ(tree.remarks.empty(), !found.empty());
+    return found;
+  };
+  EXPECT_EQ(portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm"),
+            std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16"});
+  EXPECT_EQ(
+      portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm"),
+      std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16"});
+  EXPECT_EQ(portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm"),
+            std::set<std::string>{});
+}
+
+/// The command of a document that begins so, continued lines as one.
+std::string command_in(const fs::path& document, const std::string& begin) {
+  const std::string text = std::regex_replace(read(document), std::regex("\\\\\n *"), "");
+  const size_t at = text.find("    " + begin);
+  return at == std::string::npos ? "" : text.substr(at + 4, text.find('\n', at) - at - 4);
+}
+
+TEST(Ship, TheReadmesCommandsAreTrue) {
+  const Folder folder;
+  const fs::path readme = fs::path(kSource) / "README.md";
+  const std::string command = command_in(readme, "tilewright ship ");
+  const std::string build = command_in(readme, "cmake -S my_kernels ");
+  ASSERT_NE(command, "");
+  ASSERT_NE(build, "");
+  const Ran shipped = run(folder, command);
+  ASSERT_EQ(shipped.status, 0) << shipped.output;
+  const Ran ran = run(folder, build + " && " + command_in(readme, "(cd build && ctest"));
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find("100% tests passed"), std::string::npos) << ran.output;
 }
 
 TEST(Ship, BuildsAndRunsWithItsOwnFilesAlone) {

@@ -8,6 +8,7 @@
 
 #include "folder.h"
 #include "gguf_bytes.h"
+#include "spec/gguf_types.h"
 
 namespace tw {
 namespace {

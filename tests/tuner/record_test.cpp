@@ -214,6 +214,9 @@ TEST(Record, RangesAreNamed) {
       {"/ratio/low", 1.06,
        "ratio.low is 1.06, ratio.median 1.05, ratio.high 1.09; where ratio.rounds is above 0, "
        "numbers above 0, none above the next one, are legal"},
+      {"/ratio/high", 1.04,
+       "ratio.low is 1.01, ratio.median 1.05, ratio.high 1.04; where ratio.rounds is above 0, "
+       "numbers above 0, none above the next one, are legal"},
       {"/detail", std::string(201, 'x'),
        "detail is \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...; a text without control characters, "
        "at most 200 bytes, is legal"},

@@ -91,9 +91,12 @@ std::unique_ptr<measure::PlannedMatmul> Shape::make(const Candidate& candidate, 
 }
 
 Cell::Cell(const SearchInput& input, Shape& shape, size_t m, Watch& watch, const Emit& emit)
-    : input_(input), shape_(shape), m_(m), watch_(watch), emit_(emit), contest_([] {
-        return measure::clock_ghz(1 << 16);
-      }) {}
+    : input_(input),
+      shape_(shape),
+      m_(m),
+      watch_(watch),
+      emit_(emit),
+      contest_(own_surroundings()) {}
 
 /// `columns` of them are packed into so many bytes.
 size_t Shape::rhs_bytes(uint64_t layout) const {

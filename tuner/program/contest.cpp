@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/machine.h"
+#include "measure/machine_limits.h"
 
 namespace tw::tuner {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using measure::median;
 using measure::now;
 
-long interruptions() {
+long own_interruptions() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
   return usage.ru_nivcsw;
@@ -33,6 +33,10 @@ size_t outside(size_t n) {
 }
 
 }  // namespace
+
+Surroundings own_surroundings() {
+  return {[] { return measure::clock_ghz(1 << 16); }, own_interruptions};
+}
 
 size_t Contest::enter(std::function<void()> call) {
   entrants_.push_back({std::move(call), true, 0, std::vector<double>(rounds_, 0)});
@@ -54,8 +58,8 @@ void Contest::round(double seconds) {
     if (e.left) slowest = std::max(slowest, e.once);
   }
   const long calls = std::max(1L, std::lround(seconds / slowest));
-  const double before = clock_();
-  const long interrupted = interruptions();
+  const double before = around_.clock();
+  const long interrupted = around_.interruptions();
   std::vector<double> ns(n, 0);
   for (size_t i = 0; i < n; ++i) {
     const size_t at = (first_ + i) % n;
@@ -65,11 +69,11 @@ void Contest::round(double seconds) {
     ns[at] = (now() - start) / static_cast<double>(calls) * 1e9;
   }
   first_ = (first_ + 1) % n;
-  const double after = clock_();
+  const double after = around_.clock();
   ++rounds_;
   clocks_.push_back(std::max(before, after));
   const bool steady = std::abs(after - before) <= 0.03 * std::max(before, after);
-  const bool valid = steady && interruptions() == interrupted;
+  const bool valid = steady && around_.interruptions() == interrupted;
   if (!valid) ++dropped_;
   // A machine that is always disturbed is measured all the same; its records say so.
   const bool keep = valid || dropped_ * 2 > rounds_;

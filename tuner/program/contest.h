@@ -10,13 +10,18 @@
 
 namespace tw::tuner {
 
-/// A chain of dependent adds takes a cycle each: GHz, in some microseconds.
-using Clock = std::function<double()>;
+/// What a round must find unchanged.
+struct Surroundings {
+  std::function<double()> clock;        ///< GHz: a chain of dependent adds takes a cycle each
+  std::function<long()> interruptions;  ///< of this thread since it began
+};
+/// This thread's.
+Surroundings own_surroundings();
 
 class Contest {
  public:
   /// The first entrant is the baseline: it is never dropped.
-  explicit Contest(Clock clock) : clock_(std::move(clock)) {}
+  explicit Contest(Surroundings around) : around_(std::move(around)) {}
 
   /// `call` multiplies once. Returns the entrant's number.
   size_t enter(std::function<void()> call);
@@ -52,7 +57,7 @@ class Contest {
   void time_once(Entrant& entrant);
   [[nodiscard]] double slowness_of(size_t entrant, size_t than) const;
 
-  Clock clock_;
+  Surroundings around_;
   std::vector<Entrant> entrants_;
   std::vector<double> clocks_;
   size_t rounds_ = 0, dropped_ = 0, first_ = 0;

@@ -18,7 +18,6 @@ namespace {
 
 using Line = std::function<void(const std::string&)>;
 
-constexpr double kPatience = 60;      // seconds without a call that ends: it never will
 constexpr double kSearchPart = 0.75;  // of the budget; the rest confirms the winners
 constexpr int kConfirmations = 3;     // processes
 constexpr double kLimitsFrom = 10;    // seconds of budget: what the core can do is measured, too
@@ -41,7 +40,7 @@ class Tuning {
           line(fmt::format("{} {}", c.core, c.cache_bytes));
         },
         [&](const std::string& line) { std::sscanf(line.c_str(), "%d %zu", &cpu_, &cache_); },
-        kPatience);
+        job.patience);
     if (job.cpu >= 0 && cpu_ != job.cpu) {
       throw std::runtime_error(
           fmt::format("cpu {} may not be used by this process: taskset or the job scheduler "
@@ -56,9 +55,11 @@ class Tuning {
   }
 
   void run() {
+    const std::vector<Weighted> all = weighted();
+    for (const Weighted& w : all) jobs_.push_back(w.matmul);
     if (job_.budget != 0) {
       if (job_.budget < 0 || job_.budget >= kLimitsFrom) measure_limits();
-      search_all();
+      search_all(all);
       confirm_all();
     }
     for (const JobMatmul& matmul : jobs_) emit_choice(matmul);
@@ -71,7 +72,7 @@ class Tuning {
   };
 
   /// As the job has them, and with hot weights if it says so; those that take longest first.
-  std::vector<Weighted> weighted() {
+  std::vector<Weighted> weighted() const {
     std::vector<Weighted> all;
     for (const JobMatmul& matmul : job_.matmuls) {
       const Choice model = choose({}, device_, core_, matmul.wanted);
@@ -85,12 +86,10 @@ class Tuning {
     }
     std::stable_sort(all.begin(), all.end(),
                      [](const Weighted& a, const Weighted& b) { return a.weight > b.weight; });
-    for (const Weighted& w : all) jobs_.push_back(w.matmul);
     return all;
   }
 
-  void search_all() {
-    const std::vector<Weighted> all = weighted();
+  void search_all(const std::vector<Weighted>& all) {
     double weight_left = 0, least = 0;
     for (const Weighted& w : all) weight_left += w.weight;
     least = weight_left * 0.04;  // small ones get their part, too
@@ -125,7 +124,7 @@ class Tuning {
           origin_.read_gbs = limits.at("read").get<double>();
           peaks_ = limits.at("peaks").get<std::map<std::string, double>>();
         },
-        kPatience);
+        job_.patience);
   }
 
   SearchInput input_of(const JobMatmul& matmul, double seconds) const {
@@ -159,7 +158,7 @@ class Tuning {
           measure::settle(cpu_);
           work(watch, emit);
         },
-        [&](const std::string& line) { take(line, entrants); }, kPatience);
+        [&](const std::string& line) { take(line, entrants); }, job_.patience);
     if (ended.ending == Ending::done) return true;
     const auto at = entrants.find(ended.entrant);
     if (at == entrants.end()) {

@@ -1,0 +1,215 @@
+// The epilogue of epilogue_block.cpp for sums in accumulator tiles. What blocks add up to is kept
+// in tiles as well, and grows by four rows at a time, which lie a quarter of the tile apart. Where
+// both sides have scales per block, an outer product multiplies them before the sums:
+//   f += float(sum a q) * (scale_a * scale_w)
+#include <fmt/format.h>
+
+#include <array>
+
+#include "lower/tile.h"
+
+namespace tw {
+namespace {
+
+using Four = std::array<Value, 4>;
+
+/// Groups of four rows that a tile can have: vectors of 64 bytes first, which machines have.
+constexpr int64_t tile_groups[] = {4, 1, 2, 8, 16};
+
+class BlockTiles {
+ public:
+  explicit BlockTiles(const Tile1& t)
+      : t_(t),
+        b_(t.b),
+        how_(make_outer(t.v)),
+        scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block) {}
+
+  /// The blocks' totals, a tile for each vector of columns. A loop for each number of groups, of
+  /// which one runs.
+  std::vector<Value> multiply() {
+    how_->prepare(t_);
+    if (scaled_rows_) all_ = b_.op(OpCode::pred_all, {}, {.bits = 32}, "all_rows", Role::mask);
+    for (int64_t i = 0; i < held_rows; ++i) rows_.push_back(row_number(i * groups_a_row));
+    KState state{code_pointers(t_, t_.lhs), code_pointers(t_, t_.rhs), {}};
+    for (int64_t j = 0; j < t_.vectors(); ++j) state.carried.push_back(zero("f", j));
+    const Value blocks = count_blocks(t_);
+    const Value rows = b_.op(OpCode::length, {}, {.offset = t_.lanes()});
+    for (const int64_t groups : tile_groups) {
+      groups_ = groups;
+      const Value others = b_.op(OpCode::isub, {rows, b_.constant(groups * 4)});
+      const Value count = b_.op(OpCode::if_null, {others, blocks, b_.constant(0)}, {}, "blocks");
+      state = k_loop(t_, {count, t_.v.rhs.block, 1, true}, state,
+                     [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
+                       add_block(lhs, rhs, totals);
+                       return totals;
+                     });
+    }
+    return state.carried;
+  }
+
+ private:
+  static constexpr int64_t groups_a_row = 2;  ///< an instruction reaches the next group as well
+  static constexpr int64_t held_rows = 2;     ///< row numbers that have registers of their own
+
+  Value zero(const char* name, int64_t vector) {
+    return b_.op(OpCode::tile_zero, {}, {}, fmt::format("{}_{}", name, vector), Role::accumulator);
+  }
+
+  Value row_number(int64_t group) { return b_.op(OpCode::constant, {}, {.imm = 4 * group}, "row"); }
+
+  /// Where group `group` begins, or the one before it does.
+  Value row_of(int64_t group) {
+    const int64_t row = group / groups_a_row;
+    return row < held_rows ? rows_[static_cast<size_t>(row)] : row_number(row * groups_a_row);
+  }
+
+  Four read(Value tile, int64_t group) {
+    const Value row = row_of(group);
+    Four vectors{};
+    for (int64_t i = 0; i < 4; ++i) {
+      vectors[static_cast<size_t>(i)] =
+          b_.op(OpCode::tile_quarter, {tile, row}, {.imm = group % groups_a_row * 4 + i}, "x",
+                Role::operand);
+    }
+    return vectors;
+  }
+
+  Four reals(Value tile, int64_t group) {
+    Four vectors = read(tile, group);
+    for (Value& v : vectors) v = b_.op(OpCode::cvt_i32_f32, {v}, {}, "real", Role::operand);
+    return vectors;
+  }
+
+  void add(Value& total, int64_t group, const Four& a, const Four& b) {
+    total = b_.op(OpCode::tile_fma4,
+                  {total, row_of(group), a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]},
+                  {.imm = group % groups_a_row}, "f", Role::accumulator);
+  }
+
+  Value sum_of(const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t vector) {
+    std::vector<Value> sums(static_cast<size_t>(t_.vectors()), no_value);
+    Value& sum = sums[static_cast<size_t>(vector)] = zero("sum", vector);
+    for (int64_t g = 0; g < steps(); ++g) how_->step_vector(t_, lhs, rhs, g, vector, sums);
+    return sum;
+  }
+
+  std::vector<Value> all_sums(const std::vector<Value>& lhs, const std::vector<Value>& rhs) {
+    std::vector<Value> sums = how_->start(t_, {});
+    for (int64_t g = 0; g < steps(); ++g) how_->step(t_, lhs, rhs, g, sums);
+    return sums;
+  }
+
+  int64_t steps() const { return t_.v.rhs.block / how_->group(); }
+
+  /// A block's sums of a vector of columns, scaled, into their total ...
+  void add_columns(Value sum, Value scale, Value& total) {
+    for (int64_t g = 0; g < groups_; ++g) {
+      add(total, g, reals(sum, g), {scale, scale, scale, scale});
+    }
+  }
+
+  /// ... where rows have scales, too. `at_once`: the sums leave their tile to the scales' product.
+  void add_both(Value sum, Value row_scale, Value scale, bool at_once, Value& total) {
+    std::vector<Four> all;
+    for (int64_t g = 0; at_once && g < groups_; ++g) all.push_back(reals(sum, g));
+    const Value product = b_.op(OpCode::outer_f32, {zero("p", 0), row_scale, scale, all_, all_}, {},
+                                "scales", Role::accumulator);
+    for (int64_t g = 0; g < groups_; ++g) {
+      const Four a = at_once ? all[static_cast<size_t>(g)] : reals(sum, g);
+      add(total, g, a, read(product, g));
+    }
+  }
+
+  Value row_scales(const std::vector<Value>& lhs) {
+    if (!scaled_rows_) return no_value;
+    return b_.op(OpCode::load, {lhs.front()},
+                 {.offset = block_field(*t_.lhs.layout, FieldKind::scales)}, "scale_rows",
+                 Role::operand);
+  }
+
+  /// One block into the totals.
+  void add_block(const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                 std::vector<Value>& totals) {
+    // The scales' product needs a tile: one whose sums have all become vectors, if these fit.
+    const int64_t vectors = b_.isa().file_of(Kind::vector)->count();
+    const bool at_once = !scaled_rows_ || 2 * 4 * groups_ <= vectors;
+    std::vector<Value> sums;
+    if (at_once) sums = all_sums(lhs, rhs);
+    const Value row_scale = row_scales(lhs);
+    for (int64_t j = 0; j < t_.vectors(); ++j) {
+      Value& total = totals[static_cast<size_t>(j)];
+      const Value sum = at_once ? sums[static_cast<size_t>(j)] : sum_of(lhs, rhs, j);
+      const Value scale = column_scale(t_, rhs, j);
+      scaled_rows_ ? add_both(sum, row_scale, scale, at_once, total)
+                   : add_columns(sum, scale, total);
+    }
+  }
+
+  const Tile1& t_;
+  Builder& b_;
+  std::unique_ptr<TileMultiplier> how_;
+  bool scaled_rows_;  ///< of every block
+  int64_t groups_ = 0;
+  Value all_ = no_value;
+  std::vector<Value> rows_;
+};
+
+/// What rows need beside their totals, and what becomes of these.
+class Outputs {
+ public:
+  explicit Outputs(const Tile1& t)
+      : t_(t),
+        b_(t.b),
+        scaled_rows_(!field_of(*t.lhs.layout, FieldKind::scales).per_block),
+        limits_(load_limits(t)) {
+    if (!scaled_rows_) return;
+    column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
+    for (const FieldKind kind : {FieldKind::zero_points, FieldKind::scales}) {
+      fields_.push_back(field_pointers(t, t.lhs, kind).front());
+    }
+  }
+
+  void write(const std::vector<Value>& totals) {
+    store_tile_rows(t_, fields_, [&](int64_t, Value row, const std::vector<Value>& at) {
+      Value zero = no_value, scale = no_value;
+      if (scaled_rows_) {
+        zero = b_.op(OpCode::cvt_i32_f32, {load_dup32(t_, {at[0], 0}, "zero")}, {}, "zero",
+                     Role::operand);
+        scale = load_dup32(t_, {at[1], 0}, "scale_row");
+      }
+      return [&, row, zero, scale](int64_t j, Value bias) {
+        const Value total = b_.op(OpCode::tile_row, {totals[static_cast<size_t>(j)], row}, {},
+                                  fmt::format("f_{}", j), Role::accumulator);
+        return output(total, j, zero, scale, bias);
+      };
+    });
+  }
+
+ private:
+  Value output(Value total, int64_t vector, Value zero, Value scale, Value bias) {
+    Value out = no_value;
+    if (scaled_rows_) {
+      const Value columns = column_sums_[static_cast<size_t>(vector)];
+      const Value sum = b_.op(OpCode::fma, {columns, zero, total}, {}, "f", Role::accumulator);
+      out = b_.op(OpCode::fma, {sum, scale, bias}, {}, "out", Role::operand);
+    } else {
+      out = b_.op(OpCode::fadd, {total, bias}, {}, "out", Role::operand);
+    }
+    return clamp_output(t_, out, limits_, fmt::format("out_{}", vector));
+  }
+
+  const Tile1& t_;
+  Builder& b_;
+  bool scaled_rows_;  ///< of the whole row, not of every block
+  Limits limits_;
+  std::vector<Value> column_sums_, fields_;
+};
+
+}  // namespace
+
+void lower_block_tiles(const Tile1& t) {
+  const std::vector<Value> totals = BlockTiles(t).multiply();
+  Outputs(t).write(totals);
+}
+
+}  // namespace tw

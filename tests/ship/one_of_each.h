@@ -1,0 +1,37 @@
+// A small choice of kernels that has all that a build can stumble over.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/generated_tree.h"
+#include "pipeline/kernel_names.h"
+#include "spec/isa_reader.h"
+
+namespace tw {
+
+inline std::vector<SpecInput> shipped_specs() {
+  const std::filesystem::path specs = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "specs";
+  std::vector<SpecInput> inputs;
+  for (const std::string& name : yaml_names(specs))
+    inputs.push_back({specs / (name + ".yaml"), name});
+  return inputs;
+}
+
+/// The rows of one tile of each family on each of the ISAs.
+inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
+  IsaLibrary library(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<std::string> names;
+  for (const Variant& variant : read_variants(shipped_specs(), library)) {
+    if (isas.count(variant.isa->name) == 0) continue;
+    if (!seen.emplace(variant.family.name, variant.isa->name).second) continue;
+    for (const std::string& row : row_names(variant)) names.push_back(row);
+  }
+  return names;
+}
+
+}  // namespace tw
