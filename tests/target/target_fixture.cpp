@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -12,11 +13,12 @@ namespace tw::tuner {
 namespace fs = std::filesystem;
 
 bool comes_true(const std::function<bool()>& condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
     usleep(10'000);
   }
-  return false;
+  return true;
 }
 
 void TargetTest::SetUp() {
