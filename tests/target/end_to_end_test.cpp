@@ -1,4 +1,5 @@
 // `tilewright tune` with the real program over every kind of target, cut off in the middle once.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -38,10 +39,10 @@ class EndToEnd : public RemoteTest {
     return emulator_.empty() ? tuner_ : script("exec " + emulator_ + " " + tuner_ + " \"$@\"");
   }
 
-  [[nodiscard]] std::string tune(const std::string& target) const {
-    return std::string(TILEWRIGHT_COMMAND " tune --budget ") + (emulator_.empty() ? "2" : "6") +
-           " --workload " + (folder_ / "tiny.yaml").string() + " --records " + records_ + " " +
-           target;
+  [[nodiscard]] std::string tune(const std::string& target, int seconds) const {
+    return fmt::format("{} tune --budget {} --workload {} --records {} {}", TILEWRIGHT_COMMAND,
+                       emulator_.empty() ? seconds : 2 * seconds, (folder_ / "tiny.yaml").string(),
+                       records_, target);
   }
 
   [[nodiscard]] std::vector<Record> records() const {
@@ -72,7 +73,7 @@ class EndToEnd : public RemoteTest {
   /// Tunes until a contest has ended, does `cut`, and tunes on.
   void tune_twice(const std::string& target, const std::function<void()>& cut,
                   const std::function<void()>& mend) {
-    FILE* tuning = popen((tune(target) + " 2>&1").c_str(), "r");
+    FILE* tuning = popen((tune(target, 8) + " 2>&1").c_str(), "r");
     ASSERT_TRUE(comes_true([this] { return !finished(records()).empty(); }));
     cut();
     std::string said;
@@ -81,7 +82,7 @@ class EndToEnd : public RemoteTest {
     EXPECT_THAT(said, HasSubstr("the same command goes on from there"));
     const std::vector<Record> before = records();
     mend();
-    const Ran second = run_command(tune(target));
+    const Ran second = run_command(tune(target, 4));
     EXPECT_EQ(second.status, 0) << second.output;
     EXPECT_THAT(second.output, HasSubstr("new records"));
     expect_goes_on(before, records());

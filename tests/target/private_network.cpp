@@ -1,10 +1,12 @@
 #include "target/private_network.h"
 
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,24 +18,43 @@
 namespace tw::tuner {
 namespace {
 
-bool write_file(const char* path, const std::string& text) {
+bool write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text << std::flush;
   return file.good();
 }
 
-/// As the same user with the same rights: all users where that is allowed, else only this one.
-void map_users(uid_t user, gid_t group) {
-  if (user == 0 && write_file("/proc/self/uid_map", "0 0 65536") &&
-      write_file("/proc/self/gid_map", "0 0 65536")) {
-    return;
+/// Enters a user namespace with the same users, as far as that is allowed: root's servers change
+/// users, others need only their own. False: errno says why not.
+bool enter_user_namespace(int spaces) {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  int go[2];
+  if (pipe2(go, O_CLOEXEC) != 0) return false;
+  // More than one user can be mapped from outside only.
+  const pid_t outside = fork();
+  if (outside == 0) {
+    char byte = 0;
+    const std::string process = "/proc/" + std::to_string(getppid());
+    const bool mapped = read(go[0], &byte, 1) == 1 && user == 0 &&
+                        write_file(process + "/uid_map", "0 0 65536") &&
+                        write_file(process + "/gid_map", "0 0 65536");
+    _exit(mapped ? 0 : 1);
   }
-  const auto self = [](unsigned id) {
-    return std::to_string(id) + " " + std::to_string(id) + " 1";
-  };
-  write_file("/proc/self/uid_map", self(user));
-  write_file("/proc/self/setgroups", "deny");
-  write_file("/proc/self/gid_map", self(group));
+  const bool entered = unshare(CLONE_NEWUSER | spaces) == 0;
+  const int error = errno;
+  const bool told = write(go[1], "", entered ? 1 : 0) >= 0;
+  close(go[0]);
+  close(go[1]);
+  int status = 1;
+  waitpid(outside, &status, 0);
+  if (told && entered && status != 0) {
+    write_file("/proc/self/uid_map", std::to_string(user) + " " + std::to_string(user) + " 1");
+    write_file("/proc/self/setgroups", "deny");
+    write_file("/proc/self/gid_map", std::to_string(group) + " " + std::to_string(group) + " 1");
+  }
+  errno = error;
+  return entered;
 }
 
 }  // namespace
@@ -51,13 +72,9 @@ void set_loopback(bool up) {
 std::string enter_private_network() {
   static bool inside = false;
   if (inside) return "";
-  const uid_t user = geteuid();
-  const gid_t group = getegid();
-  if (unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS) != 0) {
-      return "no network of its own: " + std::string(std::strerror(errno));
-    }
-    map_users(user, group);
+  const int spaces = CLONE_NEWNET | CLONE_NEWNS;
+  if (unshare(spaces) != 0 && !enter_user_namespace(spaces)) {
+    return "no network of its own: " + std::string(std::strerror(errno));
   }
   mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
   set_loopback(true);
