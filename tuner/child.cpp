@@ -65,7 +65,7 @@ sigset_t held_back() {
   dup2(input, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  execvp(words[0], words);
+  execv(words[0], words);
   const int error = errno;
   if (write(failed, &error, sizeof error) < 0) _exit(126);
   _exit(127);
@@ -184,10 +184,10 @@ SignalsHeldBack::~SignalsHeldBack() {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-Ended run_child(const Words& words, const std::string& input, const Line& on_line,
-                const Line& on_error) {
+Exit run_and_read(const Words& words, const std::string& input, const Line& on_line,
+                  const Line& on_error) {
   Child child(words, input);
-  Ended ended;
+  Exit ended;
   std::string out, err;
   const auto keep_error = [&](const std::string& line) {
     ended.errors += line + '\n';
@@ -196,7 +196,8 @@ Ended run_child(const Words& words, const std::string& input, const Line& on_lin
   };
   pollfd polls[] = {{child.out(), POLLIN, 0}, {child.err(), POLLIN, 0}};
   for (bool done = false; !done;) {
-    if (poll(polls, 2, 200) < 0 && errno != EINTR) throw_errno("poll");
+    const bool closed = polls[0].fd < 0 && polls[1].fd < 0;
+    if (poll(polls, 2, closed ? 10 : 200) < 0 && errno != EINTR) throw_errno("poll");
     throw_if_interrupted();
     done = child.ended(ended.status);  // asked for before reading: all that it wrote is there
     if (!read_some(child.err(), err)) polls[1].fd = -1;

@@ -15,15 +15,15 @@ void hand_on_lines(std::string& text, const Line& on_line);
 /// "SIGILL"
 std::string signal_name(int signal);
 
-/// What can be run: the first word is looked up in PATH if it has no slash.
+/// What can be run: a program's path and its arguments.
 using Words = std::vector<std::string>;
 
-struct Ended {
+struct Exit {
   int status = 0;      ///< exit status; 128 + n: signal n ended it, as shells say that
   std::string errors;  ///< the last few KB of what it wrote to stderr
 };
 
-/// From here on SIGINT, SIGTERM and SIGHUP only end what run_child waits for, so that whoever
+/// From here on SIGINT, SIGTERM and SIGHUP only end what run_and_read waits for, so that whoever
 /// called it can clean up; until destruction.
 class SignalsHeldBack {
  public:
@@ -41,7 +41,7 @@ struct Interrupted {
 /// line of its stdout as it comes, but no last one without an end. `on_error` gets those of stderr.
 /// The child ends when this process does or `on_line` throws. Throws Interrupted, and
 /// std::system_error when the command can not be run.
-Ended run_child(const Words& words, const std::string& input, const Line& on_line,
-                const Line& on_error);
+Exit run_and_read(const Words& words, const std::string& input, const Line& on_line,
+                  const Line& on_error);
 
 }  // namespace tw::tuner

@@ -46,7 +46,7 @@ Words there(const Target& target, const std::string& script) {
 /// Serial numbers and what adb says of their states.
 std::string connected_devices() {
   std::string devices;
-  run_child(
+  run_and_read(
       shell_words(environment("TILEWRIGHT_ADB", "adb"), {"devices"}), "",
       [&](const std::string& line) {
         const size_t tab = line.find('\t');
@@ -58,7 +58,7 @@ std::string connected_devices() {
   return devices.empty() ? "none" : devices;
 }
 
-TargetError unreachable(const Target& target, const Ended& ended) {
+TargetError unreachable(const Target& target, const Exit& ended) {
   TargetError error = target_error(target, ended, "");
   const auto says = [&](const char* text) { return ended.errors.find(text) != std::string::npos; };
   if (target.kind == Target::Kind::adb && (says("more than one device") || says("not found"))) {
@@ -74,7 +74,7 @@ class Place {
     const std::string system = system_of_program(program);
     std::string found;
     const bool ssh = target.kind == Target::Kind::ssh;
-    const Ended ended = run_child(
+    const Exit ended = run_and_read(
         there(target, prepare(system, ssh ? fs::file_size(program) : 0)), ssh ? program : "",
         [&](const std::string& line) {
           if (const auto text = behind(kSystem, line)) found = *text;
@@ -101,9 +101,11 @@ class Place {
   void push(const std::string& file, const std::string& name) {
     Words words{"push", file, folder_ + "/" + name};
     if (!target_.address.empty()) words.insert(words.begin(), {"-s", target_.address});
-    const Ended ended = run_child(
-        shell_words(environment("TILEWRIGHT_ADB", "adb"), words), "", [](const std::string&) {},
-        [](const std::string&) {});
+    std::string said;  // adb complains of files on stdout
+    Exit ended = run_and_read(
+        shell_words(environment("TILEWRIGHT_ADB", "adb"), words), "",
+        [&](const std::string& line) { said += line + '\n'; }, [](const std::string&) {});
+    ended.errors += said;
     if (ended.status != 0) throw target_error(target_, ended, folder_);
   }
 
@@ -112,8 +114,8 @@ class Place {
   void gone() { ready_ = false; }
 
  private:
-  Ended run(const std::string& script) {
-    return run_child(
+  Exit run(const std::string& script) {
+    return run_and_read(
         there(target_, script), "", [](const std::string&) {}, [](const std::string&) {});
   }
 
@@ -126,8 +128,8 @@ class Place {
                                             : "/data/local/tmp";
     std::string script = "s=$(uname -sm); ";
     if (!system.empty()) {
-      script +=
-          fmt::format("[ \"$s\" = {} ] || {{ echo \"{}$s\"; exit 1; }}; ", as_word(system), kSystem);
+      script += fmt::format("[ \"$s\" = {} ] || {{ echo \"{}$s\"; exit 1; }}; ", as_word(system),
+                            kSystem);
     }
     script += fmt::format(
         "d=$(mktemp -d {}/tilewright.XXXXXX) || exit 1; trap 'rm -rf \"$d\"' EXIT; "
@@ -168,7 +170,7 @@ void run_remote(const Target& target, const std::string& program, const std::str
     place.push(job, "job.json");
   }
   std::optional<std::string> status;
-  Ended ended = run_child(
+  Exit ended = run_and_read(
       there(target, run_script(place.folder(), ssh)), ssh ? job : "",
       [&](const std::string& line) {
         if (const auto text = behind(kStatus, line)) {

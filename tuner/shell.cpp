@@ -17,7 +17,7 @@ std::string as_word(const std::string& text) {
 }
 
 Words shell_words(const std::string& command, const Words& arguments) {
-  Words words{"sh", "-c", command + " \"$@\"", "sh"};
+  Words words{"/bin/sh", "-c", command + " \"$@\"", "sh"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }

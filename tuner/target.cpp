@@ -31,13 +31,13 @@ TargetError cannot_run(const std::string& program, const std::system_error& erro
   return {why + "; name tilewright_tuner with --program"};
 }
 
-Ended run_here(const Target& target, const std::string& program, const std::string& job,
-               const Line& on_line) {
+Exit run_here(const Target& target, const std::string& program, const std::string& job,
+              const Line& on_line) {
   const auto take = [&](const std::string& line) { sort_line(line, on_line); };
   const bool wrapped = target.kind == Target::Kind::exec;
   const Words words = wrapped ? shell_words(target.address, {program, job}) : Words{program, job};
   try {
-    return run_child(words, "", take, show_error);
+    return run_and_read(words, "", take, show_error);
   } catch (const std::system_error& error) {
     if (wrapped || std::string(error.what()).rfind(program, 0) != 0) throw;
     throw cannot_run(program, error);
@@ -73,7 +73,7 @@ void run_on_target(const Target& target, const std::string& program, const std::
       run_remote(target, path, file, on_line);
       return;
     }
-    const Ended ended = run_here(target, path, file, on_line);
+    const Exit ended = run_here(target, path, file, on_line);
     if (ended.status != 0) throw target_error(target, ended, "");
   } catch (const Interrupted& interrupted) {
     throw TargetError{

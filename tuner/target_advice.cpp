@@ -63,12 +63,12 @@ std::string status_text(int status) {
 
 }  // namespace
 
-TargetError target_error(const Target& target, const Ended& ended, const std::string& folder) {
+TargetError target_error(const Target& target, const Exit& ended, const std::string& folder) {
   std::istringstream errors(ended.errors);
   std::string last;
   for (std::string line; std::getline(errors, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.find_first_not_of(' ') == std::string::npos) continue;
+    line.erase(line.find_last_not_of(" .\r") + 1);
+    if (line.empty()) continue;
     last = line;
     for (const Advice& a : kAdvice) {
       if (line.find(a.complaint) == std::string::npos) continue;

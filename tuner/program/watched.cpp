@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "measure/machine.h"
+#include "tuner/child.h"
 
 namespace tw::tuner {
 namespace {
@@ -32,15 +33,6 @@ void write_line(int fd, std::string line) {
     if (n <= 0) _exit(3);  // the parent is gone
     sent += static_cast<size_t>(n);
   }
-}
-
-/// Whole lines of what came so far are handed on; the rest waits.
-void hand_on(std::string& text, const std::function<void(const std::string&)>& on_line) {
-  size_t begin = 0;
-  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    on_line(text.substr(begin, end - begin));
-  }
-  text.erase(0, begin);
 }
 
 /// Until the child closes its end. False: it was silent for too long.
@@ -65,14 +57,8 @@ bool read_lines(int fd, const Watch& watch, double patience,
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
     text.append(buffer, static_cast<size_t>(n));
-    hand_on(text, on_line);
+    hand_on_lines(text, on_line);
   }
-}
-
-std::string signal_name(int signal) {
-  const char* abbreviation = sigabbrev_np(signal);
-  return abbreviation != nullptr ? fmt::format("SIG{}", abbreviation)
-                                 : fmt::format("signal {}", signal);
 }
 
 [[noreturn]] void run_child(
