@@ -70,8 +70,10 @@ TEST(Contest, LaterEntrantsAreComparedByTheBaseline) {
 
 TEST(Contest, RoundsInWhichTheClockMovedAreLeftOut) {
   int asked = 0;
-  Contest contest({[&] { return ++asked % 8 == 0 ? 2.0 : 3.0; },
-                   [] { return 0L; }});  // every fourth round ends slower
+  Time time;
+  Surroundings around = time.undisturbed();
+  around.clock = [&] { return ++asked % 8 == 0 ? 2.0 : 3.0; };
+  Contest contest(around);  // every fourth round ends slower
   contest.enter(time.spin(1e-5));
   contest.enter(time.spin(1e-5));
   for (int i = 0; i < 40; ++i) contest.round(0);
