@@ -15,9 +15,9 @@ struct Winner {
 };
 
 /// For each kind of core in the records and each matrix: of the layouts that were measured for all
-/// rows of its mix, the one with the least time in all, and its best kernel for each number of rows.
-/// Each kernel once, in the order of the records' cores. Rows without records are left out; needs
-/// no registry.
+/// rows of its mix, the one with the least time in all, and its best kernel for each number of
+/// rows. Each kernel once, in the order of the records' cores. Rows without records are left out;
+/// needs no registry.
 std::vector<Winner> winners(const std::vector<Record>& records,
                             const std::vector<Wanted>& workload);
 
