@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 #include "tuner/program_file.h"
@@ -31,17 +35,54 @@ TargetError cannot_run(const std::string& program, const std::system_error& erro
   return {why + "; name tilewright_tuner with --program"};
 }
 
-Exit run_here(const Target& target, const std::string& program, const std::string& job,
-              const Line& on_line) {
-  const auto take = [&](const std::string& line) { sort_line(line, on_line); };
-  const bool wrapped = target.kind == Target::Kind::exec;
-  const Words words = wrapped ? shell_words(target.address, {program, job}) : Words{program, job};
+/// A file that is nowhere: nothing is left even if this process is killed.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& text) : fd_(memfd_create("job", MFD_CLOEXEC)) {
+    const size_t size = text.size();
+    if (fd_ < 0 || write(fd_, text.data(), size) != static_cast<ssize_t>(size)) {
+      throw std::system_error(errno, std::generic_category(), "the job needs memory");
+    }
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  [[nodiscard]] std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+
+ private:
+  int fd_;
+};
+
+Exit run_here(const std::string& program, const std::string& job, const Line& on_line) {
+  const MemoryFile file(job);
   try {
-    return run_and_read(words, "", take, show_error);
+    return run_and_read({program, "/dev/stdin"}, file.path(), on_line, show_error);
   } catch (const std::system_error& error) {
-    if (wrapped || std::string(error.what()).rfind(program, 0) != 0) throw;
+    if (std::string(error.what()).rfind(program, 0) != 0) throw;
     throw cannot_run(program, error);
   }
+}
+
+/// `file`: commands may run it on another machine, or give it no stdin.
+Exit run_through(const std::string& command, const std::string& program, const std::string& file,
+                 const Line& on_line) {
+  return run_and_read(shell_words(command, {program, file}), "", on_line, show_error);
+}
+
+void run_anywhere(const Target& target, const std::string& program, const std::string& job,
+                  const Line& on_line) {
+  const auto take = [&](const std::string& line) { sort_line(line, on_line); };
+  Exit ended;
+  if (target.kind == Target::Kind::local) {
+    ended = run_here(program, job, take);
+  } else {
+    const TemporaryFolder folder;
+    const std::string file = folder.write("job.json", job);
+    if (target.kind != Target::Kind::exec) return run_remote(target, program, file, on_line);
+    ended = run_through(target.address, program, file, take);
+  }
+  if (ended.status != 0) throw target_error(target, ended, "");
 }
 
 }  // namespace
@@ -67,14 +108,7 @@ void run_on_target(const Target& target, const std::string& program, const std::
   system_of_program(path);  // there it is
   try {
     const SignalsHeldBack until_cleaned_up;
-    const TemporaryFolder folder;
-    const std::string file = folder.write("job.json", job);
-    if (target.kind == Target::Kind::ssh || target.kind == Target::Kind::adb) {
-      run_remote(target, path, file, on_line);
-      return;
-    }
-    const Exit ended = run_here(target, path, file, on_line);
-    if (ended.status != 0) throw target_error(target, ended, "");
+    run_anywhere(target, path, job, on_line);
   } catch (const Interrupted& interrupted) {
     throw TargetError{
         fmt::format("{}: interrupted by {}", to_text(target), signal_name(interrupted.signal))};

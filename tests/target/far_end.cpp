@@ -1,6 +1,7 @@
 #include "target/far_end.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ pid_t start(const std::string& command, const std::string& log) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::string text = fmt::format("exec {} >>{} 2>&1 </dev/null", command, log);
   execl("/bin/sh", "sh", "-c", text.c_str(), nullptr);
   _exit(127);
