@@ -97,6 +97,7 @@ class Usable {
           .push_back(r);
     }
     std::vector<CellEvidence> cells;
+    cells.reserve(by_cell.size());
     for (const auto& [key, found] : by_cell) cells.push_back(cell_evidence(found));
     return cells;
   }

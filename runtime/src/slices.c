@@ -15,10 +15,11 @@ tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* ro
   rows->m = m;
   rows->count = 0;
   rows->lhs_bytes = 0;
+  rows->tuning = plan->tuning;
   const size_t largest = SIZE_MAX / 4;
   if (m > largest) return tw_fail(TW_TOO_LARGE, "%s: m is %zu; at most %zu", who, m, largest);
   const tw_range* range = tw_plan_range(plan, m);
-  rows->tuning = range != NULL ? range->tuning : plan->tuning;
+  if (range != NULL) rows->tuning = range->tuning;
   const size_t main = range != NULL ? range->main : TW_NO_CHOICE;
   rows->count = tw_split_rows(&plan->split, m, main, rows->segments);
   for (size_t i = 0; i < rows->count; ++i) {

@@ -17,7 +17,7 @@ namespace tw::tuner {
 class Shape {
  public:
   /// Runs at most so many columns that a multiplication of the most rows takes some milliseconds.
-  Shape(const SearchInput& input);
+  explicit Shape(const SearchInput& input);
   /// Plan and operands of a candidate for m rows. Throws std::runtime_error.
   std::unique_ptr<measure::PlannedMatmul> make(const Candidate& candidate, size_t m);
   [[nodiscard]] size_t columns() const { return weights_.n; }
