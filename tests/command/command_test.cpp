@@ -333,12 +333,25 @@ std::vector<std::string> examples(const std::string& help) {
   return found;
 }
 
+/// Of a kernel that exists, the only one that was tried for tuned.yaml.
+tuner::Record record_of_a_shipped_kernel() {
+  tuner::Record record = tuner::test::sample_record();
+  record.problem = {"matmul_clamp_f32_qai8dxp_qsi4cxp", 4096, 2048, 0, "", 1};
+  record.regime = tuner::Regime::streamed;
+  record.threads = 1;
+  record.ran.kernel = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar";
+  record.ratio = {};
+  return record;
+}
+
 TEST(Command, ExamplesOfTheHelpRun) {
   const Folder folder;
+  folder.write("tuned.yaml", "workload: tuned\nmatmuls: [{name: a, n: 4096, k: 2048}]\nm: [1]\n");
   folder.write("mine.yaml", replaced(kSpec, "{m: 6, n: 8}", "{m: 8, n: 8}"));
   folder.write("model.gguf", small_gguf().bytes());
   for (const char* records : {"mine.jsonl", "phone.jsonl", "desk.jsonl"}) {
-    folder.write(records, tuner::to_line(tuner::test::sample_record()) + "\n");
+    folder.write(records, tuner::to_line(tuner::test::sample_record()) + "\n" +
+                              tuner::to_line(record_of_a_shipped_kernel()) + "\n");
   }
   size_t count = 0;
   for (const char* command : {"", "generate", "list", "explain", "device", "workload", "records",

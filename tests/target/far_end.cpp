@@ -123,6 +123,8 @@ std::string missing_for_adb() {
 
 AdbFarEnd::AdbFarEnd(const std::string& folder) : folder_(folder) {
   setenv("ANDROID_ADB_SERVER_PORT", "5038", 1);
+  // Else the server takes a daemon on this machine for an emulator, too.
+  setenv("ADB_LOCAL_TRANSPORT_MAX_PORT", "1", 1);
   setenv("TILEWRIGHT_ADB", fmt::format("HOME={0} TMPDIR={0} adb", folder).c_str(), 1);
   serve();
 }
