@@ -22,7 +22,8 @@ std::string isa_named(IsaLibrary& isas, const std::string& filter) {
 }  // namespace
 
 std::string missing_here(const CatchingTest& test) {
-  const bool runs_kernels = test.program == "kernels_test" || test.program == "pack_test";
+  const bool runs_kernels = test.program == "kernels_test" || test.program == "pack_test" ||
+                            test.program == "assembly_test";
   if (test.build != "host" || !runs_kernels) return {};
   IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
   const std::string isa = isa_named(isas, test.filter);
