@@ -8,11 +8,11 @@
 namespace tw::test {
 namespace {
 
-/// The longest name of an ISA in the filter: avx512_vnni, not avx512.
-std::string isa_named(IsaLibrary& isas, const std::string& filter) {
+/// The longest name of an ISA in these: avx512_vnni, not avx512.
+std::string isa_named(IsaLibrary& isas, const std::string& names) {
   std::string longest;
   for (const std::string& name : isas.known()) {
-    if (filter.find("_" + name) != std::string::npos && name.size() > longest.size()) {
+    if (names.find("_" + name) != std::string::npos && name.size() > longest.size()) {
       longest = name;
     }
   }
@@ -21,12 +21,14 @@ std::string isa_named(IsaLibrary& isas, const std::string& filter) {
 
 }  // namespace
 
-std::string missing_here(const CatchingTest& test) {
+std::string missing_here(const Fault& fault, const CatchingTest& test) {
   const bool runs_kernels = test.program == "kernels_test" || test.program == "pack_test" ||
                             test.program == "assembly_test";
   if (test.build != "host" || !runs_kernels) return {};
   IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
-  const std::string isa = isa_named(isas, test.filter);
+  const std::string made = fault.makes.empty() ? fault.file : fault.makes;
+  std::string isa = isa_named(isas, test.filter);
+  if (isa.empty() && made.starts_with("generated/")) isa = isa_named(isas, made);
   if (isa.empty()) return {};
   tw_device device{};
   tw_device_detect(&device);

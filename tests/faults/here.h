@@ -7,8 +7,9 @@
 
 namespace tw::test {
 
-/// The features that the ISA in the names of a host's native tests needs and this machine lacks;
-/// "": it can run them. Tests of the interpreter run everywhere.
-std::string missing_here(const CatchingTest& test);
+/// The features that this machine lacks of the ISA that a test of the fault runs natively: the one
+/// in the test's name, or in the name of the generated file with the fault. "": none. Tests of the
+/// interpreter run everywhere.
+std::string missing_here(const Fault& fault, const CatchingTest& test);
 
 }  // namespace tw::test

@@ -105,7 +105,7 @@ size_t leave_out_of_reach(std::vector<Fault>& faults) {
   return std::erase_if(faults, [](const Fault& fault) {
     std::string missing;
     for (const CatchingTest& test : fault.tests) {
-      missing = missing_here(test);
+      missing = missing_here(fault, test);
       if (missing.empty()) return false;
     }
     fmt::print("not on this machine, which lacks{}: {}\n", missing, fault.name);
