@@ -1,5 +1,5 @@
-// The three kinds of benchmark. Each registers with Google Benchmark; main.cpp runs them and prints
-// their results in the columns given here.
+// The kinds of benchmark. All but the comparison of records register with Google Benchmark;
+// main.cpp runs them and prints their results in the columns given here.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,7 @@ using namespace measure;  // NOLINT(google-build-using-namespace): what every be
 /// What every benchmark needs.
 struct Session {
   tw_device device{};
+  int cpu = -1;        ///< that measures
   std::string family;  ///< of the workload's layers
   Limits limits;
   Effort effort;
@@ -40,6 +41,10 @@ struct KernelRequest {
 };
 void register_kernels(const Session& session, const KernelRequest& request);
 Table kernel_table();
+
+/// The workload as the plan alone runs it and as each file of records has it run; prints the table.
+void compare_records(const Session& session, const Workload& workload,
+                     const std::vector<std::string>& paths);
 
 /// Packers by registry row, against memcpy on the same buffers.
 void register_packers(const Session& session);

@@ -18,6 +18,7 @@ struct Options {
   KernelRequest kernel;
   bool all_kernels = false, packers = false, quick = false;
   std::string filter = ".", json;
+  std::vector<std::string> records;
 };
 
 constexpr size_t least_rotation = size_t{256} << 20;
@@ -29,6 +30,7 @@ Examples:
   tilewright_bench --family matmul_clamp_f32_qai8dxp_qsi8cxp
   tilewright_bench --all-kernels --isa avx512_vnni       every row, assembly against intrinsics
   tilewright_bench --kernel NAME --m 4 --n 16384 --prefetch 8192
+  tilewright_bench --records quick.jsonl --records exhaustive.jsonl     what tuning is worth
 )";
 
 void add_options(CLI::App& app, Options& o) {
@@ -46,6 +48,10 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--prefetch", o.kernel.rhs_prefetch,
                  "with kernels: prefetch distance in bytes, 0: none (default: the plan's)");
   app.add_flag("--packers", o.packers, "only the packers");
+  app.add_option(
+         "--records", o.records,
+         "instead: the whole workload as chosen by the cost model and by each of these files")
+      ->type_name("FILE");
   app.add_flag("--quick", o.quick, "fewer and shorter rounds");
   app.add_option("--filter", o.filter, "only benchmarks whose name matches (regular expression)");
   app.add_option("--json", o.json, "also write Google Benchmark's JSON to this file");
@@ -57,6 +63,7 @@ void start_session(Session& session, bool quick) {
   session.effort = quick ? Effort{5, 0.01} : Effort{15, 0.03};
   session.seconds_per_row = quick ? 8 : 1e9;
   const Conditions conditions = settle();
+  session.cpu = conditions.core;
   session.rotate_bytes =
       std::min(std::max(least_rotation, 8 * conditions.cache_bytes), available_memory() / 8);
   fmt::print("{}: {}; streamed weights rotate through {} MiB or more\nkernels built as {} by {}\n",
@@ -101,6 +108,10 @@ int run(int argc, char** argv) {
   Session session;
   session.family = options.family;
   start_session(session, options.quick);
+  if (!options.records.empty()) {
+    compare_records(session, workload, options.records);
+    return 0;
+  }
   if (kernels) {
     register_kernels(session, options.kernel);
   } else {

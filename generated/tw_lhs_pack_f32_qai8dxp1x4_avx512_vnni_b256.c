@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr4 k%32 b256 [data/b|sums:i32*-8/b|zeros:i32|scales:f32] (481dabf2edef9f50)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (e2ed34fd1a2f9698)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

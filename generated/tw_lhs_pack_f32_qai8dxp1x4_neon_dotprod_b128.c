@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr4 k%32 b128 [sums:i32*-8+1262485504x16/b|data/b|zeros:i32|scales:f32] (3b6dd6ecc1756fb9)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (e2ed34fd1a2f9698)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

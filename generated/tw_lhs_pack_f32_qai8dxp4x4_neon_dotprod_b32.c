@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr4 k%32 b32 [sums:i32*-8+1262485504x4/b|data/b|zeros:i32|scales:f32] (e88cae0c78aa5061)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (e2ed34fd1a2f9698)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr8 k%32 [data|sums:i32*-8x2|zeros:i32|scales:f32] (ae6c0f39975ecf76)
 //          | 32 x k bits of codes | 8 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b71c62cb025052f5)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m8 kr8 k%32 b64 [sums:i32*-8+1262485504x2/b|data/b|zeros:i32|scales:f32] (b329c37ab4ab0bca)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (e2ed34fd1a2f9698)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

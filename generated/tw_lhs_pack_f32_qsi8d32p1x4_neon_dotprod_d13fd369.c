@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b] (d13fd369bd525758)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (4c5adf9877f37205)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

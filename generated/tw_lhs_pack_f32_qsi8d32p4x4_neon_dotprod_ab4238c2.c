@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b] (ab4238c21b4c9fa5)
 //          | 32 x k bits of codes | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (4c5adf9877f37205)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b] (d35419816429f56f)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (4c5adf9877f37205)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

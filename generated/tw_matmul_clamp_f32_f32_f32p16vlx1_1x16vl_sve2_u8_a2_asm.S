@@ -8,7 +8,7 @@
 //     | 512vl x k bits of codes | 16vl f32 x bias |
 // tile 1 x 16vl: needs 13 vector registers on sve2 (8 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (e46d4c5c2755610e)
 // again  tilewright generate
 //
 // Registers in loop k:

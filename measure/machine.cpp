@@ -19,16 +19,14 @@ constexpr size_t assumed_cache = size_t{32} << 20;  // when the system does not 
 
 /// To `wanted`; -1: to the last core that is allowed.
 int pin(int wanted) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
-  for (int cpu = CPU_SETSIZE - 1; cpu >= 0; --cpu) {
-    if (!CPU_ISSET(cpu, &allowed) || (wanted >= 0 && cpu != wanted)) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    return sched_setaffinity(0, sizeof one, &one) == 0 ? cpu : -1;
-  }
-  return -1;
+  const std::vector<int> allowed = allowed_cores();
+  if (allowed.empty()) return -1;
+  const int cpu = wanted >= 0 ? wanted : allowed.back();
+  if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) return -1;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  return sched_setaffinity(0, sizeof one, &one) == 0 ? cpu : -1;
 }
 
 size_t last_level_cache(int core) {
@@ -46,6 +44,16 @@ size_t last_level_cache(int core) {
 }
 
 }  // namespace
+
+std::vector<int> allowed_cores() {
+  cpu_set_t allowed;
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) cores.push_back(cpu);
+  }
+  return cores;
+}
 
 Conditions settle(int cpu) {
   Conditions c;

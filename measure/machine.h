@@ -19,6 +19,9 @@ struct Conditions {
 /// priority.
 Conditions settle(int cpu = -1);
 
+/// Numbers of the cores that this thread may use, ascending.
+std::vector<int> allowed_cores();
+
 /// Anonymous memory, 2 MiB pages where the system grants them, every page touched.
 /// Throws std::bad_alloc when there is not enough.
 class Memory {

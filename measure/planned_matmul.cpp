@@ -33,7 +33,7 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
 
 PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
                              const MatmulOptions& options)
-    : weights_(weights), rhs_(options.packed) {
+    : weights_(weights), team_(options.team), rhs_(options.packed) {
   tw_matmul matmul{};
   matmul.family = options.family;
   matmul.block = weights.block;
@@ -75,11 +75,15 @@ void PlannedMatmul::pack_lhs() {
   source.data = activations_->values.data();
   source.data_bytes = activations_->values.size() * sizeof(float);
   source.stride = weights_.k * sizeof(float);
-  const size_t slices = tw_lhs_slices(plan_.get(), m_);
-  for (size_t s = 0; s < slices; ++s) {
+  each_slice(tw_lhs_slices(plan_.get(), m_), [&](size_t s) {
     require(tw_pack_lhs(plan_.get(), m_, &source, lhs_->data(), lhs_bytes_, s),
             "packing the activations");
-  }
+  });
+}
+
+void PlannedMatmul::each_slice(size_t slices, const std::function<void(size_t)>& work) {
+  if (team_ != nullptr) return team_->share(slices, work);
+  for (size_t s = 0; s < slices; ++s) work(s);
 }
 
 void PlannedMatmul::run() {
@@ -98,8 +102,8 @@ void PlannedMatmul::run() {
   args.dst = reinterpret_cast<float*>(activations_->dst.data());
   args.dst_bytes = activations_->dst_bytes;
   args.dst_stride = weights_.n * sizeof(float);
-  const size_t slices = tw_run_slices(plan_.get(), m_);
-  for (size_t s = 0; s < slices; ++s) require(tw_run(plan_.get(), &args, s), "running");
+  each_slice(tw_run_slices(plan_.get(), m_),
+             [&](size_t s) { require(tw_run(plan_.get(), &args, s), "running"); });
 }
 
 double PlannedMatmul::allowed_error(size_t row, size_t column) const {

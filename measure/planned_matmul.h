@@ -1,5 +1,5 @@
 // One weight matrix with its plan and packed copies, driven through the public run-time API on one
-// thread, and what proves that the named kernels ran and computed the product.
+// thread or by a team, and what proves that the named kernels ran and computed the product.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "measure/operands.h"
+#include "measure/team.h"
 #include "tilewright/tilewright.h"
 
 namespace tw::measure {
@@ -46,6 +47,7 @@ struct MatmulOptions {
   uint64_t rhs_layout = 0;                  ///< 0: the plan chooses
   std::vector<tw_setting> settings = {};
   std::shared_ptr<PackedWeights> packed = nullptr;  ///< of the plan's layout; null: its own
+  Team* team = nullptr;                             ///< shares slices; null: the caller has all
 };
 
 class PlannedMatmul {
@@ -76,6 +78,7 @@ class PlannedMatmul {
   [[nodiscard]] const Memory& rhs_memory() const { return rhs_->memory(); }
 
  private:
+  void each_slice(size_t slices, const std::function<void(size_t)>& work);
   /// What an output may differ from the product.
   [[nodiscard]] double allowed_error(size_t row, size_t column) const;
 
@@ -84,6 +87,7 @@ class PlannedMatmul {
   };
   const Weights& weights_;
   std::unique_ptr<tw_plan, Destroy> plan_;
+  Team* team_;
   bool floats_ = false;  ///< weights and activations are multiplied as floats
   std::shared_ptr<PackedWeights> rhs_;
   size_t m_ = 0;

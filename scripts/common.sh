@@ -1,8 +1,10 @@
-# Sourced by the scripts beside it: the repository's root, and installing what is missing.
+# Sourced by the scripts beside it: the repository's root, installing what is missing, and private
+# apt folders for what comes from newer Debian suites.
 # shellcheck shell=bash
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TILEWRIGHT_ARM_TOOLS=${TILEWRIGHT_ARM_TOOLS:-$HOME/.cache/tilewright/arm-tools}
-export TILEWRIGHT_ARM_TOOLS root
+TILEWRIGHT_LLAMA=${TILEWRIGHT_LLAMA:-$HOME/.cache/tilewright/llama}
+export TILEWRIGHT_ARM_TOOLS TILEWRIGHT_LLAMA root
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
@@ -31,4 +33,36 @@ install_missing() {
   [ ${#missing[@]} -gt 0 ] || return 0
   echo "installing ${missing[*]}"
   apt_root update && apt_root install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# The address of the Debian archive that apt is set up with.
+archive() {
+  # shellcheck disable=SC2016
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+    awk '$2 ~ /^(bookworm|12|oldstable|trixie|13|stable)/ && $1 !~ /security/ {print $1; exit}'
+}
+
+# apt_area FOLDER ARCHITECTURE SUITE: private apt folders that know this suite of the archive only;
+# apt uses them with APT_CONFIG=FOLDER/apt.conf.
+apt_area() {
+  local area=$1 uri
+  uri=$(archive)
+  if [ -z "$uri" ]; then
+    apt_root update
+    uri=$(archive)
+  fi
+  [ -n "$uri" ] || { echo "apt on this machine knows no Debian archive" >&2; return 1; }
+  mkdir -p "$area/lists/partial" "$area/cache/archives/partial"
+  : >"$area/status"
+  # Signatures are checked; an expired Release file is tolerated because mirrors may lag.
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg check-valid-until=no]" \
+    "$uri $3 main" >"$area/sources.list"
+  cat >"$area/apt.conf" <<CONF
+APT::Architecture "$2"; APT::Architectures { "$2"; }; APT::Sandbox::User "root";
+Dir::Etc::SourceList "$area/sources.list"; Dir::Etc::SourceParts "-";
+Dir::Etc::Preferences "/dev/null"; Dir::Etc::PreferencesParts "/dev/null";
+Dir::State::Lists "$area/lists"; Dir::State::status "$area/status"; Dir::Cache "$area/cache";
+Acquire::Retries "3"; Acquire::Languages "none";
+CONF
+  APT_CONFIG=$area/apt.conf apt-get -qq update
 }

@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/median.h"
+
 namespace tw::tuner {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// The mean weighted by 1 / width^2. Runs that disagree are worth no more than their spread,
 /// weighted likewise.
@@ -41,16 +36,33 @@ Estimate estimate_of(const Ratio& ratio) {
   return {std::log(ratio.median), std::max(below, finest)};
 }
 
-/// The configuration that most ratios of the cell compare with.
+/// The configuration that most ratios of the cell compare with; without any, the one that was
+/// measured alone most often.
 std::string common_baseline(const std::vector<const Record*>& records) {
-  std::map<std::string, size_t> votes;
+  std::map<std::string, size_t> votes, alone;
   for (const Record* r : records) {
-    if (r->ratio.rounds > 0) ++votes[r->baseline];
+    if (r->ratio.rounds > 0) {
+      ++votes[r->baseline];
+    } else {
+      ++alone[identity(r->ran)];
+    }
   }
+  if (votes.empty()) votes = alone;
   const auto most = std::max_element(
       votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != votes.end()) return most->first;
-  return records.empty() ? "" : identity(records.front()->ran);
+  return most == votes.end() ? "" : most->first;
+}
+
+/// Over the layouts of a cell, relative to its baseline.
+const Evidence* best_of_all(const CellEvidence& cell) {
+  std::map<uint64_t, TotalTime> totals;
+  for (const Evidence& e : cell.configurations) {
+    if (totals.count(e.run.layout) != 0) continue;
+    const Estimate& faster = best_of(cell, e.run.layout)->faster;
+    totals[e.run.layout].add(std::exp(-faster.log), faster.width);
+  }
+  if (totals.empty()) return nullptr;
+  return best_of(cell, best_layout(totals, cell.baseline_layout()));
 }
 
 }  // namespace
@@ -111,35 +123,49 @@ CellEvidence cell_evidence(const std::vector<const Record*>& records) {
   return cell;
 }
 
+uint64_t CellEvidence::baseline_layout() const {
+  for (const Evidence& e : configurations) {
+    if (identity(e.run) == baseline) return e.run.layout;
+  }
+  return 0;
+}
+
+void TotalTime::add(double some_ns, double width) {
+  // Rounds too few for an interval prove that much: one rare number of rows, measured in passing,
+  // must not outweigh all others.
+  constexpr double widest = 0.7;
+  ns += some_ns;
+  variance += std::pow(some_ns * std::min(width, widest), 2);
+}
+
+double TotalTime::surely() const {
+  return ns > 0 ? ns * std::exp(std::sqrt(variance) / ns) : 0;
+}
+
+uint64_t best_layout(const std::map<uint64_t, TotalTime>& totals, uint64_t own) {
+  const auto by_plan = totals.find(own);
+  const bool known = by_plan != totals.end();
+  uint64_t best = known ? own : 0;
+  double least = known ? by_plan->second.surely() * (1 - kWorthIt) : 0;
+  for (const auto& [layout, total] : totals) {
+    if (best != 0 && !(total.surely() < least)) continue;
+    if (layout == own) continue;
+    best = layout;
+    least = total.surely();
+  }
+  return best;
+}
+
 const Evidence* best_of(const CellEvidence& cell, uint64_t layout) {
+  if (layout == 0) return best_of_all(cell);
   const Evidence *best = nullptr, *baseline = nullptr;
   for (const Evidence& e : cell.configurations) {
-    if (layout != 0 && e.run.layout != layout) continue;
+    if (e.run.layout != layout) continue;
     if (best == nullptr || e.faster.low() > best->faster.low()) best = &e;
     if (identity(e.run) == cell.baseline) baseline = &e;
   }
   const bool sure = best != nullptr && best->faster.low() > 0;
   return sure || baseline == nullptr ? best : baseline;
-}
-
-std::map<std::string, double> kernel_penalties(const std::vector<CellEvidence>& cells) {
-  std::map<std::string, std::pair<double, double>> sums;  // of logarithms, and how many
-  for (const CellEvidence& cell : cells) {
-    std::map<std::string, double> fastest;
-    double best = -1e9;
-    for (const Evidence& e : cell.configurations) {
-      const auto [at, is_new] = fastest.try_emplace(e.run.kernel, e.faster.log);
-      if (!is_new) at->second = std::max(at->second, e.faster.log);
-      best = std::max(best, e.faster.log);
-    }
-    for (const auto& [kernel, log] : fastest) {
-      sums[kernel].first += best - log;
-      sums[kernel].second += 1;
-    }
-  }
-  std::map<std::string, double> penalties;
-  for (const auto& [kernel, sum] : sums) penalties[kernel] = sum.first / sum.second;
-  return penalties;
 }
 
 }  // namespace tw::tuner

@@ -17,6 +17,7 @@ struct Estimate {
 };
 
 inline constexpr size_t kLeastRounds = 6;  ///< of a 95 % interval; fewer have none
+inline constexpr double kWorthIt = 0.01;   ///< of the time: what another layout must save
 
 /// One configuration in one cell: a shape, its rows, a regime, on one kind of core.
 struct Evidence {
@@ -30,7 +31,20 @@ struct CellEvidence {
   double baseline_ns = 0;  ///< median over the records of the baseline; 0: there are none
   std::string baseline;    ///< its identity
   std::vector<Evidence> configurations;
+  [[nodiscard]] uint64_t baseline_layout() const;  ///< 0: the baseline has no record
 };
+
+/// Of some numbers of rows together, with one layout.
+struct TotalTime {
+  double ns = 0, variance = 0;
+  /// `width`: half of the interval of the time's logarithm; 0: it is a prediction.
+  void add(double some_ns, double width);
+  [[nodiscard]] double surely() const;  ///< it takes no longer
+};
+
+/// Of layouts by their ids: the least time that is sure, but the plan's own layout (0: unknown)
+/// unless another one is worth it. 0: there are none.
+uint64_t best_layout(const std::map<uint64_t, TotalTime>& totals, uint64_t own);
 
 /// Records of one kind of core, problem, regime and number of threads together, cells in the order
 /// of their first records.
@@ -43,12 +57,8 @@ std::set<uint64_t> failed_kernels(const std::vector<Record>& records, const std:
 /// intervals, widened where they disagree.
 CellEvidence cell_evidence(const std::vector<const Record*>& records);
 
-/// The best of those that read a layout (0: any): surely faster than the baseline, or the baseline.
-/// Null when there is no record of the layout. Points into the cell.
+/// The best of those that read a layout (0: the best one): surely faster than the baseline, or the
+/// baseline. Null when there is no record of the layout. Points into the cell.
 const Evidence* best_of(const CellEvidence& cell, uint64_t layout);
-
-/// Natural logarithm of each kernel's time relative to the best kernel's, mean over the cells that
-/// have it; of every kernel its best configuration.
-std::map<std::string, double> kernel_penalties(const std::vector<CellEvidence>& cells);
 
 }  // namespace tw::tuner

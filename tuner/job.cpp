@@ -12,10 +12,15 @@ nlohmann::json to_json(const JobMatmul& matmul) {
   const Wanted& wanted = matmul.wanted;
   nlohmann::json mix = nlohmann::json::array();
   for (const Calls& c : wanted.mix) mix.push_back({{"m", c.m}, {"calls", c.calls}});
-  return {{"name", matmul.name},     {"count", matmul.count},
-          {"family", wanted.family}, {"n", wanted.n},
-          {"k", wanted.k},           {"block", wanted.block},
-          {"scales", wanted.scales}, {"hot", wanted.regime == Regime::hot},
+  return {{"name", matmul.name},
+          {"count", matmul.count},
+          {"family", wanted.family},
+          {"n", wanted.n},
+          {"k", wanted.k},
+          {"block", wanted.block},
+          {"scales", wanted.scales},
+          {"hot", wanted.regime == Regime::hot},
+          {"threads", wanted.threads},
           {"mix", std::move(mix)}};
 }
 
@@ -29,11 +34,24 @@ JobMatmul matmul_of(const nlohmann::json& json) {
   wanted.k = json.at("k").get<size_t>();
   wanted.block = json.at("block").get<size_t>();
   wanted.scales = json.at("scales").get<std::string>();
+  wanted.threads = json.at("threads").get<size_t>();
   wanted.regime = json.at("hot").get<bool>() ? Regime::hot : Regime::streamed;
   for (const nlohmann::json& c : json.at("mix")) {
     wanted.mix.push_back({c.at("m").get<size_t>(), c.at("calls").get<double>()});
   }
   return matmul;
+}
+
+nlohmann::json lines_of(const std::vector<Record>& records) {
+  nlohmann::json lines = nlohmann::json::array();
+  for (const Record& record : records) lines.push_back(to_line(record));
+  return lines;
+}
+
+std::vector<Record> records_of(const nlohmann::json& lines) {
+  std::vector<Record> records;
+  for (const nlohmann::json& line : lines) records.push_back(from_line(line.get<std::string>()));
+  return records;
 }
 
 }  // namespace
@@ -45,9 +63,9 @@ std::string to_text(const Job& job) {
                       {"cpu", job.cpu},
                       {"patience", job.patience},
                       {"matmuls", nlohmann::json::array()},
-                      {"known", nlohmann::json::array()}};
+                      {"known", lines_of(job.known)},
+                      {"shipped", lines_of(job.shipped)}};
   for (const JobMatmul& matmul : job.matmuls) json["matmuls"].push_back(to_json(matmul));
-  for (const Record& record : job.known) json["known"].push_back(to_line(record));
   return json.dump();
 }
 
@@ -63,13 +81,12 @@ Job job_from_text(const std::string& text) {
     for (const nlohmann::json& matmul : json.at("matmuls")) {
       job.matmuls.push_back(matmul_of(matmul));
     }
-    for (const nlohmann::json& line : json.at("known")) {
-      job.known.push_back(from_line(line.get<std::string>()));
-    }
+    job.known = records_of(json.at("known"));
+    job.shipped = records_of(json.at("shipped"));
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(fmt::format("job: {}", error.what()));
   } catch (const RecordError& error) {
-    throw std::runtime_error(fmt::format("job: known record: {}", error.what));
+    throw std::runtime_error(fmt::format("job: record: {}", error.what));
   }
   return job;
 }

@@ -23,6 +23,7 @@ struct Job {
   int cpu = -1;             ///< core to pin to; -1: the last one that is allowed
   double patience = 60;     ///< seconds that one multiplication may take: after that it hangs
   std::vector<Record> known;
+  std::vector<Record> shipped;  ///< below the known ones: choices rest on them, measuring does not
 };
 
 std::string to_text(const Job& job);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tuner/report_core.h"
+#include "tuner/report_regret.h"
 #include "tuner/report_roofline.h"
 #include "tuner/report_style.h"
 #include "tuner/report_tables.h"
@@ -109,7 +110,8 @@ constexpr const char* kHowToRead =
     "<p class=\"note\">The baseline is what would run without any records. Times of different "
     "runs are never compared, only ratios from rounds that ran a candidate and the baseline by "
     "turns: a time is the baseline's median by that ratio. The winner is the candidate whose "
-    "interval proves most, or the baseline where none is surely faster. A tie says how far apart "
+    "interval proves most, or the baseline where none is surely faster; another layout than the "
+    "baseline's must be worth 1 %. A tie says how far apart "
     "two can be at most. Candidates of fewer than 6 rounds have no interval: they fell behind, or "
     "time was up. The limit is the longer of multiply-adds at the core's peak and, where weights "
     "come from memory, packed weights at its reading speed.</p>\n";
@@ -117,7 +119,8 @@ constexpr const char* kHowToRead =
 }  // namespace
 
 std::string report_page(const std::vector<Record>& records,
-                        const std::vector<ReportSource>& sources) {
+                        const std::vector<ReportSource>& sources,
+                        const std::vector<RungRegret>& rungs) {
   const std::vector<ReportCore> cores = report_model(records);
   const KernelNames names = names_of(records);
   std::string html = fmt::format(
@@ -134,7 +137,7 @@ std::string report_page(const std::vector<Record>& records,
     html += kHowToRead + contents(cores);
   }
   for (size_t c = 0; c < cores.size(); ++c) html += core_section(cores[c], names, c);
-  if (!records.empty()) html += kernels_table(cores);
+  if (!records.empty()) html += regret_section(rungs, names) + kernels_table(cores);
   return html + "</main></body></html>\n";
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tuner/record.h"
+#include "tuner/regret.h"
 
 namespace tw::tuner {
 
@@ -18,8 +19,10 @@ struct ReportSource {
 };
 
 /// Needs nothing else: no network, no fonts, no scripts. A cell's winner is best_of() of its
-/// evidence over all layouts, without kernels that failed on such a core.
+/// evidence over all layouts, without kernels that failed on such a core. `rungs` are regrets() of
+/// the records.
 std::string report_page(const std::vector<Record>& records,
-                        const std::vector<ReportSource>& sources);
+                        const std::vector<ReportSource>& sources,
+                        const std::vector<RungRegret>& rungs);
 
 }  // namespace tw::tuner

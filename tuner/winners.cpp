@@ -1,7 +1,5 @@
 #include "tuner/winners.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,11 +14,7 @@ namespace {
 using Cells = std::map<size_t, CellEvidence>;
 
 bool is_about(const Record& r, const Core& core, const Wanted& wanted) {
-  const Problem& p = r.problem;
-  return r.outcome == Outcome::ok && identity(r.core) == identity(core) &&
-         p.family == wanted.family && p.n == wanted.n && p.k == wanted.k &&
-         p.block == wanted.block && p.scales == wanted.scales && r.regime == wanted.regime &&
-         r.threads == wanted.threads;
+  return r.outcome == Outcome::ok && identity(r.core) == identity(core) && is_of_matrix(r, wanted);
 }
 
 Cells cells_for(const std::vector<Record>& records, const Core& core, const Wanted& wanted) {
@@ -34,39 +28,61 @@ Cells cells_for(const std::vector<Record>& records, const Core& core, const Want
   Cells cells;
   for (const Calls& c : wanted.mix) {
     const auto found = by_rows.find(c.m);
-    if (found != by_rows.end()) cells[c.m] = cell_evidence(found->second);
+    if (found == by_rows.end()) continue;
+    const CellEvidence cell = cell_evidence(found->second);
+    if (cell.baseline_ns > 0) cells[c.m] = cell;  // else nothing says how long it takes
   }
   return cells;
 }
 
-/// Time of the whole mix in a layout; 0: not all rows were measured with it.
-double total_time(const Cells& cells, const Wanted& wanted, uint64_t layout) {
-  double total = 0;
+/// Time of the whole mix by layout, of those that were measured for all of its rows.
+std::map<uint64_t, TotalTime> total_times(const Cells& cells, const Wanted& wanted) {
+  std::map<uint64_t, TotalTime> totals;
+  std::map<uint64_t, size_t> measured;
   for (const Calls& c : wanted.mix) {
     const auto cell = cells.find(c.m);
     if (cell == cells.end()) continue;
-    const Evidence* best = best_of(cell->second, layout);
-    if (best == nullptr) return 0;
-    total += c.calls * cell->second.baseline_ns / std::exp(best->faster.log);
-  }
-  return total;
-}
-
-uint64_t best_layout(const Cells& cells, const Wanted& wanted) {
-  std::set<uint64_t> layouts;
-  for (const auto& [m, cell] : cells) {
-    for (const Evidence& e : cell.configurations) layouts.insert(e.run.layout);
-  }
-  uint64_t best = 0;
-  double least = 0;
-  for (const uint64_t layout : layouts) {
-    const double total = total_time(cells, wanted, layout);
-    if (total > 0 && (best == 0 || total < least)) {
-      best = layout;
-      least = total;
+    std::set<uint64_t> layouts;
+    for (const Evidence& e : cell->second.configurations) layouts.insert(e.run.layout);
+    for (const uint64_t layout : layouts) {
+      const Estimate& faster = best_of(cell->second, layout)->faster;
+      totals[layout].add(c.calls * cell->second.baseline_ns / std::exp(faster.log), faster.width);
+      ++measured[layout];
     }
   }
-  return best;
+  for (const auto& [layout, count] : measured) {
+    if (count < cells.size()) totals.erase(layout);
+  }
+  return totals;
+}
+
+/// Of what the plan does by itself with the rows that take longest.
+uint64_t own_layout(const Cells& cells, const Wanted& wanted) {
+  uint64_t own = 0;
+  double longest = 0;
+  for (const Calls& c : wanted.mix) {
+    const auto cell = cells.find(c.m);
+    if (cell == cells.end() || c.calls * cell->second.baseline_ns <= longest) continue;
+    longest = c.calls * cell->second.baseline_ns;
+    own = cell->second.baseline_layout();
+  }
+  return own;
+}
+
+Choice choice_of(const Cells& cells, const Wanted& wanted) {
+  Choice choice;
+  choice.layout = best_layout(total_times(cells, wanted), own_layout(cells, wanted));
+  if (choice.layout == 0) return choice;
+  for (const Calls& c : wanted.mix) {
+    const auto cell = cells.find(c.m);
+    if (cell == cells.end()) continue;
+    const Evidence& best = *best_of(cell->second, choice.layout);
+    const double baseline_ns = cell->second.baseline_ns;
+    choice.rows.push_back({c.m, c.calls, Rung::exact, best.run,
+                           baseline_ns / std::exp(best.faster.log), best.faster.width,
+                           baseline_ns});
+  }
+  return choice;
 }
 
 }  // namespace
@@ -75,21 +91,15 @@ std::vector<Winner> winners(const std::vector<Record>& records,
                             const std::vector<Wanted>& workload) {
   std::vector<Winner> all;
   std::set<std::string> cores;
+  std::set<size_t> threads;
+  for (const Record& r : records) threads.insert(r.threads);
   for (const Record& of_core : records) {
     if (!cores.insert(identity(of_core.core)).second) continue;
-    for (const Wanted& wanted : workload) {
-      const Cells cells = cells_for(records, of_core.core, wanted);
-      const uint64_t layout = best_layout(cells, wanted);
-      for (const auto& [m, cell] : cells) {
-        const Evidence* best = layout == 0 ? nullptr : best_of(cell, layout);
-        if (best == nullptr) continue;
-        const std::string& kernel = best->run.kernel;
-        const bool known = std::any_of(all.begin(), all.end(),
-                                       [&](const Winner& w) { return w.kernel == kernel; });
-        if (known) continue;
-        all.push_back(
-            {kernel, fmt::format("fastest on {} for {} row{} of {}x{}, among others",
-                                 of_core.core.name, m, m == 1 ? "" : "s", wanted.n, wanted.k)});
+    for (Wanted wanted : workload) {
+      for (const size_t count : threads) {
+        wanted.threads = count;
+        const Choice choice = choice_of(cells_for(records, of_core.core, wanted), wanted);
+        if (!choice.rows.empty()) all.push_back({of_core.core, wanted, choice});
       }
     }
   }

@@ -3,13 +3,13 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (e7146874ed50c1a8)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (7092eba601b76abe)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (e2ed34fd1a2f9698)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (7427c6fdd05fc070)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (34d3c5a19b45f8a7)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (a7fe6474a9d694ce)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (d3d1dddec107ee5d)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (b13f74efe3a96ca5)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (e46d4c5c2755610e)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b71c62cb025052f5)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (16befd4487b9d4d7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (325208ed0c661960)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (4c5adf9877f37205)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -70,10 +70,10 @@ void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm(const tw
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_f32_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_f32_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm(const tw_args *args);
@@ -220,10 +220,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm(const t
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b64_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b256_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_near(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_bf16_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_f32_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_f32_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm(const tw_args *args);
@@ -275,7 +275,7 @@ void tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b256_asm(c
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near(const tw_args *args);
-void tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm(const tw_args *args);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "command/tune.h"
 #include "tuner/report_text.h"
@@ -26,19 +27,44 @@ double total(const json& choice, const char* member) {
   return choice.at("count").get<double>() * sum;
 }
 
-/// Of the streamed or the hot choices: the workload's seconds by them, and by the cost model.
-std::string totals(const std::vector<json>& choices, bool hot) {
-  double chosen = 0, planned = 0;
+/// What is run after each other; others are alternatives.
+struct Run {
+  bool hot;
+  std::string core;
+  size_t threads;
+  bool operator<(const Run& other) const {
+    return std::tie(hot, core, threads) < std::tie(other.hot, other.core, other.threads);
+  }
+};
+
+Run run_of(const json& choice) {
+  return {choice.at("hot").get<bool>(), choice.at("core").get<std::string>(),
+          choice.at("threads").get<size_t>()};
+}
+
+std::string where(const Run& run) {
+  return fmt::format("{}{}", run.core.empty() ? "unknown core" : run.core,
+                     run.threads == 1 ? "" : fmt::format(", {} threads", run.threads));
+}
+
+/// The workload's seconds by the choices, and by the cost model.
+std::string totals(const std::vector<json>& choices) {
+  std::map<Run, std::pair<double, double>> seconds;
   for (const json& choice : choices) {
-    if (choice.at("hot").get<bool>() != hot) continue;
+    auto& [chosen, planned] = seconds[run_of(choice)];
     chosen += total(choice, "ns") / 1e9;
     planned += total(choice, "baseline_ns") / 1e9;
   }
-  if (chosen == 0) return "";
-  return fmt::format(
-      "workload, {}: {:.4g} s; by the cost model alone {:.4g} s, {:.3f} times as "
-      "long\n",
-      hot ? "weights in the caches" : "weights from memory", chosen, planned, planned / chosen);
+  std::string text;
+  for (const auto& [run, both] : seconds) {
+    const auto& [chosen, planned] = both;
+    if (chosen == 0) continue;
+    text += fmt::format(
+        "workload, {}, {}: {:.4g} s; by the cost model alone {:.4g} s, {:.3f} times as long\n",
+        where(run), run.hot ? "weights in the caches" : "weights from memory", chosen, planned,
+        planned / chosen);
+  }
+  return text;
 }
 
 }  // namespace
@@ -47,9 +73,9 @@ std::string choice_table(const std::vector<json>& choices) {
   std::string text;
   for (const json& choice : choices) {
     const auto family = choice.at("family").get<std::string>();
-    text += fmt::format("\n{} {}x{}{}, {}, layout {}\n", choice.at("name").get<std::string>(),
+    text += fmt::format("\n{} {}x{}{}, {}, {}, layout {}\n", choice.at("name").get<std::string>(),
                         choice.at("n").get<size_t>(), choice.at("k").get<size_t>(),
-                        choice.at("hot").get<bool>() ? ", hot" : "", family,
+                        choice.at("hot").get<bool>() ? ", hot" : "", where(run_of(choice)), family,
                         choice.at("layout").get<std::string>());
     text += fmt::format("{:>5} {:>10} {:>7}  {:<14} {}\n", "rows", "us", "model/", "from",
                         "kernel, columns x rows of a slice");
@@ -61,7 +87,7 @@ std::string choice_table(const std::vector<json>& choices) {
           tuner::short_kernel(row.at("kernel").get<std::string>(), family), tuning(row));
     }
   }
-  return text + "\n" + totals(choices, false) + totals(choices, true);
+  return text + "\n" + totals(choices);
 }
 
 }  // namespace tw

@@ -26,6 +26,20 @@ struct GenerateOptions {
 };
 int run_generate(const GenerateOptions& options);
 
+struct SweepOptions {
+  std::string family, isa;
+  std::string core;    ///< empty: the ISA's default
+  int block = 0;       ///< 0: the format's
+  std::string scales;  ///< of blocks; empty: f16
+  std::string out = "build/sweep";
+  int measure = 0;  ///< tiles for each number of rows; 0: nothing is measured
+  std::string workload;
+  double budget = 120;  ///< seconds
+  std::string templates;
+};
+int run_sweep(const SweepOptions& options);
+void add_sweep(CLI::App& app, SweepOptions& options, std::string& templates, int& status);
+
 struct ListOptions {
   std::vector<std::string> specs;
   std::string templates;
@@ -66,7 +80,7 @@ struct RecordsOptions {
   std::vector<std::string> files;
   std::string out;
 };
-/// Adds `records check | merge | best`, which set `status`.
+/// Adds `records check | merge | best | regret`, which set `status`.
 void add_records(CLI::App& app, RecordsOptions& options, int& status);
 
 struct ReportOptions {
@@ -84,6 +98,7 @@ struct TuneOptions {
   std::string budget = "60";
   bool exhaustive = false, hot = false, again = false;
   int cpu = -1;
+  std::vector<size_t> threads = {1};
   std::string adb, ssh, exec;  ///< at most one is not empty
   std::string program;         ///< empty: the one beside this command
   std::string report;          ///< a page to write at the end; empty: none

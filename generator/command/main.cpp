@@ -16,6 +16,7 @@ constexpr int kUsage = 2;
 struct CommandLine {
   CLI::App app{"Kernels for matrix multiplication, from short specs.", "tilewright"};
   tw::GenerateOptions generate;
+  tw::SweepOptions sweep;
   tw::ListOptions list;
   tw::ExplainOptions explain;
   tw::WorkloadOptions workload;
@@ -35,6 +36,7 @@ struct CommandLine {
         "  tilewright generate\n"
         "  tilewright generate --spec mine.yaml --out my_kernels\n"
         "  tilewright list\n"
+        "  tilewright sweep matmul_clamp_f32_f32_f32p --isa avx2\n"
         "  tilewright device\n"
         "  tilewright workload model.gguf\n"
         "  tilewright tune --budget 2\n"
@@ -47,6 +49,7 @@ struct CommandLine {
     add_list();
     add_explain();
     add_device();
+    tw::add_sweep(app, sweep, templates, status);
     add_workload();
     tw::add_tune(app, tune, status);
     tw::add_records(app, records, status);
@@ -165,7 +168,10 @@ struct CommandLine {
                      "workload on each kind of core in them")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    command->add_option("--workload", ship.workload, "With --records: the workload that was tuned")
+    command
+        ->add_option("--workload", ship.workload,
+                     "Workload that was tuned: what is fastest for it by --records, else by the "
+                     "records that ship")
         ->type_name("FILE");
     add_specs(command, ship.specs);
     command

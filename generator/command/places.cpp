@@ -10,16 +10,35 @@ namespace tw {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+const fs::path kSource = TILEWRIGHT_SOURCE_DIR;
+
+bool in_source_tree() {
+  std::error_code error;
+  return fs::is_directory(kSource / "templates", error);
+}
+
+fs::path installed() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share" /
+         "tilewright";
+}
+
+}  // namespace
+
+fs::path records_folder() {
+  return (in_source_tree() ? kSource : installed()) / "records";
+}
+
 Places find_places(const std::string& templates) {
-  const fs::path source = TILEWRIGHT_SOURCE_DIR;
   std::error_code error;
   Places places;
-  if (fs::is_directory(source / "templates", error)) {
-    places = {source / "templates",       source / "specs",   source / "runtime" / "include",
-              source / "runtime" / "src", source / "LICENSE", source / "generated"};
+  if (in_source_tree()) {
+    places = {kSource / "templates",       kSource / "specs",   kSource / "runtime" / "include",
+              kSource / "runtime" / "src", kSource / "LICENSE", kSource / "generated"};
   } else {
-    const fs::path data = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() /
-                          "share" / "tilewright";
+    const fs::path data = installed();
     places = {data / "templates", data / "specs",   data / "include",
               data / "src",       data / "LICENSE", ""};
   }

@@ -23,6 +23,9 @@ struct Places {
 /// naming what was not found.
 Places find_places(const std::string& templates);
 
+/// Where records lie that ship, likewise; whether it is there or not.
+std::filesystem::path records_folder();
+
 /// `path` as a person here would write it: relative where that is shorter.
 std::string shown(const std::filesystem::path& path);
 

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "command/commands.h"
+#include "command/kernel_facts.h"
+#include "command/places.h"
 #include "emit/write_tree.h"
 #include "tuner/record_file.h"
 #include "tuner/report_text.h"
@@ -26,7 +28,9 @@ void write_report(const ReportOptions& options) {
     std::move(file.records.begin(), file.records.end(), std::back_inserter(records));
     bad += file.bad.size();
   }
-  write_file(options.out, tuner::report_page(records, sources));
+  const Places places = find_places("");
+  const tuner::FactsOf facts_of = facts_from_specs(spec_inputs({}, places), places.templates);
+  write_file(options.out, tuner::report_page(records, sources, tuner::regrets(records, facts_of)));
   fmt::print("{}: {}{}\n", options.out, tuner::counted_text(records.size(), "record"),
              bad == 0 ? ""
                       : fmt::format("; {} left out (`tilewright records check` shows them)",

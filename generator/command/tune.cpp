@@ -8,6 +8,7 @@
 #include "command/commands.h"
 #include "command/job_matmuls.h"
 #include "command/places.h"
+#include "command/record_layers.h"
 #include "spec/workload_reader.h"
 #include "tuner/job.h"
 #include "tuner/record_file.h"
@@ -86,6 +87,9 @@ void check(const TuneOptions& options) {
         "--adb, --ssh and --exec need --program: a tilewright_tuner built for that "
         "device (CMake preset arm64 makes one for 64-bit Arm)");
   }
+  for (const size_t threads : options.threads) {
+    if (threads == 0) throw UsageError("--threads is 0; from 1 on is legal");
+  }
 }
 
 /// Of all records of the file; a budget of 0 may have made none.
@@ -110,15 +114,21 @@ int run_tune(const TuneOptions& options) {
   const Places places = find_places("");
   const fs::path workload = options.workload.empty() ? places.specs / "workloads/gemma2b.yaml"
                                                      : fs::path(options.workload);
-  job.matmuls = job_matmuls(read_workload(workload));
+  for (const size_t threads : options.threads) {
+    for (tuner::JobMatmul matmul : job_matmuls(read_workload(workload))) {
+      matmul.wanted.threads = threads;
+      job.matmuls.push_back(std::move(matmul));
+    }
+  }
+  for (const tuner::Record& r : shipped_records()) {
+    const bool is_of_use =
+        std::any_of(job.matmuls.begin(), job.matmuls.end(),
+                    [&](const auto& matmul) { return is_of_weights(r.problem, matmul.wanted); });
+    if (is_of_use) job.shipped.push_back(r);
+  }
   std::error_code error;
   if (!options.again && fs::exists(options.records, error)) {
-    const tuner::RecordFile file = tuner::read_records(options.records);
-    job.known = file.records;
-    if (!file.bad.empty()) {
-      fmt::print(stderr, "{}: {} bad lines are skipped; `tilewright records check {}` lists them\n",
-                 options.records, file.bad.size(), options.records);
-    }
+    job.known = read_all_records({options.records});
   }
   const std::string program = options.program.empty() ? own_program() : options.program;
   Session session{options, Progress(job.budget), {}, 0, 0};
@@ -169,8 +179,17 @@ void add_tune(CLI::App& app, TuneOptions& options, int& status) {
                     "All combinations, whatever time they take");
   command->add_flag("--hot", options.hot, "Show who wins with weights in the caches, too");
   command->add_flag("--again", options.again, "Measure what the file has, too");
-  command->add_option("--cpu", options.cpu, "Core that measures (default: the last one)")
+  command
+      ->add_option("--cpu", options.cpu,
+                   "Core that measures (default: the last one of each kind, one kind after the "
+                   "other, which share the budget)")
       ->type_name("N");
+  command
+      ->add_option("--threads", options.threads,
+                   "Numbers of threads that share each multiplication, each on a core of its own")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_option("--adb", options.adb, "Measure on that phone (any: the only one)")
       ->type_name("SERIAL");
   command->add_option("--ssh", options.ssh, "Measure on that host")->type_name("HOST");

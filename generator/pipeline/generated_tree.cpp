@@ -60,6 +60,9 @@ class TreeMaker {
     add_lists();
     tree_.kernels = static_cast<int>(registry_.kernels.size());
     tree_.packers = static_cast<int>(registry_.packers.size());
+    for (const KernelEntry& entry : registry_.kernels) {
+      tree_.hashes[entry.symbol] = entry.content_hash;
+    }
     if (!options_.headers_dir.empty()) add_headers();
     return std::move(tree_);
   }

@@ -2,7 +2,9 @@
 // variant of one spec is wrong, there is no tree.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,6 +38,7 @@ struct GeneratedTree {
   std::vector<TreeFile> files;
   int kernels = 0;
   int packers = 0;
+  std::map<std::string, uint64_t> hashes;  ///< of the kernels' printed sources, by row
 };
 
 /// Kernels and packers, a file each; registry.c, tilewright/generated.h, KERNELS.md. Throws

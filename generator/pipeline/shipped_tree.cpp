@@ -118,7 +118,8 @@ class ShipMaker {
   ShipMaker(const ShipSources& sources, const Origin& origin)
       : sources_(sources), origin_(origin) {}
 
-  ShippedTree make(const std::vector<SpecInput>& specs, const std::vector<ChosenKernel>& chosen) {
+  ShippedTree make(const std::vector<SpecInput>& specs, const std::vector<ChosenKernel>& chosen,
+                   const std::string& choices) {
     IsaLibrary isas(sources_.templates);
     const Selection selection = with_portable(read_variants(specs, isas), chosen);
     TreeOptions options{sources_.templates, origin_, fs::path()};
@@ -130,6 +131,8 @@ class ShipMaker {
     for (TreeFile& file : generated.files) {
       tree_.files.push_back({place(file.path), std::move(file.text)});
     }
+    tree_.files.push_back(
+        {"kernels/choices.c", head("Settings that measuring chose.", "//") + choices});
     add_copies(sources_.headers / "tilewright", "include/tilewright");
     add_copies(sources_.runtime, "runtime");
     add_template("ship_test.c", "test/test.c", "//", {});
@@ -204,8 +207,9 @@ class ShipMaker {
 }  // namespace
 
 ShippedTree ship_tree(const std::vector<SpecInput>& specs, const ShipSources& sources,
-                      const Origin& origin, const std::vector<ChosenKernel>& chosen) {
-  return ShipMaker(sources, origin).make(specs, chosen);
+                      const Origin& origin, const std::vector<ChosenKernel>& chosen,
+                      const std::string& choices) {
+  return ShipMaker(sources, origin).make(specs, chosen, choices);
 }
 
 void check_only_ours(const fs::path& root, const std::vector<TreeFile>& files) {

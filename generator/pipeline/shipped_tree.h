@@ -26,10 +26,12 @@ struct ShippedTree {
   std::vector<std::string> remarks;  ///< what its users should know
 };
 
-/// The chosen kernels and, so that every CPU runs, the portable ones for the same weights. Throws
+/// The chosen kernels and, so that every CPU runs, the portable ones for the same weights.
+/// `choices` is the text of choices.c but for its head: the settings of these kernels. Throws
 /// SpecError, TreeError, and std::runtime_error for a name that no spec makes.
 ShippedTree ship_tree(const std::vector<SpecInput>& specs, const ShipSources& sources,
-                      const Origin& origin, const std::vector<ChosenKernel>& chosen);
+                      const Origin& origin, const std::vector<ChosenKernel>& chosen,
+                      const std::string& choices);
 
 /// Throws TreeError unless the folder is empty, missing, or holds what earlier runs wrote.
 void check_only_ours(const std::filesystem::path& root, const std::vector<TreeFile>& files);

@@ -278,22 +278,25 @@ std::string read_text(const std::filesystem::path& file) {
 }  // namespace
 
 YamlNode read_yaml(const std::filesystem::path& file) {
-  std::istringstream stream(read_text(file));
-  TreeBuilder builder(file.string());
+  return parse_yaml(read_text(file), file.string());
+}
+
+YamlNode parse_yaml(const std::string& text, const std::string& file) {
+  std::istringstream stream(text);
+  TreeBuilder builder(file);
   try {
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) {
-      throw SpecError({file.string(), 1, 1}, "the file is empty");
+      throw SpecError({file, 1, 1}, "the file is empty");
     }
-    TreeBuilder second(file.string());
+    TreeBuilder second(file);
     if (parser.HandleNextDocument(second)) {
       second.root.fail("the file has a second document; one is legal");
     }
   } catch (const YAML::Exception& error) {
     // The mark of an error of no place in particular is negative.
-    throw SpecError(
-        {file.string(), std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1},
-        "not valid YAML: " + error.msg);
+    throw SpecError({file, std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1},
+                    "not valid YAML: " + error.msg);
   }
   (void)builder.root.entries();
   return std::move(builder.root);

@@ -89,5 +89,7 @@ struct YamlNode::Entry {
 
 /// The only document of a file, which must be a map. Throws SpecError.
 YamlNode read_yaml(const std::filesystem::path& file);
+/// Likewise of a text; errors call it `file`.
+YamlNode parse_yaml(const std::string& text, const std::string& file);
 
 }  // namespace tw

@@ -101,7 +101,6 @@ tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, c
 /* ---- split.c: rows to kernels ---- */
 
 #define TW_MAX_TILE_M 64
-#define TW_MAX_SETTINGS 16
 #define TW_MAX_HEIGHTS 16
 #define TW_MAX_CHOICES (TW_MAX_HEIGHTS + TW_MAX_SETTINGS)
 

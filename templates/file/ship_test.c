@@ -1,13 +1,13 @@
 // Every kernel of this tree that the CPU at hand runs, alone and as the plan combines them, against
 // plain loops in double. Activations are whole numbers that quantizing keeps, so that what is left
-// is rounding.
+// is rounding. And every choice of choices.c: the plan must do what was measured to be best.
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tilewright/tilewright.h"
+#include "tilewright/choices.h"
 
 enum { N = 70, MOST_M = 33, MOST_K = 512, MOST_ROWS = 4096 };
 static const size_t rows_tried[] = {1, 2, 5, MOST_M};
@@ -187,8 +187,9 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   free(lhs);
 }
 
-/* With one kernel, or (null) with those that the plan takes. */
-static void run_plan(const tw_device *device, const problem *p, const tw_kernel *kernel) {
+/* With one kernel, or (null) with those that the plan takes, by settings if it `found` any. */
+static void run_plan(const tw_device *device, const problem *p, const tw_kernel *kernel,
+                     const tw_found *found) {
   tw_matmul matmul = {0};
   matmul.family = p->kernel->family;
   matmul.n = N;
@@ -196,6 +197,8 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   matmul.block = p->kernel->rhs->block;
   matmul.scales = p->kernel->rhs->block_scales;
   matmul.kernel = kernel != NULL ? kernel->name : NULL;
+  matmul.settings = found != NULL ? found->settings : NULL;
+  matmul.setting_count = found != NULL ? found->chosen->setting_count : 0;
   tw_plan *plan = NULL;
   check(tw_plan_create(device, &matmul, &plan));
   void *rhs = allocate(tw_rhs_bytes(plan));
@@ -209,7 +212,7 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
     tw_segment segments[TW_MAX_SEGMENTS];
     size_t count = 0;
     check(tw_plan_segments(plan, m, segments, &count));
-    for (size_t s = 0; s < count && kernel == NULL; ++s) {
+    for (size_t s = 0; s < count && kernel == NULL && found == NULL; ++s) {
       printf("plan  m %-3zu %zu rows by %s\n", m, segments[s].rows, segments[s].kernel->name);
     }
   }
@@ -220,6 +223,93 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
 static int same_weights(const tw_kernel *a, const tw_kernel *b) {
   return strcmp(a->family, b->family) == 0 && a->rhs->block == b->rhs->block &&
          a->rhs->block_scales == b->rhs->block_scales;
+}
+
+/* ---- choices ---- */
+
+static tw_matmul matmul_of(const tw_chosen *chosen) {
+  tw_matmul matmul = {0};
+  matmul.family = chosen->family;
+  matmul.n = chosen->n;
+  matmul.k = chosen->k;
+  matmul.block = chosen->block;
+  matmul.scales = chosen->scales;
+  return matmul;
+}
+
+/* A machine of such cores. */
+static tw_device device_of(const tw_core_kind *core) {
+  tw_device device = {0};
+  device.features = core->features;
+  device.family = core->family;
+  device.model = core->model;
+  device.stepping = core->stepping;
+  device.vector_bytes = core->vector_bytes;
+  device.streaming_vector_bytes = core->streaming_vector_bytes;
+  device.l1_bytes = core->l1_bytes;
+  device.l2_bytes = core->l2_bytes;
+  device.l3_bytes = core->l3_bytes;
+  device.cluster_count = 1;
+  device.clusters[0].count = 1;
+  device.clusters[0].midr = core->midr;
+  device.clusters[0].max_mhz = core->max_mhz;
+  device.clusters[0].capacity = core->capacity;
+  device.clusters[0].l1_bytes = core->l1_bytes;
+  device.clusters[0].l2_bytes = core->l2_bytes;
+  return device;
+}
+
+/* Blocks are rounded to whole tiles. */
+static int is_obeyed(const tw_plan *plan, const tw_setting *setting) {
+  const size_t m = setting->m_first;
+  const tw_tuning *want = &setting->tuning;
+  const size_t prefetch = want->rhs_prefetch == TW_PREFETCH_OFF ? 0 : want->rhs_prefetch;
+  tw_segment segments[TW_MAX_SEGMENTS];
+  size_t count = 0;
+  tw_tuning got;
+  check(tw_plan_segments(plan, m, segments, &count));
+  check(tw_plan_tuning(plan, m, &got));
+  printf("choice  m %zu: %zu x %zu, %s first, prefetch %zu, %s\n", m, got.n_block, got.m_block,
+         got.order == TW_ROWS_FIRST ? "rows" : "columns", got.rhs_prefetch,
+         segments[0].kernel->name);
+  return strcmp(segments[0].kernel->name, setting->kernel) == 0 && got.rhs_prefetch == prefetch &&
+         got.order == want->order && got.n_block >= want->n_block &&
+         got.n_block - want->n_block <= want->n_block &&
+         (want->m_block != SIZE_MAX || got.m_block == m);
+}
+
+/* Plans with a choice for the cores that it was measured on: no kernel runs. */
+static void check_choice(const tw_chosen *chosen) {
+  const tw_device device = device_of(&chosen->core);
+  tw_matmul matmul = matmul_of(chosen);
+  tw_found found;
+  check(tw_choice_find(chosen, 1, &device, NULL, chosen->threads, &matmul, &found));
+  printf("choices for %s, n %zu, k %zu, %zu threads%s\n", chosen->family, chosen->n, chosen->k,
+         chosen->threads, found.match == TW_MATCH_NONE ? ": not built" : "");
+  if (found.match == TW_MATCH_NONE) return;
+  tw_plan *plan = NULL;
+  check(tw_plan_create(&device, &matmul, &plan));
+  for (size_t i = 0; i < chosen->setting_count; ++i) {
+    if (found.match == TW_MATCH_CORE && is_obeyed(plan, &chosen->settings[i])) continue;
+    ++failures;
+    printf("WRONG choice: the plan does not obey setting %zu\n", i);
+  }
+  tw_plan_destroy(plan);
+}
+
+/* Multiplies with the settings that are for the CPU at hand. */
+static void run_choices(const tw_device *device, const problem *p) {
+  for (size_t i = 0; i < tw_generated_choice_count; ++i) {
+    const tw_chosen *chosen = &tw_generated_choices[i];
+    if (strcmp(chosen->family, p->kernel->family) != 0 || chosen->block != p->kernel->rhs->block ||
+        chosen->scales != p->kernel->rhs->block_scales) {
+      continue;
+    }
+    tw_matmul matmul = matmul_of(chosen);
+    tw_found found;
+    check(tw_choice_find(chosen, 1, device, NULL, chosen->threads, &matmul, &found));
+    if (found.match != TW_MATCH_NONE) run_plan(device, p, NULL, &found);
+  }
 }
 
 /* All kernels for the weights that `rows[first]` multiplies with. */
@@ -237,10 +327,11 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
     printf("%s %s\n", runs ? "runs " : rows[i]->run != NULL ? "not on this CPU:" : "not built:",
            rows[i]->name);
     if (!runs) continue;
-    run_plan(device, &p, rows[i]);
+    run_plan(device, &p, rows[i], NULL);
     ++ran;
   }
-  if (ran > 0) run_plan(device, &p, NULL);
+  if (ran > 0) run_plan(device, &p, NULL, NULL);
+  run_choices(device, &p);
 }
 
 int main(void) {
@@ -257,6 +348,7 @@ int main(void) {
     while (!same_weights(rows[first], rows[i])) ++first;
     if (first == i) run_family(&device, rows, count, i);
   }
+  for (size_t i = 0; i < tw_generated_choice_count; ++i) check_choice(&tw_generated_choices[i]);
   printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name, count, comparisons, failures,
          comparisons == 0 ? ": none of the kernels runs on this CPU" : "");
   return failures != 0 || comparisons == 0;

@@ -6,6 +6,7 @@
 #include <regex>
 #include <sstream>
 
+#include "ship/one_of_each.h"
 #include "spec/folder.h"
 #include "spec/gguf_bytes.h"
 #include "support/run_command.h"
@@ -339,7 +340,9 @@ tuner::Record record_of_a_shipped_kernel() {
   record.problem = {"matmul_clamp_f32_qai8dxp_qsi4cxp", 4096, 2048, 0, "", 1};
   record.regime = tuner::Regime::streamed;
   record.threads = 1;
-  record.ran.kernel = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar";
+  const std::string kernel = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar";
+  record.ran.kernel = kernel;
+  record.ran.hash = content_hashes({kernel}).at(kernel);
   record.ratio = {};
   return record;
 }
@@ -354,8 +357,9 @@ TEST(Command, ExamplesOfTheHelpRun) {
                               tuner::to_line(record_of_a_shipped_kernel()) + "\n");
   }
   size_t count = 0;
-  for (const char* command : {"", "generate", "list", "explain", "device", "workload", "records",
-                              "records check", "records merge", "records best", "report", "ship"}) {
+  for (const char* command :
+       {"", "generate", "list", "explain", "device", "workload", "records", "records check",
+        "records merge", "records shorten", "records best", "records regret", "report", "ship"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {

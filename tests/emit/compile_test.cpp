@@ -9,7 +9,7 @@
 #include "pipeline/generated_tree.h"
 #include "ship/one_of_each.h"
 #include "spec/folder.h"
-#include "support/run_command.h"
+#include "support/precompiled_intrinsics.h"
 
 namespace tw {
 namespace {
@@ -35,24 +35,37 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// C++, and C for another target. As C for its own target a build has compiled all of it.
+/// Compiles the tree's files; assembly, too, unless it is for C++.
+Ran compile_all(const Folder& folder, const GeneratedTree& tree, const std::string& compiler) {
+  const bool cpp = compiler.find("-x c++") != std::string::npos;
+  std::string plain;
+  std::string with_intrinsics;
+  for (const TreeFile& file : tree.files) {
+    if (!ends_with(file.path, ".c") && (cpp || !ends_with(file.path, ".S"))) continue;
+    (uses_intrinsics(compiler, file.text) ? with_intrinsics : plain) += " " + file.path;
+  }
+  // As C with -Wpedantic too; the registry's designated initializers are C++20.
+  const std::string command = compiler + " -Wall -Wextra -Werror" + (cpp ? "" : " -Wpedantic");
+  const std::string include = precompiled_intrinsics(command, folder.path());
+  const std::string each = " | xargs -n 1 -P 2 " + command + " -c -o /dev/null";
+  return run_command("cd '" + folder.path().string() + "' && echo" + plain + each + " && echo" +
+                     with_intrinsics + each + include);
+}
+
+/// C for a compiler's own target: a build has compiled all of it so, optimized.
+bool is_built_with(const std::string& compiler) {
+  return compiler.find("-x c++") == std::string::npos &&
+         compiler.find("--target") == std::string::npos;
+}
+
+/// C++, and C for another target.
 TEST(Compile, EveryFileWithoutFlags) {
   const Folder folder;
   const GeneratedTree tree = shipped();
   write_tree(folder.path(), tree.files);
   for (const std::string& compiler : compilers()) {
-    const bool cpp = compiler.find("-x c++") != std::string::npos;
-    if (!cpp && compiler.find("--target") == std::string::npos) continue;
-    std::string sources;
-    for (const TreeFile& file : tree.files) {
-      if (ends_with(file.path, ".c") || (!cpp && ends_with(file.path, ".S"))) {
-        sources += " " + file.path;
-      }
-    }
-    // As C with -Wpedantic too; the registry's designated initializers are C++20.
-    const Ran ran = run_command(
-        "cd '" + folder.path().string() + "' && echo" + sources + " | xargs -n 1 -P 2 " + compiler +
-        " -c -o /dev/null -Wall -Wextra -Werror" + (cpp ? "" : " -Wpedantic"));
+    if (is_built_with(compiler)) continue;
+    const Ran ran = compile_all(folder, tree, compiler);
     EXPECT_EQ(ran.status, 0) << compiler << "\n" << ran.output.substr(0, 4000);
   }
 }
@@ -63,6 +76,7 @@ TEST(Compile, OptimizedWithoutWarnings) {
   const GeneratedTree tree = shipped();
   write_tree(folder.path(), tree.files);
   for (const std::string& compiler : compilers()) {
+    if (is_built_with(compiler)) continue;
     const Ran ran = run_command("cd '" + folder.path().string() +
                                 "' && for f in $(ls -S *matmul*avx512*.c | head -1) "
                                 "$(ls -S *matmul*neon*.c | head -1) tw_*scalar.c; do " +
@@ -107,22 +121,18 @@ TEST(Compile, ObjectsForOtherSystems) {
   const Folder folder;
   write_tree(folder.path(), tree.files);
   folder.write("system/string.h", kStringHeader);
-  std::string sources;
   std::string assembly;
   for (const TreeFile& file : tree.files) {
-    if (ends_with(file.path, ".c") || ends_with(file.path, ".S")) sources += " " + file.path;
     if (ends_with(file.path, ".S")) assembly += " " + file.path;
   }
   for (const auto& [target, has_assembly] :
        {System{"aarch64-linux-android30", true}, System{"arm64-apple-macos14", false},
         System{"aarch64-pc-windows-msvc", false}}) {
-    const std::string compiler = "cd '" + folder.path().string() + "' && " + clang +
-                                 " --target=" + target + " -ffreestanding -isystem system";
-    const Ran ran = run_command("cd '" + folder.path().string() + "' && echo" + sources +
-                                " | xargs -n 1 -P 2 " + clang + " --target=" + target +
-                                " -ffreestanding -isystem system -c -o /dev/null -Wall -Wextra "
-                                "-Wpedantic -Werror");
+    const std::string with_flags = clang + " --target=" + target + " -ffreestanding -isystem '" +
+                                   (folder.path() / "system").string() + "'";
+    const Ran ran = compile_all(folder, tree, with_flags);
     EXPECT_EQ(ran.status, 0) << target << "\n" << ran.output.substr(0, 4000);
+    const std::string compiler = "cd '" + folder.path().string() + "' && " + with_flags;
     // Where nobody can assemble them they are empty, and no row says that they are built.
     const std::string text = preprocessed(compiler, assembly);
     EXPECT_EQ(text.find_first_not_of("\n ") == std::string::npos, !has_assembly) << target;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "emit/assembly_printer.h"
 #include "emit/explain.h"
@@ -51,14 +52,39 @@ std::vector<std::string> schedules(const Variant& variant, const CoreModel& core
   return cores;
 }
 
-void add_case(const Variant& variant, const CoreModel& core, const std::string& scheduled_for,
-              std::vector<Case>& cases, std::vector<McaLoop>& loops) {
-  const Compiled compiled = compile(variant, read_core(templates, scheduled_for));
-  const Dialect dialect = read_dialect(templates);
-  const Explanation cost = explain(*compiled.allocated, core);
-  const std::string text = print_assembly(*compiled.allocated, "kernel", dialect, "");
-  cases.push_back({variant.name(), scheduled_for, cost.cycles});
-  loops.push_back({loop_text(text, dialect.local_label + cost.loop)});
+/// A core that llvm-mca knows too, and what it runs.
+struct Column {
+  McaCore mca;
+  CoreModel model;
+  std::vector<Case> cases;
+  std::vector<McaLoop> loops;
+};
+
+/// A kernel as scheduled for one core, which others run too.
+struct Scheduled {
+  Program program;
+  std::string text;
+};
+
+Scheduled schedule(const Variant& variant, const std::string& core, const Dialect& dialect) {
+  Compiled compiled = compile(variant, read_core(templates, core));
+  std::string text = print_assembly(*compiled.allocated, "kernel", dialect, "");
+  return {std::move(*compiled.allocated), std::move(text)};
+}
+
+/// Adds the kernel to the cores that run it.
+void add_cases(const Variant& variant, const Dialect& dialect, std::vector<Column>& columns) {
+  std::map<std::string, Scheduled> made;
+  for (Column& column : columns) {
+    if (!runs(column.mca, variant)) continue;
+    for (const std::string& core : schedules(variant, column.model)) {
+      if (made.count(core) == 0) made.emplace(core, schedule(variant, core, dialect));
+      const Scheduled& kernel = made.at(core);
+      const Explanation cost = explain(kernel.program, column.model);
+      column.cases.push_back({variant.name(), core, cost.cycles});
+      column.loops.push_back({loop_text(kernel.text, dialect.local_label + cost.loop)});
+    }
+  }
 }
 
 /// Prints a line of the table and returns whether the two agree.
@@ -87,23 +113,20 @@ TEST(ExplainMca, CyclesAgree) {
     GTEST_SKIP() << "llvm-mca-19 is not installed (scripts/setup-arm-tools does)";
   }
   IsaLibrary isas(templates);
-  const std::vector<Variant> variants = shipped(isas);
   fmt::print("{:76} {:11} {:11} {:>7} {:>7}   difference\n", "cycles of the hot loop", "schedule",
              "core", "ours", "mca");
+  std::vector<Column> columns;
   for (const McaCore& core : read_mca_cores(source / "tests/explain_mca/cores.yaml")) {
-    const CoreModel model = read_core(templates, core.core);
-    std::vector<Case> cases;
-    std::vector<McaLoop> loops;
-    for (const Variant& variant : variants) {
-      if (!runs(core, variant)) continue;
-      for (const std::string& scheduled_for : schedules(variant, model)) {
-        add_case(variant, model, scheduled_for, cases, loops);
-      }
-    }
-    EXPECT_FALSE(cases.empty()) << core.core;
-    run_mca(LLVM_MCA, core, loops);
-    for (size_t i = 0; i < cases.size(); ++i) {
-      EXPECT_TRUE(report(cases[i], loops[i], core.core)) << cases[i].kernel << ", " << core.core;
+    columns.push_back({core, read_core(templates, core.core), {}, {}});
+  }
+  const Dialect dialect = read_dialect(templates);
+  for (const Variant& variant : shipped(isas)) add_cases(variant, dialect, columns);
+  for (Column& column : columns) {
+    EXPECT_FALSE(column.cases.empty()) << column.mca.core;
+    run_mca(LLVM_MCA, column.mca, column.loops);
+    for (size_t i = 0; i < column.cases.size(); ++i) {
+      EXPECT_TRUE(report(column.cases[i], column.loops[i], column.mca.core))
+          << column.cases[i].kernel << ", " << column.mca.core;
     }
   }
   fmt::print("* with what llvm-mca is known to be wrong about: tests/explain_mca/cores.yaml\n");

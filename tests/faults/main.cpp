@@ -1,6 +1,9 @@
 // Plants the faults of *.yaml beside this file, one at a time, and prints which test noticed each.
 //
-//   plant_faults HOST_BUILD ARM64_BUILD [PART OF A NAME]...
+//   plant_faults HOST_BUILD ARM64_BUILD [--passed] [PART OF A NAME]...
+//
+// --passed: all tests of both builds have just passed, so without faults only those run that name a
+// CPU of their own.
 //
 // Exit status: 0 every fault was caught; 1 one was not, or does not apply any more; 2 wrong usage.
 #include <fmt/format.h>
@@ -40,11 +43,13 @@ bool wanted(const Fault& fault, const std::vector<std::string>& parts) {
 }
 
 /// Every test that faults name passes without them. False, with a message, when one does not.
-bool all_pass(Builds& builds, const std::vector<Fault>& faults) {
+/// `passed`: those have that run on the CPU of their build.
+bool all_pass(Builds& builds, const std::vector<Fault>& faults, bool passed) {
   std::set<std::tuple<std::string, std::string, std::string, std::string>> names;
   std::vector<CatchingTest> tests;
   for (const Fault& fault : faults) {
     for (const CatchingTest& test : fault.tests) {
+      if (passed && test.cpu.empty()) continue;
       if (names.insert({test.build, test.cpu, test.program, test.filter}).second)
         tests.push_back(test);
     }
@@ -113,13 +118,14 @@ size_t leave_out_of_reach(std::vector<Fault>& faults) {
   });
 }
 
-int run(const fs::path& host, const fs::path& arm64, const std::vector<std::string>& parts) {
+int run(const fs::path& host, const fs::path& arm64, std::vector<std::string> parts) {
   const auto start = std::chrono::steady_clock::now();
+  const bool passed = std::erase(parts, "--passed") > 0;
   std::vector<Fault> faults = read_faults(fs::path(TILEWRIGHT_SOURCE_DIR) / "tests" / "faults");
   std::erase_if(faults, [&](const Fault& fault) { return !wanted(fault, parts); });
   const size_t elsewhere = leave_out_of_reach(faults);
   Builds builds{BuildTree(host), BuildTree(arm64)};
-  if (!all_pass(builds, faults)) return 1;
+  if (!all_pass(builds, faults, passed)) return 1;
   const fs::path work = fs::absolute(host) / "tests" / "faults" / "planted";
   fs::remove_all(work);
   const size_t caught = print(faults, seed_all(builds, faults, work));
@@ -136,7 +142,7 @@ int run(const fs::path& host, const fs::path& arm64, const std::vector<std::stri
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "plant_faults HOST_BUILD ARM64_BUILD [PART OF A NAME]...\n");
+    fmt::print(stderr, "plant_faults HOST_BUILD ARM64_BUILD [--passed] [PART OF A NAME]...\n");
     return 2;
   }
   try {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <stdexcept>
 
 #include "support/run_command.h"
@@ -71,15 +72,25 @@ fs::path make_program(BuildTree& build, const std::string& target, const fs::pat
   return program;
 }
 
+/// The spec that a generated file says it is from, as an option; nothing: it says none, or its name
+/// ends in a hash, which tells it from another spec's.
+std::string spec_option(const fs::path& made) {
+  const std::string text = read_text(made);
+  std::smatch match;
+  if (std::regex_search(made.stem().string(), std::regex("_[0-9a-f]{8}$"))) return {};
+  if (!std::regex_search(text, match, std::regex(R"(from +(specs/\S+\.yaml))"))) return {};
+  return fmt::format(" --spec '{}'", (root / match[1].str()).string());
+}
+
 /// What the generator, one of whose files is faulty, makes of `fault.makes`.
 fs::path generate(Builds& builds, const Fault& fault, const fs::path& file, const fs::path& faulty,
                   const std::string& made, const fs::path& work) {
   fs::path command = builds.host.program("tilewright_command");
-  std::string options;
+  std::string options = spec_option(root / made);
   if (file.begin()->string() == "templates") {
     fs::copy(root / "templates", work / "templates", fs::copy_options::recursive);
     fs::copy(faulty, work / file, fs::copy_options::overwrite_existing);
-    options = " --templates " + (work / "templates").string();
+    options += " --templates " + (work / "templates").string();
   } else {
     command = make_program(builds.host, "tilewright_command", root / file, faulty, work);
   }

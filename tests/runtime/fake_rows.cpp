@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 
 #include "reference/matmul_reference.h"
@@ -147,7 +148,7 @@ tw_kernel row(const char* name, const char* isa, tw_kernel_fn function, tw_featu
           tile_m,    tile_n,
           0,         32,
           1,         16,
-          rate,      0,
+          rate,      std::hash<std::string>()(name),
           "unknown", "",
           0,         0};
 }

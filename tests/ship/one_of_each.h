@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,6 +20,13 @@ inline std::vector<SpecInput> shipped_specs() {
   for (const std::string& name : yaml_names(specs))
     inputs.push_back({specs / (name + ".yaml"), name});
   return inputs;
+}
+
+/// Of each of these kernels, as records of the specs as they are now would have it.
+inline std::map<std::string, uint64_t> content_hashes(const std::set<std::string>& kernels) {
+  const std::filesystem::path templates =
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
+  return generate_tree(shipped_specs(), {templates, {"1", "test"}, {}, kernels}).hashes;
 }
 
 /// The rows of one tile of each family on each of the ISAs.

@@ -4,14 +4,12 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 
 #include "pipeline/shipped_tree.h"
 #include "ship/one_of_each.h"
-#include "spec/folder.h"
-#include "support/run_command.h"
+#include "ship/ship_fixture.h"
 
 namespace tw {
 namespace {
@@ -22,24 +20,10 @@ constexpr const char* kSource = TILEWRIGHT_SOURCE_DIR;
 const std::string kInt4 = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm";
 const std::string kF16 = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far";
 
-/// Runs in `folder`; "tilewright" at the beginning is the built command.
-Ran run(const Folder& folder, const std::string& command) {
-  const std::string tilewright = "tilewright ";
-  const bool ours = command.rfind(tilewright, 0) == 0;
-  return run_command(
-      "cd '" + folder.path().string() + "' && unset TILEWRIGHT_ISA && " +
-      (ours ? "'" TILEWRIGHT_COMMAND "' " + command.substr(tilewright.size()) : command));
-}
-
 Ran ship(const Folder& folder, const std::vector<std::string>& kernels) {
   std::string command = "tilewright ship --out out";
   for (const std::string& kernel : kernels) command += " --kernel " + kernel;
   return run(folder, command);
-}
-
-std::string read(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::set<std::string> files_in(const fs::path& root) {
@@ -48,12 +32,6 @@ std::set<std::string> files_in(const fs::path& root) {
     if (!entry.is_directory()) found.insert(entry.path().lexically_relative(root).string());
   }
   return found;
-}
-
-/// Configures, builds, and runs its test: what the README says, with `options` for CMake.
-Ran build(const Folder& folder, const std::string& options) {
-  return run(folder, "cmake -S out -B build -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' " + options +
-                         " && cmake --build build -j2 && cd build && ctest --output-on-failure -V");
 }
 
 TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
@@ -74,8 +52,8 @@ TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
                          "kernels/tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar.c"}));
   for (const char* file :
        {"CMakeLists.txt", "README.txt", "LICENSE", "KERNELS.md", "kernels/registry.c",
-        "runtime/plan.c", "include/tilewright/tilewright.h", "include/tilewright/generated.h",
-        "test/test.c"}) {
+        "kernels/choices.c", "include/tilewright/choices.h", "runtime/plan.c",
+        "include/tilewright/tilewright.h", "include/tilewright/generated.h", "test/test.c"}) {
     EXPECT_EQ(files.count(file), 1U) << file;
   }
   const std::string readme = read(folder.path() / "out/README.txt");
@@ -103,7 +81,7 @@ TEST(ShipTree, BringsThePortableKernelsOfTheSameWeights) {
     const ShippedTree tree = ship_tree(shipped_specs(),
                                        {source / "templates", source / "runtime/include",
                                         source / "runtime/src", source / "LICENSE"},
-                                       {"1", "test"}, {{name, "a test"}});
+                                       {"1", "test"}, {{name, "a test"}}, "");
     std::set<std::string> found;
     for (const TreeFile& file : tree.files) {
       if (file.path.find("matmul") == std::string::npos) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,16 @@ class GgufBytes {
   }
   GgufBytes& number_pair(const std::string& key, uint64_t value) {
     return text(key).number(4, 4).number(value, 4);
+  }
+  GgufBytes& float_pair(const std::string& key, float value) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return text(key).number(6, 4).number(bits, 4);
+  }
+  GgufBytes& numbers_pair(const std::string& key, const std::vector<uint64_t>& values) {
+    text(key).number(9, 4).number(5, 4).claim(values.size(), 8);
+    for (const uint64_t value : values) number(value, 4);
+    return *this;
   }
   /// `size` bytes in `count` elements of `type`.
   GgufBytes& array_pair(const std::string& key, uint32_t type, uint64_t count, size_t size) {

@@ -1,14 +1,20 @@
 // Compiles every generated intrinsics kernel with every compiler, looks for vectors that the hot
 // loop keeps on the stack, and compares with what the registry's row says. Prints one table.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "spill/compile.h"
+#include "support/precompiled_intrinsics.h"
 #include "tilewright/registry.h"
 
 namespace tw::spill {
@@ -27,12 +33,32 @@ struct Result {
   }
 };
 
-Result compile(const tw_kernel& kernel, const Compiler& compiler) {
+/// A compiler's flags for each of kLevels.
+using Flags = std::array<std::string, kLevels.size()>;
+
+Flags flags_with_intrinsics(const Compiler& compiler, const std::filesystem::path& folder) {
+  Flags flags;
+  for (size_t i = 0; i < kLevels.size(); ++i) {
+    flags[i] = kLevels[i] +
+               precompiled_intrinsics(compiler.command + " " + kLevels[i],
+                                      folder / (compiler.name + compiler.target + kLevels[i]));
+  }
+  return flags;
+}
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Result compile(const tw_kernel& kernel, const Compiler& compiler, const Flags& flags) {
   Result result;
   const std::string file = std::string(TILEWRIGHT_SOURCE_DIR "/generated/") + kernel.name + ".c";
   try {
+    const bool includes = uses_intrinsics(compiler.target, text_of(file));
     for (size_t i = 0; i < kLevels.size(); ++i) {
-      result.levels[i] = compile_and_examine(compiler, kLevels[i], file, kernel.name);
+      const std::string level = includes ? flags[i] : kLevels[i];
+      result.levels[i] = compile_and_examine(compiler, level, file, kernel.name);
     }
   } catch (const std::exception& error) {
     result.error = error.what();
@@ -101,17 +127,21 @@ int lint() {
       "Hot loops of compiled intrinsics: instructions, multiplications, vector stores to "
       "and loads from the\nstack; first %s, then %s\n",
       kLevels[0], kLevels[1]);
+  const std::filesystem::path headers =
+      std::filesystem::temp_directory_path() / ("tilewright_spill_" + std::to_string(getpid()));
   // A thread for each compiler: the commands take all the time.
   std::vector<std::future<std::vector<Result>>> columns;
   for (const Compiler& compiler : all) {
-    columns.push_back(std::async(std::launch::async, [&kernels, &compiler] {
+    columns.push_back(std::async(std::launch::async, [&kernels, &headers, &compiler] {
+      const Flags flags = flags_with_intrinsics(compiler, headers);
       std::vector<Result> results;
-      for (const tw_kernel* kernel : kernels) results.push_back(compile(*kernel, compiler));
+      for (const tw_kernel* kernel : kernels) results.push_back(compile(*kernel, compiler, flags));
       return results;
     }));
   }
   std::vector<std::vector<Result>> by_compiler;
   for (auto& column : columns) by_compiler.push_back(column.get());
+  std::filesystem::remove_all(headers);
   int wrong = 0;
   for (size_t k = 0; k < kernels.size(); ++k) {
     std::vector<Result> results;

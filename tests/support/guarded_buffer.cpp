@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -17,27 +19,53 @@ size_t page() {
   return bytes;
 }
 
+/// Mappings between guard pages that no buffer has any more, by their bytes: making one takes
+/// longer than most calls that are checked, above all under an emulator.
+std::multimap<size_t, uint8_t*>& unused() {
+  static std::multimap<size_t, uint8_t*> mappings;
+  return mappings;
+}
+
+/// `bytes` with the guard pages; null when it fails.
+uint8_t* map_between_guards(size_t bytes) {
+  if (auto mapping = unused().extract(bytes); !mapping.empty()) return mapping.mapped();
+  void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return nullptr;
+  auto* mapping = static_cast<uint8_t*>(made);
+  const bool guarded = mprotect(mapping, page(), PROT_NONE) == 0 &&
+                       mprotect(mapping + bytes - page(), page(), PROT_NONE) == 0;
+  return guarded ? mapping : nullptr;
+}
+
+/// The first byte of a range that is no slack any more; null: none.
+const uint8_t* first_damaged(const uint8_t* from, const uint8_t* to) {
+  if (from == to) return nullptr;
+  // Compared with itself a byte further on: all are as the first one is.
+  const auto rest = static_cast<size_t>(to - from) - 1;
+  if (*from == slack_byte && std::memcmp(from, from + 1, rest) == 0) return nullptr;
+  return std::find_if(from, to, [](uint8_t byte) { return byte != slack_byte; });
+}
+
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(std::string name, size_t bytes, Flush flush, size_t misalign)
     : name_(std::move(name)), bytes_(bytes) {
   const size_t inner = (bytes + misalign + page()) / page() * page();
   mapped_ = inner + 2 * page();
-  void* mapping =
-      mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) throw std::runtime_error("mmap of " + name_ + " failed");
-  mapping_ = static_cast<uint8_t*>(mapping);
+  mapping_ = map_between_guards(mapped_);
+  if (mapping_ == nullptr) throw std::runtime_error("mmap or mprotect of " + name_ + " failed");
   uint8_t* first = mapping_ + page();
   std::memset(first, slack_byte, inner);
-  if (mprotect(mapping_, page(), PROT_NONE) != 0 ||
-      mprotect(first + inner, page(), PROT_NONE) != 0) {
-    throw std::runtime_error("mprotect of " + name_ + " failed");
-  }
   data_ = flush == Flush::start ? first + misalign : first + inner - misalign - bytes;
 }
 
 GuardedBuffer::~GuardedBuffer() {
-  munmap(mapping_, mapped_);
+  constexpr size_t most_kept = size_t{1} << 20;  // of one: larger ones are few
+  if (mapped_ > most_kept) {
+    munmap(mapping_, mapped_);
+  } else {
+    unused().emplace(mapped_, mapping_);
+  }
 }
 
 void GuardedBuffer::fill(uint8_t byte) {
@@ -45,14 +73,10 @@ void GuardedBuffer::fill(uint8_t byte) {
 }
 
 std::string GuardedBuffer::slack_damage() const {
-  const uint8_t* first = mapping_ + page();
-  const uint8_t* last = mapping_ + mapped_ - page();
-  for (const uint8_t* p = first; p != last; ++p) {
-    if (p == data_) p += bytes_;
-    if (p == last) break;
-    if (*p != slack_byte) return name_ + ": byte " + std::to_string(p - data_) + " was written";
-  }
-  return {};
+  const uint8_t* damaged = first_damaged(mapping_ + page(), data_);
+  if (damaged == nullptr) damaged = first_damaged(data_ + bytes_, mapping_ + mapped_ - page());
+  if (damaged == nullptr) return {};
+  return name_ + ": byte " + std::to_string(damaged - data_) + " was written";
 }
 
 std::string GuardedBuffer::describe(const void* address) const {

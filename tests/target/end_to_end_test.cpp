@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "support/own_lock.h"
 #include "support/run_command.h"
 #include "target/remote_fixture.h"
 #include "tuner/record_file.h"
@@ -74,7 +75,7 @@ class EndToEnd : public RemoteTest {
   void tune_twice(const std::string& target, const std::function<void()>& cut,
                   const std::function<void()>& mend) {
     FILE* tuning = popen((tune(target, 8) + " 2>&1").c_str(), "r");
-    ASSERT_TRUE(comes_true([this] { return !finished(records()).empty(); }));
+    ASSERT_TRUE(comes_true([this] { return !finished(records()).empty(); }, 180));
     cut();
     std::string said;
     for (int c; (c = std::fgetc(tuning)) != EOF;) said += static_cast<char>(c);

@@ -123,9 +123,11 @@ std::string missing_for_adb() {
 
 AdbFarEnd::AdbFarEnd(const std::string& folder) : folder_(folder) {
   setenv("ANDROID_ADB_SERVER_PORT", "5038", 1);
-  // Else the server takes a daemon on this machine for an emulator, too.
+  // Else the server takes a daemon on this machine for an emulator, too. It reads this while it
+  // looks for them already, so it must be up before there is a daemon to find.
   setenv("ADB_LOCAL_TRANSPORT_MAX_PORT", "1", 1);
   setenv("TILEWRIGHT_ADB", fmt::format("HOME={0} TMPDIR={0} adb", folder).c_str(), 1);
+  run_command(fmt::format("HOME={0} TMPDIR={0} adb start-server", folder));
   serve();
 }
 

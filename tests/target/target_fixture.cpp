@@ -12,8 +12,8 @@ namespace tw::tuner {
 
 namespace fs = std::filesystem;
 
-bool comes_true(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+bool comes_true(const std::function<bool()>& condition, int seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     usleep(10'000);

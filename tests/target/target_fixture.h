@@ -12,8 +12,8 @@
 
 namespace tw::tuner {
 
-/// Waits for it for some seconds.
-bool comes_true(const std::function<bool()>& condition);
+/// Waits for it; 20 seconds are ample for all but what a slow machine emulates.
+bool comes_true(const std::function<bool()>& condition, int seconds = 20);
 
 class TargetTest : public testing::Test {
  protected:

@@ -10,6 +10,7 @@
 
 #include "tuner/choose.h"
 #include "tuner/device_text.h"
+#include "tuner/plans.h"
 #include "tuner/report_model.h"
 #include "tuner/report_text.h"
 #include "tuner/sample_record.h"
@@ -59,7 +60,8 @@ Record hot(Record record) {
 }
 
 std::string page_of(const std::vector<Record>& records) {
-  return report_page(records, {{"mine.jsonl", records.size(), 0}});
+  return report_page(records, {{"mine.jsonl", records.size(), 0}},
+                     regrets(records, registry_facts));
 }
 
 /// What stands between the first `from` and the next `to`; "" if they do not.
@@ -154,7 +156,11 @@ TEST(Report, EscapesWhatRecordsSay) {
   crash.ran.hash = 77;
   crash.outcome = Outcome::crash;
   crash.detail = crash.time = hostile;
-  const std::string page = report_page({record, hot(record), crash}, {{hostile, 3, 1}});
+  const RungRegret rung{Rung::same_core,
+                        {{1.5, hostile, "b_2x2_x", record.core, record.problem, Regime::hot}}};
+  const Record other = measured("b_2x2_x", 1.5, 1.4, 1.6);
+  const std::string page =
+      report_page({record, hot(record), crash, other}, {{hostile, 3, 1}}, {rung});
   EXPECT_FALSE(has(page, "<script"));
   EXPECT_FALSE(has(page, "<img"));
   EXPECT_FALSE(has(page, "onerror=\""));
@@ -175,6 +181,19 @@ TEST(Report, ExtremeNumbersMakeAPage) {
     other.ratio = {1e-300, 1e-300, 1e300, 40};
     EXPECT_EQ(unbalanced(page_of({base, other})), "");
   }
+}
+
+TEST(Report, EndsWithTheRegretOfEachRung) {
+  const std::string page =
+      page_of({baseline_record(), measured("tw_fast_8x8_avx2", 1.25, 1.2375, 1.2627)});
+  const std::string regret = between(page, "Choosing without records", "</table>");
+  EXPECT_TRUE(has(regret, "same core</th><td class=\"n\">0</td>")) << regret;
+  EXPECT_TRUE(has(regret,
+                  "cost model</th><td class=\"n\">1</td><td class=\"n\">1.250</td><td "
+                  "class=\"n\">1.250</td><td>n 4096, k 2048, 1 row, streamed: "))
+      << regret;
+  EXPECT_LT(regret.find("tw_base_4x16_avx2"), regret.find("tw_fast_8x8_avx2"));
+  EXPECT_FALSE(has(page_of({baseline_record()}), "Choosing without records"));
 }
 
 TEST(Report, NeedsNothingElse) {
@@ -252,10 +271,11 @@ TEST(Report, ManyCandidatesAreCutButForTheBaseline) {
 }
 
 TEST(Report, CountsWhatIsDamagedAndSaysWhenThereIsNothing) {
-  const std::string page = report_page({baseline_record()}, {{"a.jsonl", 1, 0}, {"b.jsonl", 0, 3}});
+  const std::string page =
+      report_page({baseline_record()}, {{"a.jsonl", 1, 0}, {"b.jsonl", 0, 3}}, {});
   EXPECT_TRUE(has(page, "a.jsonl: 1 record</p>"));
   EXPECT_TRUE(has(page, "b.jsonl: 0 records, <span class=\"bad\">3 damaged lines left out</span>"));
-  const std::string empty = report_page({}, {{"a.jsonl", 0, 0}});
+  const std::string empty = report_page({}, {{"a.jsonl", 0, 0}}, {});
   EXPECT_TRUE(has(empty, "There are no records."));
   EXPECT_EQ(unbalanced(empty), "");
 }

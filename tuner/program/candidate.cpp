@@ -15,12 +15,7 @@ using Plan = std::unique_ptr<tw_plan, Destroy>;
 Plan plan_with(const tw_device& device, const Wanted& wanted, size_t m, const char* kernel) {
   const tw_setting setting{m, m, kernel, {}};
   const tw_mix mix{m, 1};
-  tw_matmul matmul{};
-  matmul.family = wanted.family.c_str();
-  matmul.n = wanted.n;
-  matmul.k = wanted.k;
-  matmul.block = wanted.block;
-  matmul.scales = scales_from_name(wanted.scales);
+  tw_matmul matmul = matmul_of(wanted);
   matmul.mix = &mix;
   matmul.mix_count = 1;
   matmul.settings = &setting;

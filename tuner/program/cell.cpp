@@ -77,6 +77,7 @@ std::unique_ptr<measure::PlannedMatmul> Shape::make(const Candidate& candidate, 
   options.family = candidate.kernel->family;
   options.rotate_bytes = rotate_bytes_;
   options.rhs_layout = layout;
+  options.team = input_.team;
   options.settings = {{m, m, candidate.kernel->name, candidate.tuning}};
   const auto packed = packed_.find(layout);
   if (packed != packed_.end()) options.packed = packed->second;
@@ -116,6 +117,10 @@ Record Cell::record_of(const Configuration& run) const {
   record.measured_n = shape_.columns();
   record.ran = run;
   record.rhs_bytes = shape_.rhs_bytes(run.layout);
+  if (record.threads > 1) {  // the limits are one core's
+    record.read_gbs = 0;
+    return record;
+  }
   const tw_kernel* kernel = tw_find_kernel(run.kernel.c_str());
   const auto peak = input_.peaks.find(measure::peak_loop_of(*kernel).instruction);
   if (peak != input_.peaks.end()) record.peak_gmacs = peak->second;

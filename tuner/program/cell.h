@@ -45,6 +45,8 @@ class Cell {
   /// separated. At least one.
   void race(size_t rounds, double seconds, bool separate);
   void drop(double slower_than, size_t most);
+  /// How many different candidates were to take part.
+  [[nodiscard]] size_t tried() const { return seen_.size(); }
   /// The leader and what follows it, best first, of those left.
   [[nodiscard]] std::vector<Candidate> best(size_t count) const;
   /// Nanoseconds of the best candidate of each layout.

@@ -15,7 +15,7 @@ using measure::median;
 
 long own_interruptions() {
   rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
+  getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
 }
 

@@ -13,10 +13,10 @@ namespace tw::tuner {
 /// What a round must find unchanged.
 struct Surroundings {
   std::function<double()> clock;        ///< GHz: a chain of dependent adds takes a cycle each
-  std::function<long()> interruptions;  ///< of this thread since it began
+  std::function<long()> interruptions;  ///< of the threads that measure, since they began
   std::function<double()> now;          ///< seconds
 };
-/// This thread's.
+/// This process's, whose threads all measure.
 Surroundings own_surroundings();
 
 class Contest {
@@ -29,7 +29,7 @@ class Contest {
   [[nodiscard]] size_t size() const { return entrants_.size(); }
 
   /// Times each entrant that is left once, for about `seconds` each, starting with another one each
-  /// time. A round is left out for all when the clock moved in it or the thread was interrupted.
+  /// time. A round is left out for all when the clock moved in it or a thread was interrupted.
   void round(double seconds);
   /// Drops those whose median is so much slower than the leader's, and the slowest until `most`
   /// are left (the baseline not counted).

@@ -7,7 +7,9 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
+#include "tuner/program/device_lock.h"
 #include "tuner/program/tune.h"
 
 namespace {
@@ -45,7 +47,10 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "tilewright_tuner: no job; run with --help for more information\n");
       return 2;
     } else {
-      tw::tuner::tune(tw::tuner::job_from_text(read_all(job)), print_line);
+      const tw::tuner::Job asked = tw::tuner::job_from_text(read_all(job));
+      std::optional<tw::tuner::DeviceLock> lock;
+      if (asked.budget != 0) lock.emplace();
+      tw::tuner::tune(asked, print_line);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "tilewright_tuner: {}\n", error.what());

@@ -15,6 +15,9 @@ namespace {
 constexpr double kHopeless = 4;        // times slower than the best by the cost model: not tried
 constexpr double kLayoutMargin = 0.1;  // of the total time: layouts that far behind are given up
 constexpr size_t kMany = 1000;         // rounds: until time or separation ends a race
+constexpr size_t kFinalRounds = 101;   // of a race that is short of time anyway
+constexpr double kScreening = 0.4;     // of a cell's time
+constexpr int kPasses = 3;             // over the neighborhoods of the best
 
 /// One child's work, stage by stage.
 class Search {
@@ -66,6 +69,14 @@ class Search {
     return input_.seconds * (share + 1 / static_cast<double>(weights_.size())) / 2;
   }
 
+  /// When the refining of those rows must end, so that the ones after it have their part.
+  [[nodiscard]] double end_of(size_t m) const {
+    if (endless()) return elapsed() + 1e9;
+    double later = 0;
+    for (const Cell& cell : cells_) later = cell.m() == m ? 0 : later + seconds_of(cell.m());
+    return input_.seconds - later * (1 - kScreening);
+  }
+
   /// `part` of the cell at hand is done.
   void progress(size_t m, double part) {
     emit_(nlohmann::json{{"event", "progress"},
@@ -81,7 +92,7 @@ class Search {
     const Wanted& wanted = input_.matmul.wanted;
     Cell& cell = cells_.emplace_back(input_, shape_, calls.m, watch_, emit_);
     cell.enter(planned_candidate(input_.device, wanted, calls.m));
-    const double part = seconds_of(calls.m) * 0.4;
+    const double part = seconds_of(calls.m) * kScreening;
     enter(cell, kernel_candidates(input_.device, wanted, calls.m, kHopeless), part / 2);
     cell.race(3, part / 4, false);
     cell.drop(0.25, 8);
@@ -119,20 +130,26 @@ class Search {
     return 0;
   }
 
-  /// From the best kernels to what lies near them: first the prefetch distance, then the blocks.
+  /// From the best kernels to what lies near them, the prefetch distance first, then the blocks,
+  /// until the best one's neighborhood is known; what time is left separates the winners.
   void refine(Cell& cell) {
     const Wanted& wanted = input_.matmul.wanted;
-    const double part = seconds_of(cell.m()) * 0.1;
+    const double end = end_of(cell.m());
+    const double part = (end - elapsed()) * 0.15;
     cell.drop(0.08, 4);
-    for (const Candidate& c : cell.best(2)) enter(cell, prefetch_neighbors(c, wanted), part / 2);
-    cell.race(3, part, false);
-    cell.drop(0.06, 5);
-    enter(cell, block_neighbors(cell.best(1)[0], wanted, cell.m()), part);
-    cell.race(3, part, false);
-    cell.drop(0.05, 5);
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const size_t tried = cell.tried();
+      for (const Candidate& c : cell.best(2)) enter(cell, prefetch_neighbors(c, wanted), part / 2);
+      cell.race(3, part, false);
+      cell.drop(0.06, 5);
+      enter(cell, block_neighbors(cell.best(1)[0], wanted, cell.m()), part);
+      cell.race(3, part, false);
+      cell.drop(0.05, 5);
+      if (cell.tried() == tried || elapsed() + 2 * part > end) break;
+    }
     cell.race(5, part, false);
     cell.drop(0.02, 3);
-    cell.race(endless() ? kMany : 41, part, true);
+    cell.race(endless() ? kMany : kFinalRounds, end - elapsed(), true);
   }
 
   /// The first of them, as many as there is time for.

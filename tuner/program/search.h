@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "measure/team.h"
 #include "tuner/job.h"
 #include "tuner/program/watched.h"
 
@@ -20,8 +21,9 @@ struct SearchInput {
   size_t cache_bytes = 0;  ///< last level
   /// By instruction: 1e9 multiply-adds a second. The origin has what memory allows.
   std::map<std::string, double> peaks;
-  std::set<size_t> known;        ///< numbers of rows that need no measuring
-  std::set<std::string> banned;  ///< identities of configurations that crashed
+  measure::Team* team = nullptr;  ///< threads, if there are several
+  std::set<size_t> known;         ///< numbers of rows that need no measuring
+  std::set<std::string> banned;   ///< identities of configurations that crashed
 };
 
 using Emit = std::function<void(std::string)>;

@@ -10,7 +10,9 @@
 #include "measure/machine_limits.h"
 #include "tuner/device_text.h"
 #include "tuner/evidence.h"
+#include "tuner/layers.h"
 #include "tuner/program/candidate.h"
+#include "tuner/program/cores.h"
 #include "tuner/program/search.h"
 
 namespace tw::tuner {
@@ -28,11 +30,18 @@ tw_device detected() {
   return device;
 }
 
-/// One job on this device.
+/// One job on one core, or on as many as its matrices want threads. Its part of the progress is
+/// from `begin` on.
 class Tuning {
  public:
-  Tuning(const Job& job, const Line& emit)
-      : job_(job), emit_(emit), device_(detected()), records_(job.known) {
+  Tuning(const Job& job, const tw_device& device, double begin, double part, const Line& emit)
+      : job_(job),
+        emit_(emit),
+        device_(device),
+        allowed_(measure::allowed_cores()),
+        records_(job.known),
+        begin_(begin),
+        whole_(part) {
     // A child finds out, so that this process keeps all of its cores.
     run_watched(
         [&](Watch&, const Emit& line) {
@@ -41,17 +50,14 @@ class Tuning {
         },
         [&](const std::string& line) { std::sscanf(line.c_str(), "%d %zu", &cpu_, &cache_); },
         job.patience);
-    if (job.cpu >= 0 && cpu_ != job.cpu) {
-      throw std::runtime_error(
-          fmt::format("cpu {} may not be used by this process: taskset or the job scheduler "
-                      "keeps it away",
-                      job.cpu));
-    }
     core_ = core_of(device_, cluster_of(device_, cpu_));
     origin_.tool = "tilewright " TILEWRIGHT_VERSION;
     origin_.device = device_.name;
     origin_.virtual_machine = device_.virtual_machine != 0;
     origin_.core = core_;
+    for (const JobMatmul& matmul : job.matmuls) {
+      helpers_of(device_, allowed_, cpu_, matmul.wanted.threads);  // there are enough
+    }
   }
 
   void run() {
@@ -76,7 +82,8 @@ class Tuning {
     std::vector<Weighted> all;
     for (const JobMatmul& matmul : job_.matmuls) {
       const Choice model = choose({}, device_, core_, matmul.wanted);
-      const double weight = matmul.count * model.total_ns();
+      const double weight =
+          matmul.count * model.total_ns() / static_cast<double>(matmul.wanted.threads);
       all.push_back({matmul, weight});
       if (job_.hot && matmul.wanted.regime == Regime::streamed) {
         JobMatmul hot = matmul;
@@ -97,8 +104,8 @@ class Tuning {
     seconds_left_ = job_.budget * kSearchPart;
     for (size_t i = 0; i < all.size(); ++i) {
       const double weight = std::max(all[i].weight, least);
-      part_ = kSearchPart / static_cast<double>(all.size());
-      part_begin_ = part_ * static_cast<double>(i);
+      part_ = whole_ * kSearchPart / static_cast<double>(all.size());
+      part_begin_ = begin_ + part_ * static_cast<double>(i);
       const double start = measure::now();
       const double share = job_.budget < 0 ? -1 : seconds_left_ * weight / weight_left;
       search_one(all[i].matmul, share);
@@ -155,6 +162,9 @@ class Tuning {
     std::map<unsigned, Record> entrants;
     const Ended ended = run_watched(
         [&](Watch& watch, const Emit& emit) {
+          const size_t threads = input.matmul.wanted.threads;
+          measure::Team team(helpers_of(device_, allowed_, cpu_, threads));
+          if (threads > 1) input.team = &team;
           measure::settle(cpu_);
           work(watch, emit);
         },
@@ -195,14 +205,11 @@ class Tuning {
   [[nodiscard]] std::set<size_t> known_rows(const Wanted& wanted) const {
     std::set<size_t> rows;
     for (const Record& r : records_) {
-      const Problem& p = r.problem;
       const tw_kernel* kernel = tw_find_kernel(r.ran.kernel.c_str());
-      if (p.family == wanted.family && p.n == wanted.n && p.k == wanted.k &&
-          p.block == wanted.block && p.scales == wanted.scales && r.regime == wanted.regime &&
-          r.threads == wanted.threads && r.outcome == Outcome::ok && r.ratio.rounds == 0 &&
+      if (is_of_matrix(r, wanted) && r.outcome == Outcome::ok && r.ratio.rounds == 0 &&
           identity(r.core) == identity(core_) && kernel != nullptr &&
           kernel->content_hash == r.ran.hash) {
-        rows.insert(p.m);
+        rows.insert(r.problem.m);
       }
     }
     return rows;
@@ -232,7 +239,7 @@ class Tuning {
   }
 
   void emit_choice(const JobMatmul& matmul) {
-    const Choice choice = choose(records_, device_, core_, matmul.wanted);
+    const Choice choice = choose(layered(records_, job_.shipped), device_, core_, matmul.wanted);
     nlohmann::json rows = nlohmann::json::array();
     for (const RowsChoice& r : choice.rows) {
       rows.push_back({{"m", r.m},
@@ -254,6 +261,8 @@ class Tuning {
                          {"n", wanted.n},
                          {"k", wanted.k},
                          {"hot", wanted.regime == Regime::hot},
+                         {"core", core_.name},
+                         {"threads", wanted.threads},
                          {"layout", fmt::format("{:016x}", choice.layout)},
                          {"rows", rows}}
               .dump());
@@ -261,8 +270,10 @@ class Tuning {
 
   const Job& job_;
   const Line& emit_;
-  tw_device device_;
+  const tw_device& device_;
+  std::vector<int> allowed_;
   std::vector<Record> records_;
+  double begin_, whole_;
   std::vector<JobMatmul> jobs_;
   int cpu_ = -1;
   size_t cache_ = 0;
@@ -276,7 +287,15 @@ class Tuning {
 
 void tune(const Job& job, const Line& emit) {
   emit(device_event());
-  Tuning(job, emit).run();
+  const tw_device device = detected();
+  const std::vector<int> cores = cores_to_tune(device, measure::allowed_cores(), job.cpu);
+  const double part = 1 / static_cast<double>(cores.size());
+  for (size_t i = 0; i < cores.size(); ++i) {
+    Job one = job;
+    one.cpu = cores[i];
+    if (job.budget > 0) one.budget = job.budget * part;
+    Tuning(one, device, part * static_cast<double>(i), part, emit).run();
+  }
 }
 
 std::string device_event() {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +90,7 @@ Ended run_watched(const std::function<void(Watch&, const std::function<void(std:
   if (pid < 0) throw_errno("fork");
   if (pid == 0) {
     close(ends[0]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what it measures
     run_child(child, *watch, ends[1]);
   }
   close(ends[1]);

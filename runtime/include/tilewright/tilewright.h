@@ -141,6 +141,7 @@ typedef struct tw_setting {
   const char* kernel;
   tw_tuning tuning;
 } tw_setting;
+#define TW_MAX_SETTINGS 16 /* of one matmul */
 
 typedef struct tw_matmul {
   const char* family;
@@ -154,7 +155,7 @@ typedef struct tw_matmul {
   const char* kernel;  /* only this kernel, whatever it costs; null: choose */
   tw_tuning tuning;    /* for rows without a setting */
   /* Ranges that do not overlap, in any order; copied. Their kernels read one layout, which is then
-   * the plan's. */
+   * the plan's. choices.h fills them in from a table. */
   const tw_setting* settings;
   size_t setting_count;
 } tw_matmul;

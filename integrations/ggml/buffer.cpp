@@ -1,0 +1,162 @@
+#include "integrations/ggml/buffer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "integrations/ggml/mapped.h"
+#include "integrations/ggml/message.h"
+
+namespace tw::ggml {
+
+namespace {
+
+const Host* host_of_buffers = nullptr;
+
+const Packing& packing_in(const Tensor* tensor) {
+  return *static_cast<const Packing*>(tensor->extra);
+}
+
+const char* kernel_name(const Packing& packing, size_t m) {
+  tw_segment segments[TW_MAX_SEGMENTS];
+  size_t count = 0;
+  tw_plan_segments(packing.plan.get(), m, segments, &count);
+  return count == 0 ? "none" : segments[0].kernel->name;
+}
+
+void log_weights(const Tensor* tensor) {
+  const Packing& packing = packing_in(tensor);
+  message("{}: {} {} x {}, decode {}, prompt {}", tensor->name, packing.type->name, packing.n,
+          packing.k, kernel_name(packing, 1), kernel_name(packing, 512));
+}
+
+/// ---- a buffer ----
+
+void free_memory(Buffer* buffer) {
+  std::free(buffer->context);
+}
+
+void* base(Buffer* buffer) {
+  return buffer->context;
+}
+
+Status init_tensor(Buffer*, Tensor* tensor) {
+  const Packing* packing = tensor->view_src == nullptr ? packing_of(*tensor) : nullptr;
+  if (packing == nullptr) {
+    message(
+        "{}: packed buffers hold whole weights of types that tilewright packs; this one is of "
+        "type {}{}",
+        tensor->name, tensor->type, tensor->view_src != nullptr ? " and a view" : "");
+    return failed;
+  }
+  tensor->extra = const_cast<Packing*>(packing);
+  return success;
+}
+
+/// In pieces of some megabytes, each of which is given back if it is a mapped file's, so that file
+/// and packed weights are never in memory both.
+void set_tensor(Buffer*, Tensor* tensor, const void* data, size_t offset, size_t size) {
+  constexpr size_t kPiece = size_t{1} << 24;
+  const Packing& packing = packing_in(tensor);
+  const size_t panel = packing.panel * row_bytes(*packing.type, packing.k);
+  const size_t piece = (kPiece + panel - 1) / panel * panel;  // panels in two pieces cost more
+  for (size_t done = 0; done < size; done += piece) {
+    const Span span = {offset + done, std::min(piece, size - done)};
+    const auto* source = static_cast<const uint8_t*>(data) + done;
+    set_span(packing, matrices_of(*tensor), span, source, tensor->data);
+    release_mapped(source, span.size);
+  }
+  if (offset == 0 && is_set("TILEWRIGHT_LOG", "1")) log_weights(tensor);
+}
+
+void get_tensor(Buffer*, const Tensor* tensor, void* data, size_t offset, size_t size) {
+  get_span(packing_in(tensor), matrices_of(*tensor), {offset, size}, tensor->data, data);
+}
+
+void memset_tensor(Buffer* buffer, Tensor* tensor, uint8_t value, size_t offset, size_t size) {
+  const std::vector<uint8_t> values(size, value);
+  set_tensor(buffer, tensor, values.data(), offset, size);
+}
+
+void clear(Buffer* buffer, uint8_t value) {
+  std::memset(buffer->context, value, buffer->size);
+}
+
+/// ---- the buffer type ----
+
+const char* type_name(BufferType*) {
+  return "tilewright";
+}
+
+Buffer* allocate(BufferType* type, size_t size) {
+  constexpr size_t kHugePage = size_t{1} << 21;
+  const size_t alignment = size < kHugePage ? kAlignment : kHugePage;
+  const size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) {
+    message("no memory for {} bytes of packed weights", size);
+    return nullptr;
+  }
+  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // fewer misses of the TLB
+  const BufferFunctions functions = {.free = free_memory,
+                                     .base = base,
+                                     .init_tensor = init_tensor,
+                                     .memset_tensor = memset_tensor,
+                                     .set_tensor = set_tensor,
+                                     .get_tensor = get_tensor,
+                                     .set_tensor_2d = nullptr,
+                                     .get_tensor_2d = nullptr,
+                                     .copy_tensor = nullptr,
+                                     .clear = clear,
+                                     .reset = nullptr};
+  return host_of_buffers->buffer_init(type, functions, memory, size);
+}
+
+size_t alignment(BufferType*) {
+  return kAlignment;
+}
+
+size_t tensor_bytes(BufferType*, const Tensor* tensor) {
+  const Packing* packing = packing_of(*tensor);
+  if (packing != nullptr) return packing->bytes * matrices_of(*tensor);
+  return tensor->nb[3] * static_cast<size_t>(tensor->ne[3]);
+}
+
+bool is_host(BufferType*) {
+  return false;
+}
+
+}  // namespace
+
+const Packing* packing_of(const Tensor& weights) {
+  const WeightType* type = weight_type(weights.type);
+  if (type == nullptr) return nullptr;
+  const auto k = static_cast<size_t>(weights.ne[0]), n = static_cast<size_t>(weights.ne[1]);
+  const size_t row = row_bytes(*type, k);
+  const bool whole = weights.nb[0] == type->block_bytes && weights.nb[1] == row &&
+                     weights.nb[2] == row * n &&
+                     weights.nb[3] == row * n * static_cast<size_t>(weights.ne[2]);
+  return whole ? find_packing(*type, n, k) : nullptr;
+}
+
+size_t matrices_of(const Tensor& weights) {
+  return static_cast<size_t>(weights.ne[2]) * static_cast<size_t>(weights.ne[3]);
+}
+
+BufferType* make_buffer_type(const Host& host, Device* device) {
+  host_of_buffers = &host;
+  if (host.api_version == 2) {
+    static BufferTypeOf<BufferTypeFunctions2> type = {
+        {type_name, allocate, alignment, nullptr, tensor_bytes, is_host}, device, nullptr};
+    return reinterpret_cast<BufferType*>(&type);
+  }
+  static BufferTypeOf<BufferTypeFunctions3> type = {
+      {type_name, allocate, nullptr, alignment, nullptr, tensor_bytes, nullptr, is_host},
+      device,
+      nullptr};
+  return reinterpret_cast<BufferType*>(&type);
+}
+
+}  // namespace tw::ggml

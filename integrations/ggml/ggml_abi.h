@@ -1,0 +1,159 @@
+// The binary interface between ggml and its plug-ins, as far as we meet it: in versions 2 and 3 of
+// the plug-in interface. ggml does not install a header for it. Slots that we leave empty, all of
+// them optional, are declared as `Unused`; what belongs to the host is only ever pointed to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tw::ggml {
+
+using Unused = void*;
+
+struct Graph;       // the host's
+struct BufferType;  // ours is a BufferTypeOf<...>
+struct Device;
+struct Registration;
+
+enum Status { allocation_failed = -2, failed = -1, success = 0 };
+
+/// Numbers of types stand in model files, so that they never change.
+enum TensorType { type_f32 = 0, type_f16 = 1, type_q4_0 = 2, type_q8_0 = 8, type_i32 = 26 };
+
+struct Buffer;
+
+/// Extents `ne` and strides in bytes `nb`, the innermost first.
+struct Tensor {
+  int32_t type = 0;
+  Buffer* buffer = nullptr;
+  int64_t ne[4] = {};
+  size_t nb[4] = {};
+  int32_t op = 0;  ///< numbers differ from version to version, names do not
+  int32_t op_params[16] = {};
+  int32_t flags = 0;
+  Tensor* src[10] = {};
+  Tensor* view_src = nullptr;
+  size_t view_offs = 0;
+  void* data = nullptr;
+  char name[64] = {};
+  void* extra = nullptr;  ///< the backend's
+  char padding[8] = {};
+};
+/// What the host says that a tensor takes (ggml_tensor_overhead) counts its list entry too.
+inline constexpr size_t kListEntryBytes = 32;
+static_assert(sizeof(void*) != 8 || sizeof(Tensor) == 336);
+
+struct BufferFunctions {
+  void (*free)(Buffer*);
+  void* (*base)(Buffer*);
+  Status (*init_tensor)(Buffer*, Tensor*);
+  void (*memset_tensor)(Buffer*, Tensor*, uint8_t value, size_t offset, size_t size);
+  void (*set_tensor)(Buffer*, Tensor*, const void* data, size_t offset, size_t size);
+  void (*get_tensor)(Buffer*, const Tensor*, void* data, size_t offset, size_t size);
+  Unused set_tensor_2d, get_tensor_2d;
+  Unused copy_tensor;
+  void (*clear)(Buffer*, uint8_t value);
+  Unused reset;
+};
+
+/// Its head; the host makes and frees buffers.
+struct Buffer {
+  BufferFunctions functions;
+  BufferType* type;
+  void* context;
+  size_t size;
+};
+
+struct BufferTypeFunctions2 {
+  const char* (*name)(BufferType*);
+  Buffer* (*allocate)(BufferType*, size_t size);
+  size_t (*alignment)(BufferType*);
+  Unused max_size;
+  size_t (*tensor_bytes)(BufferType*, const Tensor*);
+  bool (*is_host)(BufferType*);
+};
+
+struct BufferTypeFunctions3 {
+  const char* (*name)(BufferType*);
+  Buffer* (*allocate)(BufferType*, size_t size);
+  Unused allocate_many;
+  size_t (*alignment)(BufferType*);
+  Unused max_size;
+  size_t (*tensor_bytes)(BufferType*, const Tensor*);
+  Unused tensor_bytes_many;
+  bool (*is_host)(BufferType*);
+};
+
+template <class Functions>
+struct BufferTypeOf {
+  Functions functions;
+  Device* device;
+  void* context;
+};
+
+struct BackendFunctions;
+struct Backend;
+
+enum DeviceType {
+  device_cpu = 0,
+  device_gpu = 1,
+  device_integrated_gpu = 2,
+  device_accelerator = 3
+};
+
+struct DeviceProperties {
+  const char* name;
+  const char* description;
+  size_t memory_free, memory_total;
+  int32_t type;
+  const char* id;
+  bool async, host_buffer, buffer_from_host_pointer, events, memory_map;
+};
+
+struct DeviceFunctions {
+  const char* (*name)(Device*);
+  const char* (*description)(Device*);
+  void (*memory)(Device*, size_t* free, size_t* total);
+  DeviceType (*type)(Device*);
+  void (*properties)(Device*, DeviceProperties*);
+  Backend* (*make_backend)(Device*, const char* parameters);
+  BufferType* (*buffer_type)(Device*);
+  Unused host_buffer_type;
+  Unused buffer_from_host_pointer;
+  bool (*supports_op)(Device*, const Tensor*);
+  bool (*supports_buffer_type)(Device*, BufferType*);
+  Unused offload_op;
+  Unused event_new, event_free, event_synchronize;
+};
+
+struct Device {
+  DeviceFunctions functions;
+  Registration* registration;
+  void* context;
+};
+
+struct BackendFunctions {
+  const char* (*name)(Backend*);
+  void (*free)(Backend*);
+  Unused unused_2_to_11[10];
+  Status (*compute)(Backend*, Graph*);
+  Unused unused_13_to_15[3];
+};
+
+struct Backend {
+  const uint8_t* guid;  ///< 16 bytes
+  BackendFunctions functions;
+  Device* device;
+  void* context;
+};
+
+struct Registration {
+  int api_version;
+  const char* (*name)(Registration*);
+  size_t (*device_count)(Registration*);
+  Device* (*device)(Registration*, size_t index);
+  void* (*function)(Registration*, const char* name);
+  void* context;
+};
+
+}  // namespace tw::ggml

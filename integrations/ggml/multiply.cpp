@@ -1,0 +1,187 @@
+#include "integrations/ggml/multiply.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <new>
+
+#include "integrations/ggml/buffer.h"
+#include "integrations/ggml/message.h"
+#include "integrations/ggml/team.h"
+#include "integrations/ggml/work.h"
+
+namespace tw::ggml {
+
+namespace {
+
+/// Slices of several things, one after the other, which threads take from a common counter.
+struct Phase {
+  std::vector<size_t> ends;  ///< of each thing's slices, counted through
+  std::function<void(size_t thing, size_t slice)> body;
+  alignas(64) std::atomic<size_t> next{0};
+};
+
+struct Job {
+  Work work;
+  uint8_t* scratch;
+  Phase gather, pack, run, scatter;
+  std::atomic<bool> failed{false};
+};
+
+const void* at(const Job& job, const Place& place) {
+  const auto* base = place.base != nullptr ? static_cast<const uint8_t*>(place.base) : job.scratch;
+  return base + place.offset;
+}
+
+void* target(const Job& job, const Place& place) {
+  return const_cast<void*>(at(job, place));
+}
+
+void check(Job& job, tw_status status) {
+  if (status != TW_OK && !job.failed.exchange(true)) message("{}", tw_error_message());
+}
+
+void add_slices(Phase& phase, size_t slices) {
+  phase.ends.push_back((phase.ends.empty() ? 0 : phase.ends.back()) + slices);
+}
+
+// ---- phases ----
+
+void copy_rows(Job& job, Phase& phase, const std::vector<Copy>& copies) {
+  for (size_t i = 0; i < copies.size(); ++i) add_slices(phase, 1);
+  phase.body = [&job, &copies](size_t i, size_t) {
+    const Copy& copy = copies[i];
+    const auto* from = static_cast<const uint8_t*>(at(job, copy.from));
+    auto* to = static_cast<uint8_t*>(target(job, copy.to));
+    if (copy.step == sizeof(float)) {
+      std::memcpy(to, from, copy.values * sizeof(float));
+      return;
+    }
+    for (size_t value = 0; value < copy.values; ++value) {
+      std::memcpy(to + value * sizeof(float), from + value * copy.step, sizeof(float));
+    }
+  };
+}
+
+/// Bytes from the first of so many rows to the last one's end.
+size_t span_of(size_t rows, size_t stride, size_t values) {
+  return (rows - 1) * stride + values * sizeof(float);
+}
+
+void pack_slice(Job& job, const Product& product, size_t slice) {
+  const Packing& packing = *product.packing;
+  tw_lhs_source source = {};
+  source.data = static_cast<const float*>(at(job, product.input));
+  source.data_bytes = span_of(product.rows, product.input_stride, packing.k);
+  source.stride = product.input_stride;
+  check(job, tw_pack_lhs(packing.plan.get(), product.rows, &source, target(job, product.lhs),
+                         product.lhs_bytes, slice));
+}
+
+void run_slice(Job& job, const Product& product, size_t slice) {
+  const Packing& packing = *product.packing;
+  const bool is_packed = product.lhs_bytes != 0;
+  tw_run_args args = {};
+  args.m = product.rows;
+  args.lhs = at(job, is_packed ? product.lhs : product.input);
+  args.lhs_bytes =
+      is_packed ? product.lhs_bytes : span_of(product.rows, product.input_stride, packing.k);
+  args.lhs_stride = is_packed ? 0 : product.input_stride;
+  args.rhs = at(job, product.weights);
+  args.rhs_bytes = packing.bytes;
+  args.dst = static_cast<float*>(target(job, product.output));
+  args.dst_bytes = span_of(product.rows, product.output_stride, packing.n);
+  args.dst_stride = product.output_stride;
+  check(job, tw_run(packing.plan.get(), &args, slice));
+}
+
+void set_phases(Job& job) {
+  copy_rows(job, job.gather, job.work.gather);
+  copy_rows(job, job.scatter, job.work.scatter);
+  for (const Product& product : job.work.products) {
+    const tw_plan* plan = product.packing->plan.get();
+    add_slices(job.pack, product.packs_lhs ? tw_lhs_slices(plan, product.rows) : 0);
+    add_slices(job.run, tw_run_slices(plan, product.rows));
+  }
+  job.pack.body = [&job](size_t i, size_t slice) { pack_slice(job, job.work.products[i], slice); };
+  job.run.body = [&job](size_t i, size_t slice) { run_slice(job, job.work.products[i], slice); };
+}
+
+// ---- threads ----
+
+void take_slices(Phase& phase) {
+  size_t thing = 0;
+  for (size_t slice = phase.next++; slice < phase.ends.back(); slice = phase.next++) {
+    while (slice >= phase.ends[thing]) ++thing;
+    phase.body(thing, slice - (thing == 0 ? 0 : phase.ends[thing - 1]));
+  }
+}
+
+void work_through(void* data) {
+  Job& job = *static_cast<Job*>(data);
+  bool is_first = true;
+  for (Phase* phase : {&job.gather, &job.pack, &job.run, &job.scatter}) {
+    if (phase->ends.empty() || phase->ends.back() == 0) continue;
+    if (!is_first) team_barrier();
+    is_first = false;
+    take_slices(*phase);
+  }
+}
+
+void grow(Scratch& scratch, size_t bytes) {
+  constexpr size_t kStep = size_t{1} << 16;
+  if (bytes <= scratch.bytes) return;
+  scratch.bytes = 0;
+  const size_t rounded = (bytes + kStep - 1) / kStep * kStep;
+  scratch.memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
+  if (scratch.memory == nullptr) throw std::bad_alloc();
+  scratch.bytes = rounded;
+}
+
+bool divides(int64_t part, int64_t whole) {
+  return part > 0 && whole % part == 0;
+}
+
+}  // namespace
+
+void Scratch::Free::operator()(uint8_t* at) const {
+  std::free(at);
+}
+
+bool can_multiply(const Node& node) {
+  const Tensor &weights = *node.weights, &input = *node.input, &output = *node.output;
+  if (weight_type(weights.type) == nullptr || input.type != type_f32 || output.type != type_f32) {
+    return false;
+  }
+  const auto n = static_cast<size_t>(weights.ne[1]);
+  if (input.ne[0] != weights.ne[0] || output.nb[0] != sizeof(float) ||
+      output.nb[1] != n * sizeof(float)) {
+    return false;
+  }
+  if (node.ids == nullptr) {
+    return output.nb[2] == output.nb[1] * static_cast<size_t>(output.ne[1]) &&
+           output.nb[3] == output.nb[2] * static_cast<size_t>(output.ne[2]) &&
+           divides(weights.ne[2], input.ne[2]) && divides(weights.ne[3], input.ne[3]);
+  }
+  return node.ids->type == type_i32 && weights.ne[3] == 1 && input.ne[3] == 1 &&
+         divides(input.ne[1], node.ids->ne[0]);
+}
+
+Status multiply(const std::vector<Node>& nodes, int threads, Scratch& scratch) {
+  Job job;
+  job.work = plan_work(nodes);
+  grow(scratch, job.work.scratch_bytes);
+  job.scratch = scratch.memory.get();
+  for (const Loose& loose : job.work.loose) {
+    const Packing& packing = *loose.packing;
+    const size_t matrices = matrices_of(*loose.weights);
+    const size_t bytes = row_bytes(*packing.type, packing.k) * packing.n * matrices;
+    set_span(packing, matrices, {0, bytes}, loose.weights->data, target(job, loose.packed));
+  }
+  set_phases(job);
+  run_team(threads, work_through, &job);
+  return job.failed ? failed : success;
+}
+
+}  // namespace tw::ggml

@@ -1,0 +1,207 @@
+#include "integrations/ggml/packing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "integrations/ggml/ggml_abi.h"
+#include "integrations/ggml/message.h"
+#include "integrations/ggml/settings.h"
+#include "integrations/ggml/team.h"
+
+namespace tw::ggml {
+
+namespace {
+
+constexpr WeightType kTypes[] = {
+    {type_f32, "f32", "matmul_clamp_f32_f32_f32p", 0, 4, 32, "nxk"},
+    {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, 16, "nxk"},
+    {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, 4, "q4_0"},
+    {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, 8, "q8_0"},
+};
+
+const tw_device& this_device() {
+  static const tw_device device = [] {
+    tw_device found;
+    if (tw_device_detect(&found) != TW_OK) message("{}", tw_error_message());
+    return found;
+  }();
+  return device;
+}
+
+/// A vectorized one if there is one.
+const tw_packer* find_packer(const tw_layout& layout, const char* source) {
+  std::vector<const tw_packer*> rows(tw_list_packers(&this_device(), nullptr, 0));
+  tw_list_packers(&this_device(), rows.data(), rows.size());
+  const tw_packer* found = nullptr;
+  for (const tw_packer* row : rows) {
+    if (row->layout->id != layout.id || std::strcmp(row->source, source) != 0) continue;
+    if (found == nullptr || row->vectorized > found->vectorized) found = row;
+  }
+  return found;
+}
+
+bool make_plan(Packing& packing) {
+  const WeightType& type = *packing.type;
+  tw_matmul matmul = {};
+  matmul.family = type.family;
+  matmul.n = packing.n;
+  matmul.k = packing.k;
+  matmul.block = type.block;
+  matmul.scales = type.block != 0 ? TW_SCALES_F16 : TW_SCALES_UNSET;
+  const Settings settings = find_settings(this_device(), matmul);
+  matmul.settings = settings.rows.data();
+  matmul.setting_count = settings.rows.size();
+  tw_plan* plan = nullptr;
+  const tw_status status = tw_plan_create(&this_device(), &matmul, &plan);
+  packing.plan.reset(plan);
+  if (status != TW_OK && is_set("TILEWRIGHT_LOG", "1")) message("{}", tw_error_message());
+  return status == TW_OK;
+}
+
+void set_sizes(Packing& packing) {
+  const tw_layout& layout = *tw_plan_rhs_layout(packing.plan.get());
+  const tw_device& device = this_device();
+  packing.vector_bytes =
+      layout.streaming != 0 ? device.streaming_vector_bytes : device.vector_bytes;
+  packing.panel = layout.panel + layout.panel_scalable * (packing.vector_bytes / 16);
+  const size_t bytes = tw_rhs_bytes(packing.plan.get());
+  packing.panel_bytes = bytes / ((packing.n + packing.panel - 1) / packing.panel);
+  packing.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::unique_ptr<Packing> make_packing(const WeightType& type, size_t n, size_t k) {
+  auto packing = std::make_unique<Packing>();
+  packing->type = &type;
+  packing->n = n;
+  packing->k = k;
+  if (!make_plan(*packing)) return nullptr;
+  packing->packer = find_packer(*tw_plan_rhs_layout(packing->plan.get()), type.source);
+  if (packing->packer == nullptr) return nullptr;
+  set_sizes(*packing);
+  return find_map(*packing) ? std::move(packing) : nullptr;
+}
+
+/// Whole kernels of C for any CPU are no match for ggml's own.
+bool is_portable(const Packing& packing, size_t m) {
+  tw_segment segments[TW_MAX_SEGMENTS];
+  size_t count = 0;
+  tw_plan_segments(packing.plan.get(), m, segments, &count);
+  return std::any_of(segments, segments + count,
+                     [](const tw_segment& segment) { return segment.kernel->features == 0; });
+}
+
+}  // namespace
+
+const WeightType* weight_type(int32_t number) {
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const WeightType& type) { return type.number == number; });
+  return found == std::end(kTypes) ? nullptr : found;
+}
+
+size_t row_bytes(const WeightType& type, size_t k) {
+  return type.block != 0 ? k / type.block * type.block_bytes : k * type.block_bytes;
+}
+
+const Packing* find_packing(const WeightType& type, size_t n, size_t k) {
+  static std::mutex mutex;
+  static std::map<std::tuple<int32_t, size_t, size_t>, std::unique_ptr<Packing>> known;
+  if (n == 0 || k == 0 || (type.block != 0 && k % type.block != 0)) return nullptr;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace({type.number, n, k});
+  if (is_new) at->second = make_packing(type, n, k);
+  return at->second.get();
+}
+
+bool is_worth_it(const Packing& packing) {
+  constexpr size_t kFewestRows = 32, kPrompt = 512;
+  return packing.n >= kFewestRows && packing.n >= packing.panel && !is_portable(packing, 1) &&
+         !is_portable(packing, kPrompt);
+}
+
+void pack_panel(const Packing& packing, size_t rows, const uint8_t* source, uint8_t* panel) {
+  tw_pack_args args = {};
+  args.size = sizeof args;
+  args.rows = rows;
+  args.k = packing.k;
+  args.row_end = rows;
+  args.block = packing.type->block;
+  args.source = source;
+  args.source_stride = row_bytes(*packing.type, packing.k);
+  args.packed = panel;
+  args.packed_stride = packing.panel_bytes;
+  args.vector_bytes = packing.vector_bytes;
+  packing.packer->run(&args);
+}
+
+namespace {
+
+/// A panel's rows within all matrices, as ggml has them.
+struct PanelRows {
+  size_t rows;
+  size_t begin, end;  ///< bytes
+  size_t packed;      ///< offset of the panel
+};
+
+size_t panels_of(const Packing& packing) {
+  return (packing.n + packing.panel - 1) / packing.panel;
+}
+
+PanelRows panel_rows(const Packing& packing, size_t index) {
+  const size_t panels = panels_of(packing), matrix = index / panels, panel = index % panels;
+  const size_t first = panel * packing.panel, bytes = row_bytes(*packing.type, packing.k);
+  PanelRows at = {};
+  at.rows = std::min(packing.panel, packing.n - first);
+  at.begin = (matrix * packing.n + first) * bytes;
+  at.end = at.begin + at.rows * bytes;
+  at.packed = matrix * packing.bytes + panel * packing.panel_bytes;
+  return at;
+}
+
+/// Calls `body` on all panels that the span touches, in parallel, with the bytes that they share.
+template <class Body>
+void for_panels(const Packing& packing, size_t matrices, Span span, const Body& body) {
+  if (span.size == 0) return;
+  const size_t bytes = row_bytes(*packing.type, packing.k), end = span.offset + span.size;
+  const auto index_of = [&](size_t byte) {
+    const size_t row = byte / bytes;
+    return row / packing.n * panels_of(packing) + row % packing.n / packing.panel;
+  };
+  const size_t first = index_of(span.offset);
+  const size_t last = std::min(index_of(end - 1) + 1, matrices * panels_of(packing));
+  share_out(last - first, span.size, [&](size_t i) {
+    const PanelRows at = panel_rows(packing, first + i);
+    body(at, std::max(at.begin, span.offset), std::min(at.end, end));
+  });
+}
+
+}  // namespace
+
+void set_span(const Packing& packing, size_t matrices, Span span, const void* data, void* packed) {
+  for_panels(packing, matrices, span, [&](const PanelRows& at, size_t begin, size_t end) {
+    const auto* source = static_cast<const uint8_t*>(data) + (begin - span.offset);
+    uint8_t* panel = static_cast<uint8_t*>(packed) + at.packed;
+    if (begin == at.begin && end == at.end) {
+      pack_panel(packing, at.rows, source, panel);
+      return;
+    }
+    std::vector<uint8_t> rows(at.end - at.begin);
+    unpack_panel(packing, at.rows, panel, rows.data());
+    std::memcpy(rows.data() + (begin - at.begin), source, end - begin);
+    pack_panel(packing, at.rows, rows.data(), panel);
+  });
+}
+
+void get_span(const Packing& packing, size_t matrices, Span span, const void* packed, void* data) {
+  for_panels(packing, matrices, span, [&](const PanelRows& at, size_t begin, size_t end) {
+    std::vector<uint8_t> rows(at.end - at.begin);
+    unpack_panel(packing, at.rows, static_cast<const uint8_t*>(packed) + at.packed, rows.data());
+    std::memcpy(static_cast<uint8_t*>(data) + (begin - span.offset),
+                rows.data() + (begin - at.begin), end - begin);
+  });
+}
+
+}  // namespace tw::ggml

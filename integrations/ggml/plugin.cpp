@@ -1,0 +1,214 @@
+// The plug-in: a registration with one device, and its backends, which multiply.
+//
+// llama.cpp asks the registered device where weights may lie (our buffer type), and the device of a
+// backend where its outputs may lie. Those two answers differ, so there are two tables: outputs lie
+// in the CPU's own memory, where ggml's other operations work on them without copies.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "integrations/ggml/buffer.h"
+#include "integrations/ggml/message.h"
+#include "integrations/ggml/multiply.h"
+#include "integrations/ggml/team.h"
+
+namespace tw::ggml {
+
+namespace {
+
+/// What the functions of the tables have in common.
+struct Plugin {
+  const Host* host = nullptr;
+  BufferType* buffer_type = nullptr;
+  bool takes_loose_weights = false;  ///< TILEWRIGHT_GGML_TEST=1
+  Registration registration = {};
+  Device registered = {}, of_backends = {};
+};
+Plugin plugin;
+
+struct State {
+  int threads = default_threads();
+  Scratch scratch;
+  std::vector<Node> nodes;  ///< of one input
+};
+
+bool is_multiplication(int32_t op) {
+  return op == plugin.host->mul_mat || op == plugin.host->mul_mat_id;
+}
+
+Node node_of(const Tensor& op) {
+  const bool has_ids = op.op == plugin.host->mul_mat_id;
+  return {op.src[0], op.src[1], has_ids ? op.src[2] : nullptr, &op};
+}
+
+// ---- backend ----
+
+const char* backend_name(Backend*) {
+  return "tilewright";
+}
+
+void free_backend(Backend* backend) {
+  delete static_cast<State*>(backend->context);
+  delete backend;
+}
+
+Status compute_nodes(State& state) {
+  if (state.nodes.empty()) return success;
+  const Status status = multiply(state.nodes, state.threads, state.scratch);
+  state.nodes.clear();
+  return status;
+}
+
+/// Neighbours with one input (q, k and v; gate and up) are computed together: it is packed once.
+Status compute_graph(State& state, Graph* graph) {
+  const int count = plugin.host->node_count(graph);
+  state.nodes.clear();
+  for (int i = 0; i < count; ++i) {
+    const Tensor* op = plugin.host->node(graph, i);
+    if (!is_multiplication(op->op)) continue;
+    const Node node = node_of(*op);
+    if (!state.nodes.empty() && state.nodes.back().input != node.input) {
+      const Status status = compute_nodes(state);
+      if (status != success) return status;
+    }
+    state.nodes.push_back(node);
+  }
+  return compute_nodes(state);
+}
+
+Status compute(Backend* backend, Graph* graph) {
+  try {
+    return compute_graph(*static_cast<State*>(backend->context), graph);
+  } catch (const std::bad_alloc&) {
+    message("no memory for activations");
+    return allocation_failed;
+  } catch (const std::exception& error) {
+    message("{}", error.what());
+    return failed;
+  }
+}
+
+void set_threads(Backend* backend, int threads) {
+  static_cast<State*>(backend->context)->threads = std::max(1, threads);
+}
+
+// ---- device ----
+
+const char* device_name(Device*) {
+  return "tilewright";
+}
+const char* description(Device*) {
+  return "tilewright matrix multiplication on the CPU";
+}
+DeviceType device_type(Device*) {
+  return device_accelerator;
+}
+
+/// The CPU's device says it.
+void memory(Device*, size_t* free, size_t* total) {
+  *free = *total = 0;
+}
+
+void properties(Device*, DeviceProperties* out) {
+  *out = {};
+  out->name = device_name(nullptr);
+  out->description = description(nullptr);
+  out->type = device_accelerator;
+}
+
+Backend* make_backend(Device*, const char*) {
+  static constexpr uint8_t kGuid[16] = {0x74, 0x69, 0x6c, 0x65, 0x77, 0x72, 0x69, 0x67,
+                                        0x68, 0x74, 0x2d, 0x67, 0x67, 0x6d, 0x6c, 0x31};
+  BackendFunctions functions = {};
+  functions.name = backend_name;
+  functions.free = free_backend;
+  functions.compute = compute;
+  return new Backend{kGuid, functions, &plugin.of_backends, new State};
+}
+
+BufferType* packed_buffer_type(Device*) {
+  return plugin.buffer_type;
+}
+BufferType* cpu_buffer_type(Device*) {
+  return plugin.host->cpu_buffer_type();
+}
+
+/// Weights in our buffers are multiplied whatever they are. Before they are anywhere, llama.cpp
+/// asks with a buffer of no size: what ggml does as well is left to it.
+bool takes_weights(const Tensor& weights) {
+  if (weights.view_src != nullptr) return false;
+  const bool is_ours = weights.buffer != nullptr && weights.buffer->type == plugin.buffer_type;
+  if (is_ours && weights.extra != nullptr) return true;
+  if (!is_ours && !plugin.takes_loose_weights) return false;
+  const Packing* packing = packing_of(weights);
+  return packing != nullptr && (plugin.takes_loose_weights || is_worth_it(*packing));
+}
+
+bool supports_op(Device*, const Tensor* op) {
+  const auto& views = plugin.host->views;
+  if (std::find(std::begin(views), std::end(views), op->op) != std::end(views)) return true;
+  return is_multiplication(op->op) && can_multiply(node_of(*op)) && takes_weights(*op->src[0]);
+}
+
+bool supports_buffer_type(Device*, BufferType* type) {
+  return type == plugin.buffer_type || plugin.host->is_host(type);
+}
+
+Device make_device(BufferType* (*buffer_type)(Device*)) {
+  DeviceFunctions functions = {};
+  functions.name = device_name;
+  functions.description = description;
+  functions.memory = memory;
+  functions.type = device_type;
+  functions.properties = properties;
+  functions.make_backend = make_backend;
+  functions.buffer_type = buffer_type;
+  functions.supports_op = supports_op;
+  functions.supports_buffer_type = supports_buffer_type;
+  return {functions, &plugin.registration, nullptr};
+}
+
+// ---- registration ----
+
+const char* registration_name(Registration*) {
+  return "tilewright";
+}
+size_t device_count(Registration*) {
+  return 1;
+}
+Device* device(Registration*, size_t) {
+  return &plugin.registered;
+}
+
+void* function(Registration*, const char* name) {
+  const bool found = std::strcmp(name, "ggml_backend_set_n_threads") == 0;
+  return found ? reinterpret_cast<void*>(&set_threads) : nullptr;
+}
+
+Registration* make_registration() {
+  plugin.host = find_host();
+  if (plugin.host == nullptr) return nullptr;
+  plugin.takes_loose_weights = is_set("TILEWRIGHT_GGML_TEST", "1");
+  plugin.registered = make_device(packed_buffer_type);
+  plugin.of_backends = make_device(cpu_buffer_type);
+  plugin.buffer_type = make_buffer_type(*plugin.host, &plugin.registered);
+  plugin.registration = {
+      plugin.host->api_version, registration_name, device_count, device, function, nullptr};
+  return &plugin.registration;
+}
+
+}  // namespace
+
+}  // namespace tw::ggml
+
+#define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
+
+TILEWRIGHT_EXPORT tw::ggml::Registration* ggml_backend_init() {
+  if (tw::ggml::is_set("TILEWRIGHT_GGML", "0")) return nullptr;
+  return tw::ggml::make_registration();
+}
+
+TILEWRIGHT_EXPORT int ggml_backend_score() {
+  return tw::ggml::is_set("TILEWRIGHT_GGML", "0") ? 0 : 100;
+}

@@ -1,0 +1,88 @@
+// Loading, more than one model at a time, and what must not go wrong.
+#include "llama.h"
+#include "support/run_command.h"
+
+namespace tw::llama {
+namespace {
+
+class Lifetime : public LlamaTest {
+ protected:
+  /// With our kernels the same text as without.
+  static void expect_same(const std::string& command) {
+    const Finished theirs = debian(command);
+    expect_same(ours(command), theirs);
+  }
+  static void expect_same(const Finished& with_us, const Finished& theirs) {
+    EXPECT_EQ(theirs.status, 0) << theirs.messages;
+    EXPECT_EQ(with_us.status, 0) << with_us.messages;
+    EXPECT_EQ(with_us.output, theirs.output);
+    EXPECT_GT(weights_on_our_kernels(with_us.messages), 0U) << with_us.messages;
+  }
+};
+
+TEST_F(Lifetime, ReadInsteadOfMapped) {
+  expect_same(greedy(model("tiny", "q4_0"), 2, 512, "read"));
+}
+
+TEST_F(Lifetime, PromptsInParts) {
+  for (const int batch : {1, 7, 33}) expect_same(greedy(model("tiny", "q8_0"), 2, batch));
+}
+
+TEST_F(Lifetime, TwoModelsAtOnceAndOneAgain) {
+  for (const int threads : {1, 2})
+    expect_same(greedy(model("tiny", "q4_0") + " " + model("tiny-moe", "f16"), threads));
+}
+
+// The package's test has two models with two contexts each, and compares what they say.
+TEST_F(Lifetime, ContextsInThreads) {
+  const Finished finished =
+      ours("test-thread-safety -np 2 -t 2 -n 16 -c 256 --temp 0 -p 'one two three' -m " +
+           model("tiny", "q4_0"));
+  EXPECT_EQ(finished.status, 0) << finished.messages;
+  EXPECT_EQ(weights_on_our_kernels(finished.messages), 30U) << finished.messages;
+}
+
+TEST_F(Lifetime, ATruncatedFileIsAnError) {
+  const std::string cut = folder() + "/cut.gguf";
+  for (const char* bytes : {"100", "20000", "500000"}) {
+    ASSERT_EQ(
+        run_command("head -c " + std::string(bytes) + " " + model("tiny", "q8_0") + " >" + cut)
+            .status,
+        0);
+    const Finished finished = ours(greedy(cut, 2));
+    EXPECT_EQ(finished.status, 1) << finished.messages;
+    EXPECT_NE(finished.messages.find("cannot load " + cut), std::string::npos) << finished.messages;
+  }
+}
+
+TEST_F(Lifetime, SwitchedOff) {
+  const std::string command = greedy(model("tiny", "q4_0"), 1);
+  const Finished off = ours(command, {{"TILEWRIGHT_GGML", "0"}});
+  EXPECT_EQ(off.status, 0) << off.messages;
+  EXPECT_EQ(off.output, debian(command).output);
+  EXPECT_EQ(weights_on_our_kernels(off.messages), 0U) << off.messages;
+}
+
+// llama.cpp goes on without us.
+TEST_F(Lifetime, AnUnknownVersionIsDeclined) {
+  const std::string command = greedy(model("tiny", "q4_0"), 1);
+  const Finished unknown = ours(command, {{"LD_PRELOAD", built("libllama_other_version.so")}});
+  EXPECT_EQ(unknown.status, 0) << unknown.messages;
+  EXPECT_EQ(unknown.output, debian(command).output);
+  EXPECT_EQ(weights_on_our_kernels(unknown.messages), 0U) << unknown.messages;
+  EXPECT_NE(unknown.messages.find("tilewright: this ggml has version 6"), std::string::npos)
+      << unknown.messages;
+}
+
+TEST_F(Lifetime, BesideTheBlasBackend) {
+  for (const char* type : {"q4_0", "f16"}) {
+    const std::string command = greedy(model("tiny", type), 2);
+    const Finished with_blas = ours("--blas " + command);
+    EXPECT_NE(with_blas.messages.find("loaded BLAS backend"), std::string::npos)
+        << with_blas.messages;
+    expect_same(with_blas, debian(command));
+  }
+}
+
+}  // namespace
+}  // namespace tw::llama

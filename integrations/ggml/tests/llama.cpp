@@ -1,0 +1,106 @@
+#include "llama.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <stdexcept>
+
+#include "support/run_command.h"
+
+namespace tw::llama {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string from_environment(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : otherwise;
+}
+
+std::string packages() {
+  return from_environment("TILEWRIGHT_TEST_LLAMA", TILEWRIGHT_LLAMA_PACKAGES);
+}
+
+std::string plugin() {
+  return from_environment("TILEWRIGHT_TEST_PLUGIN", TILEWRIGHT_LLAMA_PLUGIN);
+}
+
+std::string quoted(const std::string& word) {
+  return "'" + word + "'";
+}
+
+/// Removed when the program ends.
+struct TestFolder {
+  TestFolder() : path((fs::temp_directory_path() / "tilewright-llama-XXXXXX").string()) {
+    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make " + path);
+  }
+  ~TestFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string path;
+};
+
+}  // namespace
+
+void LlamaTest::SetUp() {
+  std::string missing;
+  if (!fs::exists(packages() + "/run"))
+    missing = packages() + " has no llama.cpp: scripts/setup-llama fetches it";
+  if (missing.empty()) {
+    for (const std::string& file : {plugin(), built("greedy")})
+      ASSERT_TRUE(fs::exists(file)) << file << ": configure and build again";
+    return;
+  }
+  if (std::getenv("TILEWRIGHT_ALL_TOOLS") != nullptr) FAIL() << missing;
+  GTEST_SKIP() << missing;
+}
+
+std::string LlamaTest::folder() {
+  static const TestFolder folder;
+  return folder.path;
+}
+
+std::string LlamaTest::model(const std::string& shape, const std::string& type) {
+  const std::string file = folder() + "/" + shape + "-" + type + ".gguf";
+  if (fs::exists(file)) return quoted(file);
+  const Ran written =
+      run_command(quoted(TILEWRIGHT_WRITE_MODEL) + " " + shape + " " + type + " " + quoted(file));
+  if (written.status != 0) throw std::runtime_error(written.output);
+  return quoted(file);
+}
+
+Finished LlamaTest::debian(const std::string& command, const Environment& environment) {
+  const std::string messages = folder() + "/messages";
+  std::string line = "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_LOG; ";
+  line += "OMP_WAIT_POLICY=passive ";  // else threads that wait take the cores from other tests
+  for (const auto& [name, value] : environment) line += name + "=" + quoted(value) + " ";
+  line += quoted(packages() + "/run") + " " + command;
+  const Ran ran = run_command(line + " </dev/null 2>" + quoted(messages));
+  std::ifstream in(messages);
+  return {ran.status, ran.output, {std::istreambuf_iterator<char>(in), {}}};
+}
+
+Finished LlamaTest::ours(const std::string& command, Environment environment) {
+  environment.insert({{"GGML_BACKEND_PATH", plugin()}, {"TILEWRIGHT_LOG", "1"}});
+  return debian(command, environment);
+}
+
+std::string LlamaTest::built(const std::string& name) {
+  return from_environment("TILEWRIGHT_TEST_BUILD", TILEWRIGHT_LLAMA_BUILD) + "/" + name;
+}
+
+std::string LlamaTest::greedy(const std::string& files, int threads, int batch, const char* load) {
+  return quoted(built("greedy")) + " " + std::to_string(threads) + " " + std::to_string(batch) +
+         " " + load + " " + files;
+}
+
+size_t weights_on_our_kernels(const std::string& messages) {
+  const std::regex line("tilewright: [^\n]*, decode tw_[^\n]*, prompt tw_");
+  return static_cast<size_t>(
+      std::distance(std::sregex_iterator(messages.begin(), messages.end(), line), {}));
+}
+
+}  // namespace tw::llama

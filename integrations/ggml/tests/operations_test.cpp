@@ -1,0 +1,45 @@
+// The package's own tests of single operations, compared with its CPU backend.
+#include <cstdlib>
+#include <iostream>
+#include <regex>
+
+#include "llama.h"
+
+namespace tw::llama {
+namespace {
+
+size_t count(const std::string& text, const std::string& pattern) {
+  const std::regex wanted(pattern);
+  return static_cast<size_t>(
+      std::distance(std::sregex_iterator(text.begin(), text.end(), wanted), {}));
+}
+
+class Operations : public LlamaTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Operations, AllThatWeClaimAreRight) {
+  // The package has cases of minutes too; QEMU is slow. Of experts, one a type is small enough
+  // then.
+  const bool emulated = std::getenv("QEMU_CPU") != nullptr;
+  const std::string digits = emulated ? "[0-9]{1,2}" : "[0-9]{1,3}";
+  const Finished finished =
+      ours(std::string("test-backend-ops -b tilewright -o ") + GetParam() +
+               " -p 'type_a=(q4_0|q8_0|f16|f32),type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits +
+               ",n=" + digits + ",'",
+           {{"TILEWRIGHT_GGML_TEST", "1"}});
+  const std::string said = finished.output + finished.messages;
+  EXPECT_EQ(finished.status, 0) << said;
+  EXPECT_EQ(count(said, "FAIL"), 0U) << said;
+  for (const char* type : {"q4_0", "q8_0", "f16", "f32"}) {
+    const size_t right = count(said, "type_a=" + std::string(type) + ",[^\n]*OK");
+    std::cout << GetParam() << " " << type << ": " << right << " right, "
+              << count(said, "type_a=" + std::string(type) + ",[^\n]*not supported")
+              << " not claimed\n";
+    EXPECT_GE(right, emulated ? 1U : 5U) << said;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Operations, testing::Values("MUL_MAT", "MUL_MAT_ID"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace tw::llama

@@ -1,0 +1,56 @@
+// What llama.cpp writes is the same with our kernels, and they do run.
+#include <algorithm>
+#include <cstdlib>
+
+#include "llama.h"
+
+namespace tw::llama {
+namespace {
+
+struct Case {
+  const char* shape;
+  const char* type;
+  size_t weights;  ///< that our kernels must serve
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.shape << " " << c.type;
+}
+
+class Text : public LlamaTest, public testing::WithParamInterface<Case> {
+ protected:
+  static std::string file() { return model(GetParam().shape, GetParam().type); }
+};
+
+TEST_P(Text, IsTheSameWithEveryNumberOfThreads) {
+  // More than there are cores, or tiles of some weights; QEMU needs a minute for as many.
+  const int many = std::getenv("QEMU_CPU") != nullptr ? 4 : 16;
+  for (const int threads : {1, 2, many}) {
+    SCOPED_TRACE(threads);
+    const std::string command = greedy(file(), threads);
+    const Finished theirs = debian(command);
+    const Finished with_us = ours(command);
+    ASSERT_EQ(theirs.status, 0) << theirs.messages;
+    ASSERT_EQ(with_us.status, 0) << with_us.messages;
+    EXPECT_GT(theirs.output.size(), 60U) << theirs.messages;
+    EXPECT_EQ(with_us.output, theirs.output);
+    EXPECT_EQ(weights_on_our_kernels(with_us.messages), GetParam().weights) << with_us.messages;
+    EXPECT_EQ(weights_on_our_kernels(theirs.messages), 0U);
+  }
+}
+
+// Two layers of q, k, v, the attention's output, gate, up and down; and the model's output. What
+// chooses experts has too few columns for us.
+INSTANTIATE_TEST_SUITE_P(Types, Text,
+                         testing::Values(Case{"tiny", "q4_0", 15}, Case{"tiny", "q8_0", 15},
+                                         Case{"tiny", "f16", 15}, Case{"tiny", "f32", 15},
+                                         Case{"tiny-moe", "q4_0", 15}, Case{"tiny-moe", "q8_0", 15},
+                                         Case{"tiny-moe", "f16", 15}, Case{"tiny-moe", "f32", 15}),
+                         [](const auto& info) {
+                           std::string name = std::string(info.param.shape) + "_" + info.param.type;
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace tw::llama

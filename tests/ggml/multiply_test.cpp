@@ -1,0 +1,222 @@
+// Products against a plain loop: batches, experts, strides, numbers of threads.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "ggml/tensors.h"
+#include "integrations/ggml/multiply.h"
+
+namespace tw::ggml {
+namespace {
+
+std::vector<float> input_row(const Tensor& input, size_t i1, size_t i2, size_t i3) {
+  std::vector<float> row(static_cast<size_t>(input.ne[0]));
+  for (size_t i = 0; i < row.size(); ++i) row[i] = float_at(input, i, i1, i2, i3);
+  return row;
+}
+
+size_t extent(const Tensor& tensor, int i) {
+  return static_cast<size_t>(tensor.ne[i]);
+}
+
+/// Outputs start as NaNs, so that one that is left out shows.
+OwnTensor make_output(Extents extents) {
+  OwnTensor output = make_tensor(type_f32, extents);
+  std::fill(output.bytes.begin(), output.bytes.end(), uint8_t{0xff});
+  return output;
+}
+
+void expect_near(float value, const Expected& want, const std::string& where) {
+  EXPECT_NEAR(value, want.sum, want.error + 1e-30) << where;
+}
+
+void check_mul_mat(const PackedTensor& weights, const Tensor& input, const Tensor& output) {
+  const size_t n = extent(weights.tensor, 1);
+  const size_t repeat2 = extent(input, 2) / extent(weights.tensor, 2);
+  const size_t repeat3 = extent(input, 3) / extent(weights.tensor, 3);
+  for (size_t i3 = 0; i3 < extent(input, 3); ++i3) {
+    for (size_t i2 = 0; i2 < extent(input, 2); ++i2) {
+      const size_t matrix = i3 / repeat3 * extent(weights.tensor, 2) + i2 / repeat2;
+      for (size_t i1 = 0; i1 < extent(input, 1); ++i1) {
+        const std::vector<float> row = input_row(input, i1, i2, i3);
+        for (size_t column = 0; column < n; ++column) {
+          expect_near(float_at(output, column, i1, i2, i3),
+                      expected(weights.source, matrix * n + column, row),
+                      fmt::format("{} {} {} {}", column, i1, i2, i3));
+        }
+      }
+    }
+  }
+}
+
+class Multiply : public testing::TestWithParam<int32_t> {
+ protected:
+  PackedTensor weights(Extents extents) {
+    return pack(random_weights(random_, GetParam(), extents));
+  }
+  void run(const std::vector<Node>& nodes, int threads = 2) {
+    for (const Node& node : nodes) ASSERT_TRUE(can_multiply(node));
+    ASSERT_EQ(multiply(nodes, threads, scratch_), success);
+  }
+  std::mt19937 random_{3};
+  Scratch scratch_;
+};
+
+OwnTensor output_of(const Tensor& weights, const Tensor& input) {
+  return make_output({extent(weights, 1), extent(input, 1), extent(input, 2), extent(input, 3)});
+}
+
+TEST_P(Multiply, RowsOfManyCounts) {
+  const PackedTensor w = weights({96, 77, 1, 1});
+  for (const size_t m : {1, 2, 3, 5, 8, 17, 64, 100}) {
+    const OwnTensor input = random_floats(random_, {96, m, 1, 1});
+    const OwnTensor output = output_of(w.tensor, input.tensor);
+    run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
+    check_mul_mat(w, input.tensor, output.tensor);
+  }
+}
+
+TEST_P(Multiply, AnyNumberOfThreadsGivesTheSameBits) {
+  const PackedTensor w = weights({64, 40, 1, 1});
+  const OwnTensor input = random_floats(random_, {64, 3, 1, 1});
+  Bytes first;
+  for (const int threads : {1, 2, 3, 16, 64}) {
+    const OwnTensor output = output_of(w.tensor, input.tensor);
+    run({{&w.tensor, &input.tensor, nullptr, &output.tensor}}, threads);
+    if (first.empty()) first = output.bytes;
+    EXPECT_EQ(output.bytes, first) << threads << " threads";
+    check_mul_mat(w, input.tensor, output.tensor);
+  }
+}
+
+TEST_P(Multiply, BatchesOfOneMatrix) {
+  const PackedTensor w = weights({64, 40, 1, 1});
+  const OwnTensor input = random_floats(random_, {64, 5, 3, 2});
+  const OwnTensor output = output_of(w.tensor, input.tensor);
+  run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
+  check_mul_mat(w, input.tensor, output.tensor);
+}
+
+TEST_P(Multiply, MatricesForBatches) {
+  const PackedTensor w = weights({64, 40, 2, 3});
+  const OwnTensor input = random_floats(random_, {64, 5, 4, 3});
+  const OwnTensor output = output_of(w.tensor, input.tensor);
+  run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
+  check_mul_mat(w, input.tensor, output.tensor);
+}
+
+/// Rows apart, batches in another order, and values of a row apart.
+TEST_P(Multiply, InputsOfAnyStrides) {
+  const PackedTensor w = weights({64, 40, 1, 1});
+  const OwnTensor memory = random_floats(random_, {64, 6, 64, 2});
+  for (const std::array<int, 3> order : {std::array{0, 2, 1}, std::array{2, 1, 0}}) {
+    Tensor input = memory.tensor;
+    for (int i = 0; i < 3; ++i) {
+      input.ne[i] = memory.tensor.ne[order[static_cast<size_t>(i)]];
+      input.nb[i] = memory.tensor.nb[order[static_cast<size_t>(i)]];
+    }
+    const OwnTensor output = output_of(w.tensor, input);
+    run({{&w.tensor, &input, nullptr, &output.tensor}});
+    check_mul_mat(w, input, output.tensor);
+  }
+}
+
+TEST_P(Multiply, SeveralMatricesOfOneInput) {
+  const PackedTensor q = weights({64, 96, 1, 1}), k = weights({64, 32, 1, 1});
+  const OwnTensor input = random_floats(random_, {64, 9, 1, 1});
+  const OwnTensor a = output_of(q.tensor, input.tensor), b = output_of(k.tensor, input.tensor);
+  run({{&q.tensor, &input.tensor, nullptr, &a.tensor},
+       {&k.tensor, &input.tensor, nullptr, &b.tensor}});
+  check_mul_mat(q, input.tensor, a.tensor);
+  check_mul_mat(k, input.tensor, b.tensor);
+}
+
+/// Each with activations packed as its own kernels read them, which other types may share.
+TEST(MultiplyTypes, SeveralTypesOfOneInput) {
+  std::mt19937 random(4);
+  const OwnTensor input = random_floats(random, {64, 9, 1, 1});
+  std::vector<PackedTensor> weights;
+  std::vector<OwnTensor> outputs;
+  for (const int32_t type : kTypes) {
+    weights.push_back(pack(random_weights(random, type, {64, 96, 1, 1})));
+    outputs.push_back(output_of(weights.back().tensor, input.tensor));
+  }
+  std::vector<Node> nodes;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    nodes.push_back({&weights[i].tensor, &input.tensor, nullptr, &outputs[i].tensor});
+  }
+  Scratch scratch;
+  ASSERT_EQ(multiply(nodes, 2, scratch), success);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    check_mul_mat(weights[i], input.tensor, outputs[i].tensor);
+  }
+}
+
+TEST_P(Multiply, WeightsThatAreNotPacked) {
+  const PackedTensor w = weights({64, 40, 2, 1});
+  const OwnTensor input = random_floats(random_, {64, 5, 2, 1});
+  const OwnTensor output = output_of(w.tensor, input.tensor);
+  run({{&w.source.tensor, &input.tensor, nullptr, &output.tensor}});
+  check_mul_mat(w, input.tensor, output.tensor);
+}
+
+OwnTensor random_ids(std::mt19937& random, size_t used, size_t tokens, size_t experts) {
+  OwnTensor ids = make_tensor(type_i32, {used, tokens, 1, 1});
+  auto* at = reinterpret_cast<int32_t*>(ids.bytes.data());
+  for (size_t i = 0; i < used * tokens; ++i) at[i] = static_cast<int32_t>(random() % experts);
+  return ids;
+}
+
+void check_mul_mat_id(const PackedTensor& weights, const Tensor& input, const OwnTensor& ids,
+                      const Tensor& output) {
+  const size_t n = extent(weights.tensor, 1), used = extent(ids.tensor, 0);
+  for (size_t token = 0; token < extent(ids.tensor, 1); ++token) {
+    for (size_t slot = 0; slot < used; ++slot) {
+      const auto expert = static_cast<size_t>(
+          reinterpret_cast<const int32_t*>(ids.bytes.data())[token * used + slot]);
+      const std::vector<float> row = input_row(input, slot % extent(input, 1), token, 0);
+      for (size_t column = 0; column < n; ++column) {
+        expect_near(float_at(output, column, slot, token, 0),
+                    expected(weights.source, expert * n + column, row),
+                    fmt::format("{} {} {}", column, slot, token));
+      }
+    }
+  }
+}
+
+TEST_P(Multiply, Experts) {
+  for (const size_t inputs : {1, 2}) {
+    for (const size_t tokens : {1, 3, 40}) {
+      const PackedTensor gate = weights({64, 40, 5, 1}), up = weights({64, 40, 5, 1});
+      const OwnTensor input = random_floats(random_, {64, inputs, tokens, 1});
+      const OwnTensor ids = random_ids(random_, 2, tokens, 5);
+      const OwnTensor a = make_output({40, 2, tokens, 1}), b = make_output({40, 2, tokens, 1});
+      run({{&gate.tensor, &input.tensor, &ids.tensor, &a.tensor},
+           {&up.tensor, &input.tensor, &ids.tensor, &b.tensor}});
+      check_mul_mat_id(gate, input.tensor, ids, a.tensor);
+      check_mul_mat_id(up, input.tensor, ids, b.tensor);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Multiply, testing::ValuesIn(kTypes), [](const auto& info) {
+  return std::string(weight_type(info.param)->name);
+});
+
+TEST(CanMultiply, RefusesOtherTypesAndShapes) {
+  std::mt19937 random(1);
+  const OwnTensor weights = random_weights(random, type_q8_0, {64, 32, 2, 1});
+  OwnTensor input = random_floats(random, {64, 3, 4, 1});
+  const OwnTensor output = make_output({32, 3, 4, 1});
+  const Node node = {&weights.tensor, &input.tensor, nullptr, &output.tensor};
+  EXPECT_TRUE(can_multiply(node));
+  input.tensor.type = type_f16;
+  EXPECT_FALSE(can_multiply(node));
+  input.tensor.type = type_f32;
+  input.tensor.ne[2] = 3;
+  EXPECT_FALSE(can_multiply(node)) << "3 batches of 2 matrices";
+}
+
+}  // namespace
+}  // namespace tw::ggml

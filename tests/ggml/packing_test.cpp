@@ -1,0 +1,105 @@
+// Weights come back from their packed form bit by bit, however they got there.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "ggml/tensors.h"
+#include "integrations/ggml/buffer.h"
+
+namespace tw::ggml {
+namespace {
+
+class Packed : public testing::TestWithParam<int32_t> {
+ protected:
+  /// All bits that there are, NaNs and zeros of both signs included.
+  Bytes random_bytes(size_t count) {
+    Bytes bytes(count);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random_());
+    return bytes;
+  }
+  std::mt19937 random_{7};
+};
+
+const Extents shapes[] = {{32, 1, 1, 1}, {32, 16, 1, 1}, {64, 33, 1, 1},   {160, 100, 1, 1},
+                          {96, 7, 3, 1}, {64, 50, 2, 3}, {2048, 257, 1, 1}};
+
+TEST_P(Packed, BytesComeBack) {
+  for (const Extents& shape : shapes) {
+    const OwnTensor tensor = make_tensor(GetParam(), shape);
+    const Packing* packing = packing_of(tensor.tensor);
+    ASSERT_NE(packing, nullptr);
+    const size_t matrices = matrices_of(tensor.tensor), size = tensor.bytes.size();
+    const Bytes source = random_bytes(size);
+    Bytes packed(packing->bytes * matrices), back(size);
+    set_span(*packing, matrices, {0, size}, source.data(), packed.data());
+    get_span(*packing, matrices, {0, size}, packed.data(), back.data());
+    EXPECT_EQ(source, back) << shape[0] << " x " << shape[1] << " x " << shape[2];
+  }
+}
+
+TEST_P(Packed, AnyPartCanBeSetAndRead) {
+  for (const Extents& shape : shapes) {
+    const OwnTensor tensor = make_tensor(GetParam(), shape);
+    const Packing& packing = *packing_of(tensor.tensor);
+    const size_t matrices = matrices_of(tensor.tensor), size = tensor.bytes.size();
+    Bytes expect = random_bytes(size), packed(packing.bytes * matrices);
+    set_span(packing, matrices, {0, size}, expect.data(), packed.data());
+    for (int i = 0; i < 20; ++i) {
+      const size_t begin = random_() % size, bytes = 1 + random_() % (size - begin);
+      const Bytes part = random_bytes(bytes);
+      std::memcpy(expect.data() + begin, part.data(), bytes);
+      set_span(packing, matrices, {begin, bytes}, part.data(), packed.data());
+      const size_t from = random_() % size, count = 1 + random_() % (size - from);
+      Bytes back(count);
+      get_span(packing, matrices, {from, count}, packed.data(), back.data());
+      EXPECT_EQ(back, Bytes(expect.begin() + static_cast<ptrdiff_t>(from),
+                            expect.begin() + static_cast<ptrdiff_t>(from + count)));
+    }
+  }
+}
+
+TEST_P(Packed, NothingBeyondItsBytesIsTouched) {
+  const OwnTensor tensor = make_tensor(GetParam(), {64, 50, 2, 1});
+  const Packing& packing = *packing_of(tensor.tensor);
+  const size_t size = tensor.bytes.size(), total = 2 * packing.bytes;
+  const Bytes source = random_bytes(size);
+  Bytes packed(total + 64, 0xab), back(size + 64, 0xab);
+  set_span(packing, 2, {0, size}, source.data(), packed.data());
+  get_span(packing, 2, {0, size}, packed.data(), back.data());
+  EXPECT_EQ(Bytes(packed.end() - 64, packed.end()), Bytes(64, 0xab));
+  EXPECT_EQ(Bytes(back.end() - 64, back.end()), Bytes(64, 0xab));
+}
+
+TEST_P(Packed, TakesLittleMoreThanTheFile) {
+  const OwnTensor tensor = make_tensor(GetParam(), {2048, 2048, 1, 1});
+  const Packing& packing = *packing_of(tensor.tensor);
+  EXPECT_GE(packing.bytes, tensor.bytes.size());
+  EXPECT_LE(packing.bytes, tensor.bytes.size() + 8 * 2048 + kAlignment);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Packed, testing::ValuesIn(kTypes), [](const auto& info) {
+  return std::string(weight_type(info.param)->name);
+});
+
+TEST(Packing, IsRefusedForWhatIsNotRows) {
+  OwnTensor tensor = make_tensor(type_q4_0, {64, 32, 1, 1});
+  EXPECT_NE(packing_of(tensor.tensor), nullptr);
+  tensor.tensor.nb[1] += 18;
+  EXPECT_EQ(packing_of(tensor.tensor), nullptr);
+  EXPECT_EQ(packing_of(make_tensor(type_i32, {64, 32, 1, 1}).tensor), nullptr);
+}
+
+TEST(Packing, IsFoundOnce) {
+  EXPECT_EQ(find_packing(*weight_type(type_q8_0), 64, 64),
+            find_packing(*weight_type(type_q8_0), 64, 64));
+  EXPECT_EQ(find_packing(*weight_type(type_q8_0), 64, 48), nullptr) << "half a block";
+}
+
+TEST(Packing, FewRowsAreNotWorthIt) {
+  for (const size_t rows : {8, 31}) {
+    EXPECT_FALSE(is_worth_it(*find_packing(*weight_type(type_f32), rows, 2048))) << rows;
+  }
+}
+
+}  // namespace
+}  // namespace tw::ggml

@@ -1,0 +1,289 @@
+// The plug-in through its tables, with a host that this file plays.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "ggml/tensors.h"
+#include "integrations/ggml/buffer.h"
+#include "integrations/ggml/multiply.h"
+
+extern "C" tw::ggml::Registration* ggml_backend_init();
+extern "C" int ggml_backend_score();
+
+namespace {
+
+using tw::ggml::Buffer;
+using tw::ggml::BufferFunctions;
+using tw::ggml::BufferType;
+using tw::ggml::Registration;
+using tw::ggml::Tensor;
+
+Registration others = {};
+bool has_others = true;
+size_t overhead = sizeof(Tensor) + tw::ggml::kListEntryBytes;
+char cpu_type;  // stands for the CPU's buffer type
+constexpr int32_t kMulMat = 5, kMulMatId = 6, kView = 11;
+
+}  // namespace
+
+// NOLINTBEGIN(misc-definitions-in-headers)
+#define HOST extern "C" __attribute__((visibility("default"), used))
+HOST size_t ggml_backend_reg_count() {
+  return has_others ? 1 : 0;
+}
+HOST Registration* ggml_backend_reg_get(size_t) {
+  return &others;
+}
+HOST size_t ggml_tensor_overhead() {
+  return overhead;
+}
+HOST const char* ggml_op_name(int32_t op) {
+  if (op == kMulMat) return "MUL_MAT";
+  if (op == kMulMatId) return "MUL_MAT_ID";
+  const char* const views[] = {"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
+  return op >= 10 && op < 14 ? views[op - 10] : "OTHER";
+}
+HOST Buffer* ggml_backend_buffer_init(BufferType* type, BufferFunctions functions, void* context,
+                                      size_t size) {
+  return new Buffer{functions, type, context, size};
+}
+HOST BufferType* ggml_backend_cpu_buffer_type() {
+  return reinterpret_cast<BufferType*>(&cpu_type);
+}
+HOST bool ggml_backend_buft_is_host(BufferType* type) {
+  return type == ggml_backend_cpu_buffer_type();
+}
+HOST int ggml_graph_n_nodes(tw::ggml::Graph* graph) {
+  return static_cast<int>(reinterpret_cast<std::vector<Tensor*>*>(graph)->size());
+}
+HOST Tensor* ggml_graph_node(tw::ggml::Graph* graph, int i) {
+  return reinterpret_cast<std::vector<Tensor*>*>(graph)->at(static_cast<size_t>(i));
+}
+// NOLINTEND(misc-definitions-in-headers)
+
+namespace tw::ggml {
+namespace {
+
+class Plugin : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (dlsym(RTLD_DEFAULT, "ggml_tensor_overhead") == nullptr) {
+      GTEST_SKIP() << "a static program: a plug-in finds no names in it";
+    }
+    others.api_version = 3;
+    has_others = true;
+    overhead = sizeof(Tensor) + kListEntryBytes;
+    unsetenv("TILEWRIGHT_GGML");
+    unsetenv("TILEWRIGHT_GGML_TEST");
+  }
+  std::string decline() {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ggml_backend_init(), nullptr);
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_F(Plugin, DeclinesVersionsThatItDoesNotKnow) {
+  for (const int version : {1, 4, 6}) {
+    others.api_version = version;
+    EXPECT_NE(decline().find("we know 2 and 3"), std::string::npos) << version;
+  }
+}
+
+TEST_F(Plugin, DeclinesTensorsThatItDoesNotKnow) {
+  overhead += 8;
+  EXPECT_NE(decline().find("tensors have"), std::string::npos);
+}
+
+TEST_F(Plugin, CanBeSwitchedOff) {
+  EXPECT_GT(ggml_backend_score(), 0);
+  setenv("TILEWRIGHT_GGML", "0", 1);
+  EXPECT_EQ(ggml_backend_init(), nullptr);
+  EXPECT_EQ(ggml_backend_score(), 0);
+}
+
+TEST_F(Plugin, InfersTheVersionWithoutOthers) {
+  has_others = false;  // and this host has no ggml_backend_buft_get_alloc_size_n
+  Registration* made = ggml_backend_init();
+  ASSERT_NE(made, nullptr);
+  EXPECT_EQ(made->api_version, 2);
+}
+
+/// What the host does with the slots, whose number depends on the version.
+struct TypeCalls {
+  Buffer* (*allocate)(BufferType*, size_t);
+  size_t (*tensor_bytes)(BufferType*, const Tensor*);
+  bool (*is_host)(BufferType*);
+};
+TypeCalls calls_of(BufferType* type, int version) {
+  void* const* slots = reinterpret_cast<void* const*>(type);
+  TypeCalls calls;
+  std::memcpy(&calls.allocate, &slots[1], sizeof(void*));
+  std::memcpy(&calls.tensor_bytes, &slots[version == 2 ? 4 : 5], sizeof(void*));
+  std::memcpy(&calls.is_host, &slots[version == 2 ? 5 : 7], sizeof(void*));
+  return calls;
+}
+
+/// A weight in a packed buffer, as a loader makes it.
+struct Loaded {
+  Buffer* buffer;
+  Tensor tensor;
+  ~Loaded() {
+    buffer->functions.free(buffer);
+    delete buffer;
+  }
+};
+std::unique_ptr<Loaded> load(Device* device, int version, const OwnTensor& source) {
+  BufferType* type = device->functions.buffer_type(device);
+  const TypeCalls calls = calls_of(type, version);
+  EXPECT_FALSE(calls.is_host(type));
+  auto loaded = std::make_unique<Loaded>();
+  loaded->tensor = source.tensor;
+  loaded->buffer = calls.allocate(type, calls.tensor_bytes(type, &source.tensor));
+  Tensor& tensor = loaded->tensor;
+  const BufferFunctions& functions = loaded->buffer->functions;
+  tensor.buffer = loaded->buffer;
+  tensor.data = functions.base(loaded->buffer);
+  EXPECT_EQ(functions.init_tensor(loaded->buffer, &tensor), success);
+  functions.set_tensor(loaded->buffer, &tensor, source.bytes.data(), 0, source.bytes.size());
+  return loaded;
+}
+
+Tensor make_op(Tensor output, Tensor* weights, Tensor* input, Tensor* ids = nullptr) {
+  output.op = ids != nullptr ? kMulMatId : kMulMat;
+  output.src[0] = weights;
+  output.src[1] = input;
+  output.src[2] = ids;
+  return output;
+}
+
+TEST_F(Plugin, LoadsAndMultipliesInBothVersions) {
+  std::mt19937 random(5);
+  for (const int version : {2, 3}) {
+    others.api_version = version;
+    Registration* made = ggml_backend_init();
+    ASSERT_NE(made, nullptr);
+    EXPECT_EQ(made->api_version, version);
+    Device* device = made->device(made, 0);
+    const OwnTensor weights = random_weights(random, type_q4_0, {64, 40, 1, 1});
+    const auto loaded = load(device, version, weights);
+    Bytes back(weights.bytes.size());
+    loaded->buffer->functions.get_tensor(loaded->buffer, &loaded->tensor, back.data(), 0,
+                                         back.size());
+    EXPECT_EQ(back, weights.bytes);
+
+    OwnTensor input = random_floats(random, {64, 3, 1, 1});
+    const OwnTensor output = make_tensor(type_f32, {40, 3, 1, 1});
+    Tensor op = make_op(output.tensor, &loaded->tensor, &input.tensor);
+    ASSERT_TRUE(device->functions.supports_op(device, &op));
+    Backend* backend = device->functions.make_backend(device, nullptr);
+    std::vector<Tensor*> graph = {&op};
+    EXPECT_EQ(backend->functions.compute(backend, reinterpret_cast<Graph*>(&graph)), success);
+    const Expected want = expected(weights, 39, row_of(input, 2));
+    EXPECT_NEAR(float_at(op, 39, 2, 0, 0), want.sum, want.error);
+    backend->functions.free(backend);
+  }
+}
+
+TEST_F(Plugin, LargeWeightsAreSetInPieces) {
+  std::mt19937 random(6);
+  Registration* made = ggml_backend_init();
+  OwnTensor weights = make_tensor(type_f32, {4096, 1043, 1, 1});  // 16 MiB and some rows
+  for (size_t i = 0; i < weights.bytes.size(); i += 61) {
+    weights.bytes[i] = static_cast<uint8_t>(random());
+  }
+  const auto loaded = load(made->device(made, 0), 3, weights);
+  Bytes back(weights.bytes.size());
+  loaded->buffer->functions.get_tensor(loaded->buffer, &loaded->tensor, back.data(), 0,
+                                       back.size());
+  EXPECT_TRUE(back == weights.bytes);
+}
+
+TEST_F(Plugin, OutputsLieInTheCpusMemory) {
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  Backend* backend = device->functions.make_backend(device, nullptr);
+  Device* second = backend->device;
+  EXPECT_NE(device->functions.buffer_type(device), ggml_backend_cpu_buffer_type());
+  EXPECT_EQ(second->functions.buffer_type(second), ggml_backend_cpu_buffer_type());
+  EXPECT_TRUE(second->functions.supports_buffer_type(second, ggml_backend_cpu_buffer_type()));
+  EXPECT_EQ(second->registration, made);
+  backend->functions.free(backend);
+}
+
+/// A loader asks with a buffer of no size.
+TEST_F(Plugin, TakesWeightsThatItIsFasterWith) {
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  Buffer empty = {{}, device->functions.buffer_type(device), nullptr, 0};
+  Buffer cpus = {{}, ggml_backend_cpu_buffer_type(), nullptr, 0};
+  OwnTensor weights = make_tensor(type_q4_0, {64, 64, 1, 1});
+  OwnTensor few = make_tensor(type_q4_0, {64, 4, 1, 1});
+  OwnTensor input = make_tensor(type_f32, {64, 512, 1, 1});
+  Tensor op =
+      make_op(make_tensor(type_f32, {64, 512, 1, 1}).tensor, &weights.tensor, &input.tensor);
+  const auto takes = [&] { return device->functions.supports_op(device, &op); };
+  EXPECT_FALSE(takes()) << "in no buffer";
+  weights.tensor.buffer = &cpus;
+  EXPECT_FALSE(takes()) << "in the CPU's buffer";
+  weights.tensor.buffer = &empty;
+  EXPECT_TRUE(takes());
+  weights.tensor.view_src = &few.tensor;
+  EXPECT_FALSE(takes()) << "a view";
+  few.tensor.buffer = &empty;
+  op = make_op(make_tensor(type_f32, {4, 512, 1, 1}).tensor, &few.tensor, &input.tensor);
+  EXPECT_FALSE(takes()) << "4 rows";
+  op.op = 40;
+  EXPECT_FALSE(takes()) << "another operation";
+  op.op = kView;
+  EXPECT_TRUE(takes()) << "nothing to compute";
+}
+
+TEST_F(Plugin, TestModeTakesWeightsAnywhere) {
+  setenv("TILEWRIGHT_GGML_TEST", "1", 1);
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  OwnTensor weights = make_tensor(type_f16, {64, 4, 1, 1});
+  OwnTensor input = make_tensor(type_f32, {64, 2, 1, 1});
+  Tensor op = make_op(make_tensor(type_f32, {4, 2, 1, 1}).tensor, &weights.tensor, &input.tensor);
+  EXPECT_TRUE(device->functions.supports_op(device, &op));
+}
+
+TEST_F(Plugin, NumbersOfExpertsThatAreNotThereAreAnError) {
+  std::mt19937 random(5);
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  const OwnTensor weights = random_weights(random, type_q8_0, {64, 40, 3, 1});
+  const auto loaded = load(device, 3, weights);
+  OwnTensor input = random_floats(random, {64, 1, 1, 1});
+  OwnTensor ids = make_tensor(type_i32, {1, 1, 1, 1});
+  const int32_t expert = 3;
+  std::memcpy(ids.bytes.data(), &expert, sizeof expert);
+  const OwnTensor output = make_tensor(type_f32, {40, 1, 1, 1});
+  Tensor op = make_op(output.tensor, &loaded->tensor, &input.tensor, &ids.tensor);
+  Backend* backend = device->functions.make_backend(device, nullptr);
+  std::vector<Tensor*> graph = {&op};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(backend->functions.compute(backend, reinterpret_cast<Graph*>(&graph)), failed);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("expert 3"), std::string::npos);
+  backend->functions.free(backend);
+}
+
+TEST_F(Plugin, BuffersRefuseWhatCanNotBePacked) {
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  BufferType* type = device->functions.buffer_type(device);
+  Buffer* buffer = calls_of(type, 3).allocate(type, 4096);
+  OwnTensor other = make_tensor(type_i32, {64, 4, 1, 1});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(buffer->functions.init_tensor(buffer, &other.tensor), failed);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("type 26"), std::string::npos);
+  buffer->functions.free(buffer);
+  delete buffer;
+}
+
+}  // namespace
+}  // namespace tw::ggml

@@ -1,0 +1,48 @@
+// Tensors as ggml has them, with random contents, and what multiplying them must give.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "integrations/ggml/ggml_abi.h"
+#include "integrations/ggml/packing.h"
+
+namespace tw::ggml {
+
+using Bytes = std::vector<uint8_t>;
+using Extents = std::array<size_t, 4>;
+
+inline constexpr int32_t kTypes[] = {type_f32, type_f16, type_q4_0, type_q8_0};
+
+/// A tensor of its own memory, rows without gaps.
+struct OwnTensor {
+  Tensor tensor;
+  Bytes bytes;
+};
+OwnTensor make_tensor(int32_t type, Extents extents);
+/// Small values, of which most types can keep few.
+OwnTensor random_weights(std::mt19937& random, int32_t type, Extents extents);
+OwnTensor random_floats(std::mt19937& random, Extents extents);
+
+/// The values of row `row`, counted through all matrices.
+std::vector<float> row_of(const OwnTensor& weights, size_t row);
+float float_at(const Tensor& tensor, size_t i0, size_t i1, size_t i2, size_t i3);
+
+/// Weights packed, for as long as `packed` lives.
+struct PackedTensor {
+  OwnTensor source;
+  Bytes memory;
+  Tensor tensor;
+};
+PackedTensor pack(OwnTensor source);
+
+/// Sum of w * x, and by how much rounding x to 8 bits (types with blocks) or summing in another
+/// order may change it.
+struct Expected {
+  double sum, error;
+};
+Expected expected(const OwnTensor& weights, size_t row, const std::vector<float>& input);
+
+}  // namespace tw::ggml
