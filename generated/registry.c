@@ -9322,7 +9322,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_b32,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xb5b42644b9800d71),
+        .content_hash = UINT64_C(0xb7d1621d80c058cb),
         .vectorized = 0,
     },
     {
@@ -9333,7 +9333,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_b64,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xe296a4b7620bd18c),
+        .content_hash = UINT64_C(0x71f147313e9b6250),
         .vectorized = 0,
     },
     {
@@ -9344,7 +9344,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x7871d23648b5ad60),
+        .content_hash = UINT64_C(0x3bb16b0cfea85cb7),
         .vectorized = 1,
     },
     {
@@ -9355,7 +9355,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x729a975e2797ab7a),
+        .content_hash = UINT64_C(0x57a32e29493bd85f),
         .vectorized = 1,
     },
     {
@@ -9366,7 +9366,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0xc4adc0b582a14851),
+        .content_hash = UINT64_C(0x246c1759667a432e),
         .vectorized = 1,
     },
     {
@@ -9377,7 +9377,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x7fb2fc3a92368867),
+        .content_hash = UINT64_C(0x69fdfd6e566a752c),
         .vectorized = 1,
     },
     {
@@ -9388,7 +9388,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_b32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0xe9ebe5e7f6c6feb8),
+        .content_hash = UINT64_C(0x64636e8373597bdf),
         .vectorized = 1,
     },
     {
@@ -9399,7 +9399,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xf9b299d6cb9cd975),
+        .content_hash = UINT64_C(0xaa7d55713a210b29),
         .vectorized = 1,
     },
     {
@@ -9410,7 +9410,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0x95677a080c9da28b),
+        .content_hash = UINT64_C(0xfe9ee585cd0c57f7),
         .vectorized = 1,
     },
     {
@@ -9421,7 +9421,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x8d2bb6152d38f676),
+        .content_hash = UINT64_C(0xf32ec8dbd361e103),
         .vectorized = 1,
     },
     {
@@ -9432,7 +9432,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x55916e33d34597cd),
+        .content_hash = UINT64_C(0xd637620e44191978),
         .vectorized = 1,
     },
     {
@@ -9443,7 +9443,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x012ed73d4c934d9f),
+        .content_hash = UINT64_C(0x97e6886a07a986b6),
         .vectorized = 1,
     },
     {
@@ -9454,7 +9454,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0x25d4db5e7e2e8250),
+        .content_hash = UINT64_C(0xe2ae85c0c82e1f05),
         .vectorized = 1,
     },
     {
@@ -9465,7 +9465,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0x2184037e29597ceb),
+        .content_hash = UINT64_C(0xb65b1450f4ef5b36),
         .vectorized = 1,
     },
     {
@@ -9476,7 +9476,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0x8e7d269e29975ec8),
+        .content_hash = UINT64_C(0x7dd3cd499acc3195),
         .vectorized = 1,
     },
     {
@@ -9487,7 +9487,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0x24dff6959e039d1f),
+        .content_hash = UINT64_C(0xfff8861c90935a08),
         .vectorized = 1,
     },
     {
@@ -9498,7 +9498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0x3a39c96223c846ab),
+        .content_hash = UINT64_C(0x6e9cc0a93762b97b),
         .vectorized = 1,
     },
     {
@@ -9509,7 +9509,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0x2ad2608706a1191a),
+        .content_hash = UINT64_C(0xf911e1e367a4a298),
         .vectorized = 1,
     },
     {
@@ -9520,7 +9520,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0x1703ab3ef2f6394f),
+        .content_hash = UINT64_C(0xced02089a4fb2c7d),
         .vectorized = 1,
     },
     {
@@ -9531,7 +9531,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0x7be161652aad5be0),
+        .content_hash = UINT64_C(0xb563ec4c9f63bcd7),
         .vectorized = 1,
     },
     {
@@ -9542,7 +9542,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0xa682c1b3f2bd216b),
+        .content_hash = UINT64_C(0x00f49d7b2eb71f37),
         .vectorized = 1,
     },
     {
@@ -9553,7 +9553,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0x0c99bddd379d6f1e),
+        .content_hash = UINT64_C(0xe6c9f5674d237554),
         .vectorized = 1,
     },
     {
@@ -9564,7 +9564,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0xaed4ca54e5b7676b),
+        .content_hash = UINT64_C(0xd571478b21cce6ab),
         .vectorized = 1,
     },
     {
@@ -9575,7 +9575,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0xe7fb0e8dfc15ad96),
+        .content_hash = UINT64_C(0xe48289945c2d31c1),
         .vectorized = 1,
     },
     {
@@ -9586,7 +9586,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0x06e85c1c336ed252),
+        .content_hash = UINT64_C(0xde2936f18f80b778),
         .vectorized = 1,
     },
     {
@@ -9597,7 +9597,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0x313f0e2078cdbf83),
+        .content_hash = UINT64_C(0x62fd5649086d1f43),
         .vectorized = 1,
     },
     {
@@ -9608,7 +9608,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0xb38b8072461fafb6),
+        .content_hash = UINT64_C(0x9b59199e2641c90e),
         .vectorized = 1,
     },
     {
@@ -9619,7 +9619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0xe2b5c96af5e41a7a),
+        .content_hash = UINT64_C(0xc7c5384479f1e131),
         .vectorized = 1,
     },
     {
@@ -9630,7 +9630,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0xfb2d41946c847891),
+        .content_hash = UINT64_C(0x0133b49f1b87a8cf),
         .vectorized = 1,
     },
     {
@@ -9641,7 +9641,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0x1d5d9b7473206fc2),
+        .content_hash = UINT64_C(0xf1dd945f38048834),
         .vectorized = 1,
     },
     {
@@ -9652,7 +9652,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0xc9af79025c1bab4b),
+        .content_hash = UINT64_C(0x35acec4da6c3511f),
         .vectorized = 1,
     },
     {
@@ -9663,7 +9663,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x688c2d57b5956013),
+        .content_hash = UINT64_C(0x9b698f0dac59c9d6),
         .vectorized = 0,
     },
     {
@@ -9674,7 +9674,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x824f698440f09574),
+        .content_hash = UINT64_C(0x7969a430ce2ab0cb),
         .vectorized = 0,
     },
     {
@@ -9685,7 +9685,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x0815b8ea69d1d9a7),
+        .content_hash = UINT64_C(0xfe182ef1827dba24),
         .vectorized = 1,
     },
     {
@@ -9696,7 +9696,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x80ea76ccbee2e010),
+        .content_hash = UINT64_C(0xdd90d413f9ceb59d),
         .vectorized = 1,
     },
     {
@@ -9707,7 +9707,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x024700a5c63cbda2),
+        .content_hash = UINT64_C(0x9052d9bf6ef9df2b),
         .vectorized = 1,
     },
     {
@@ -9718,7 +9718,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xfbfaa6f5ec861a25),
+        .content_hash = UINT64_C(0xecd5e994f7bf55da),
         .vectorized = 1,
     },
     {
@@ -9729,7 +9729,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x2a5b3f1379a67dd8),
+        .content_hash = UINT64_C(0x0a5b3087093ada11),
         .vectorized = 1,
     },
     {
@@ -9740,7 +9740,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x3c474e0cb1715e51),
+        .content_hash = UINT64_C(0x5a699c08a2f7cd80),
         .vectorized = 1,
     },
     {
@@ -9751,7 +9751,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0xd0fd6c911f142cc8),
+        .content_hash = UINT64_C(0x1a8c8b667583c8e7),
         .vectorized = 1,
     },
     {
@@ -9762,7 +9762,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0x434bd7bca72ad07a),
+        .content_hash = UINT64_C(0x9191042af08bb2cd),
         .vectorized = 1,
     },
     {
@@ -9773,7 +9773,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xcd10ae7722d3caee),
+        .content_hash = UINT64_C(0x2b97edcebad35dc5),
         .vectorized = 1,
     },
     {
@@ -9784,7 +9784,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x56d769c1bce7920f),
+        .content_hash = UINT64_C(0x47a7e5723f59fdc6),
         .vectorized = 1,
     },
     {
@@ -9795,7 +9795,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xb4a7edbce4bfa32f),
+        .content_hash = UINT64_C(0xcf772870e8786aaa),
         .vectorized = 1,
     },
     {
@@ -9806,7 +9806,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x19e4852001184e1a),
+        .content_hash = UINT64_C(0xc1ec5306aa46559d),
         .vectorized = 1,
     },
     {
@@ -9817,7 +9817,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x9232c22edba6195f),
+        .content_hash = UINT64_C(0xb45c3b018200d956),
         .vectorized = 1,
     },
     {
@@ -9828,7 +9828,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0xc59729b3bdbdebc5),
+        .content_hash = UINT64_C(0xbb379d8e9d228ece),
         .vectorized = 1,
     },
     {
@@ -9839,7 +9839,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0x7fff65d7c2070963),
+        .content_hash = UINT64_C(0x33108096a285aa66),
         .vectorized = 1,
     },
     {
@@ -9850,7 +9850,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0x9bd3431605d49ebb),
+        .content_hash = UINT64_C(0x081e96668e594a46),
         .vectorized = 1,
     },
     {
@@ -9861,7 +9861,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x43d8efd51b72dcd8),
+        .content_hash = UINT64_C(0x4801c0f303c13d45),
         .vectorized = 1,
     },
     {
@@ -9872,7 +9872,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0x220cab5e704b5b05),
+        .content_hash = UINT64_C(0xd5c939b02fc5282e),
         .vectorized = 0,
     },
     {
@@ -9883,7 +9883,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xdf41df671f94a02e),
+        .content_hash = UINT64_C(0x444477a3d140cc51),
         .vectorized = 0,
     },
     {
@@ -9894,7 +9894,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x196141d53f643b47),
+        .content_hash = UINT64_C(0x9a96f565177eb90e),
         .vectorized = 0,
     },
     {
@@ -9905,7 +9905,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0xf17988c92924aba5),
+        .content_hash = UINT64_C(0x8d66d19d26e00100),
         .vectorized = 0,
     },
     {
@@ -9916,7 +9916,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x0d857178cf3a5ef3),
+        .content_hash = UINT64_C(0xd98f363df49c7d36),
         .vectorized = 0,
     },
     {
@@ -9927,7 +9927,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0xb7a2ffc1181924ea),
+        .content_hash = UINT64_C(0x5cf8545aa92bd56f),
         .vectorized = 0,
     },
     {
@@ -9938,7 +9938,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_8943ccd6,
         .features = 0,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0xb47cac7a97e1937b),
+        .content_hash = UINT64_C(0x0d514dac4c51419e),
         .vectorized = 0,
     },
     {
@@ -9949,7 +9949,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_d631fe19),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x0296287e40558f7e),
+        .content_hash = UINT64_C(0x27df737d796625bb),
         .vectorized = 1,
     },
     {
@@ -9960,7 +9960,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_165f6546),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0x3421bc86ae0114e4),
+        .content_hash = UINT64_C(0xe283b9531bcd6cab),
         .vectorized = 1,
     },
     {
@@ -9971,7 +9971,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx_vnni_8943ccd6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x2e8b38cee67e0d7d),
+        .content_hash = UINT64_C(0x8b8ee0db475418a8),
         .vectorized = 1,
     },
     {
@@ -9982,7 +9982,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx_vnni_dd01f55b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x71bf347b2bbecb2f),
+        .content_hash = UINT64_C(0xf63a9d29912263e2),
         .vectorized = 1,
     },
     {
@@ -9993,7 +9993,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_8943ccd6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x4bfa32ff66721cc1),
+        .content_hash = UINT64_C(0x5927a5d9fb742a32),
         .vectorized = 1,
     },
     {
@@ -10004,7 +10004,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_dd01f55b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xbf5fb696cc76356f),
+        .content_hash = UINT64_C(0x01b1f642303baa24),
         .vectorized = 1,
     },
     {
@@ -10015,7 +10015,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni_47b1acc2),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0xa2fbc9e7987478d9),
+        .content_hash = UINT64_C(0x1324f3799772a68e),
         .vectorized = 1,
     },
     {
@@ -10026,7 +10026,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_7a675687),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0xcce1fe1445e264b6),
+        .content_hash = UINT64_C(0x1bdb07e20a58d4cf),
         .vectorized = 1,
     },
     {
@@ -10037,7 +10037,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_4d9f88a3),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0x31ba6fcedc603a42),
+        .content_hash = UINT64_C(0xa69eab5d252fb919),
         .vectorized = 1,
     },
     {
@@ -10048,7 +10048,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_f7708e51),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0x55b0af77c2d9254d),
+        .content_hash = UINT64_C(0xaca0a28affde6eaa),
         .vectorized = 1,
     },
     {
@@ -10059,7 +10059,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_2f13d002),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0xd99beb59dfb4fe72),
+        .content_hash = UINT64_C(0xcf9912d32d6d2201),
         .vectorized = 1,
     },
     {
@@ -10070,7 +10070,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_4d449c63),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0xe7bb1a1fb96b9690),
+        .content_hash = UINT64_C(0xd4bb5e55bd0c1f69),
         .vectorized = 1,
     },
     {
@@ -10081,7 +10081,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x959e79ade6efed47),
+        .content_hash = UINT64_C(0x203d1dbfcbf73efb),
         .vectorized = 0,
     },
     {
@@ -10092,7 +10092,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b64,
         .features = 0,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0xda3518431edd83c5),
+        .content_hash = UINT64_C(0xf7fa7b86b847e38b),
         .vectorized = 0,
     },
     {
@@ -10103,7 +10103,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x717151f6644c93b3),
+        .content_hash = UINT64_C(0xe5f678a641341261),
         .vectorized = 1,
     },
     {
@@ -10114,7 +10114,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x7168597390152b0c),
+        .content_hash = UINT64_C(0x321a04c3e066210f),
         .vectorized = 1,
     },
     {
@@ -10125,7 +10125,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x904b822dd61235d4),
+        .content_hash = UINT64_C(0x4b7343f41092dc75),
         .vectorized = 1,
     },
     {
@@ -10136,7 +10136,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x9989052f0686166c),
+        .content_hash = UINT64_C(0x5b02400981b9f01d),
         .vectorized = 1,
     },
     {
@@ -10147,7 +10147,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x85e49bbd687b6136),
+        .content_hash = UINT64_C(0x34af5a71329e8fa0),
         .vectorized = 1,
     },
     {
@@ -10158,7 +10158,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0xf62544cfcf19f87c),
+        .content_hash = UINT64_C(0xf587b41286932fd5),
         .vectorized = 1,
     },
     {
@@ -10169,7 +10169,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0xc50e2b65c1ff272d),
+        .content_hash = UINT64_C(0xe2edfd9235519e0e),
         .vectorized = 1,
     },
     {
@@ -10180,7 +10180,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0xb5b77f448e98c0fe),
+        .content_hash = UINT64_C(0x63529a8b84fed0d7),
         .vectorized = 1,
     },
     {
@@ -10191,7 +10191,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0xe7637aa81b96d1ae),
+        .content_hash = UINT64_C(0x7e489a41b5b1d42f),
         .vectorized = 1,
     },
     {
@@ -10202,7 +10202,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0xb9d38e4cc30bf292),
+        .content_hash = UINT64_C(0x12ebc34624e49523),
         .vectorized = 1,
     },
     {
@@ -10213,7 +10213,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_124,
-        .content_hash = UINT64_C(0xcf4084d1a835b9d5),
+        .content_hash = UINT64_C(0xc8c4c222f63c8b6a),
         .vectorized = 1,
     },
     {
@@ -10224,7 +10224,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_125,
-        .content_hash = UINT64_C(0x87f75f1bf3f394ed),
+        .content_hash = UINT64_C(0xe4d28a0dd01f5858),
         .vectorized = 1,
     },
     {
@@ -10235,7 +10235,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0xe437bd522778f9b7),
+        .content_hash = UINT64_C(0xb012dcb58b8f6518),
         .vectorized = 1,
     },
     {
@@ -10246,7 +10246,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_127,
-        .content_hash = UINT64_C(0x577224c714bc071e),
+        .content_hash = UINT64_C(0xc1d7bcfe88ecdf63),
         .vectorized = 1,
     },
     {
@@ -10257,7 +10257,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0xb6a0750f0dc550c5),
+        .content_hash = UINT64_C(0x480c073b0d179949),
         .vectorized = 1,
     },
     {
@@ -10268,7 +10268,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0x91c3ffcf1dd76e26),
+        .content_hash = UINT64_C(0x018b68973ba573ba),
         .vectorized = 1,
     },
     {
@@ -10279,7 +10279,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_132,
-        .content_hash = UINT64_C(0x718838fba2db4a9a),
+        .content_hash = UINT64_C(0x331455fa26a13b72),
         .vectorized = 1,
     },
     {
@@ -10290,7 +10290,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_134,
-        .content_hash = UINT64_C(0x6de8f2a37a4c20d3),
+        .content_hash = UINT64_C(0x5c5cf140791d33b6),
         .vectorized = 1,
     },
     {
@@ -10301,7 +10301,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_135,
-        .content_hash = UINT64_C(0x5c50619a2984e4ad),
+        .content_hash = UINT64_C(0x3bf2bfcbc726bd9d),
         .vectorized = 1,
     },
     {
@@ -10312,7 +10312,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_136,
-        .content_hash = UINT64_C(0x6c33555dbeeaa3bc),
+        .content_hash = UINT64_C(0x2d0f2f41710197d8),
         .vectorized = 1,
     },
     {
@@ -10323,7 +10323,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0x72caa4b11394ec0f),
+        .content_hash = UINT64_C(0xb8c4898d98095f9f),
         .vectorized = 1,
     },
     {
@@ -10334,7 +10334,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_138,
-        .content_hash = UINT64_C(0x883e484374f5aea5),
+        .content_hash = UINT64_C(0xdfde30deccd74a28),
         .vectorized = 1,
     },
     {
@@ -10345,7 +10345,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0x77365e9655c38a40),
+        .content_hash = UINT64_C(0x97fce74719ca5c30),
         .vectorized = 1,
     },
     {
@@ -10356,7 +10356,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0x7f9ee562a8c1de63),
+        .content_hash = UINT64_C(0xf69d227103295c13),
         .vectorized = 1,
     },
     {
@@ -10367,7 +10367,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_143,
-        .content_hash = UINT64_C(0xb25cd195d49defef),
+        .content_hash = UINT64_C(0xa98db7981d1d3c77),
         .vectorized = 1,
     },
     {
@@ -10378,7 +10378,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0xe1cb2dea961d2438),
+        .content_hash = UINT64_C(0xd66fcaa67efac1e9),
         .vectorized = 1,
     },
     {
@@ -10389,7 +10389,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_146,
-        .content_hash = UINT64_C(0xaab194e4d482f6a9),
+        .content_hash = UINT64_C(0x2b1032aa16860a8d),
         .vectorized = 1,
     },
     {
@@ -10400,7 +10400,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_147,
-        .content_hash = UINT64_C(0xc61b1b71c2d7b1d8),
+        .content_hash = UINT64_C(0x25805008828df7a0),
         .vectorized = 1,
     },
     {
@@ -10411,7 +10411,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0x4db92cc50771f995),
+        .content_hash = UINT64_C(0xca070eb9f6bf5ffb),
         .vectorized = 1,
     },
     {
@@ -10422,7 +10422,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0x987d9f03a0dceee6),
+        .content_hash = UINT64_C(0x45250c9f16f7ed43),
         .vectorized = 0,
     },
     {
@@ -10433,7 +10433,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b64),
         .features = TW_FEATURE_SME2,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0x1759d690aa9a5d10),
+        .content_hash = UINT64_C(0x232331e614586cc5),
         .vectorized = 0,
     },
     {
@@ -10444,7 +10444,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b128),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0x5f7c672fb4729741),
+        .content_hash = UINT64_C(0x09798482bb9cc0b6),
         .vectorized = 0,
     },
     {
@@ -10455,7 +10455,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b256),
         .features = TW_FEATURE_SME2,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x90e19ab7b009a32f),
+        .content_hash = UINT64_C(0x4cdacd4cafd53078),
         .vectorized = 0,
     },
     {
@@ -10466,7 +10466,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b59d3abd,
         .features = 0,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x7c73cd7fa2889d08),
+        .content_hash = UINT64_C(0x5f68b72f941c111a),
         .vectorized = 0,
     },
     {
@@ -10477,7 +10477,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_931cf559),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x8317cf30f472d208),
+        .content_hash = UINT64_C(0x6aa90189401b8f30),
         .vectorized = 1,
     },
     {
@@ -10488,7 +10488,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_9e758d15),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_160,
-        .content_hash = UINT64_C(0xee9db32da086b626),
+        .content_hash = UINT64_C(0x61d6dc436cd61e30),
         .vectorized = 1,
     },
     {
@@ -10499,7 +10499,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x032652cc6fe0544e),
+        .content_hash = UINT64_C(0xe8eb0f2f6fe4dff8),
         .vectorized = 1,
     },
     {
@@ -10510,7 +10510,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xc7f8eda0750a63b3),
+        .content_hash = UINT64_C(0xd8e5b1c27bb0f279),
         .vectorized = 1,
     },
     {
@@ -10521,7 +10521,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b59d3abd),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x9e3e8d545ebe19b6),
+        .content_hash = UINT64_C(0x1c8376ccd4beaeb1),
         .vectorized = 1,
     },
     {
@@ -10532,7 +10532,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_4e687fda),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_163,
-        .content_hash = UINT64_C(0xe0a5171f9c5f358c),
+        .content_hash = UINT64_C(0xf4f8392476f53c53),
         .vectorized = 1,
     },
     {
@@ -10543,7 +10543,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_d13fd369),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0x8b57e412a8ddcc9d),
+        .content_hash = UINT64_C(0x7e835d5e7142074c),
         .vectorized = 1,
     },
     {
@@ -10554,7 +10554,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_ab4238c2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_166,
-        .content_hash = UINT64_C(0x2de342a026c06256),
+        .content_hash = UINT64_C(0xc5469ec0ef011933),
         .vectorized = 1,
     },
     {
@@ -10565,7 +10565,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5103ca48),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0x235ce1826275d37d),
+        .content_hash = UINT64_C(0x496d5f31a49f0e2c),
         .vectorized = 1,
     },
     {
@@ -10576,7 +10576,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_d3541981),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0xab55320a8b0026a2),
+        .content_hash = UINT64_C(0x3f90c85e7ac1846f),
         .vectorized = 1,
     },
     {

@@ -27,6 +27,30 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_b128(const tw_pack_args* args);
 
+enum {
+  PANEL = 1,            // rows of a panel
+  DATA_OFFSET = 0,// of the codes in a panel, or in a block
+  KR = 4,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 1,
+  K_MULTIPLE = 32,  // k is padded to a multiple of this
+  LANES = 16             // of the vectors that inner loops leave behind
+};
+
+// code = round(x * factor) + zero_point; the bounds keep codes within int8.
+// x = (code - zero_point) * scale
+typedef struct quantization {
+  float factor, lowest, highest;
+  int32_t zero_point;
+  float scale;
+} quantization;
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+enum {
+  BLOCK = 128,  // values of k that share fields
+  AT_ONCE = 16      // blocks of a row that are quantized at a time
+};
+
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 static void row_range(const tw_args* args) {
   const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
@@ -77,86 +101,7 @@ static void row_range(const tw_args* args) {
   _mm512_storeu_si512((void *)((uint8_t*)args->dst + 128), _mm512_castps_si512(v_10));
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup)));
-  const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 4)));
-  const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
-  const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
-  __m512i sum = _mm512_setzero_si512();
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  __m512i sum_2 = sum;
-  __m512i sum_3 = sum;
-  __m512i sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
-    const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
-    const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-    const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 192)));
-    const __m512 v = _mm512_mul_ps(x, factor);
-    const __m512 v_2 = _mm512_max_ps(v, lowest);
-    const __m512 v_3 = _mm512_min_ps(v_2, highest);
-    const __m512i v_4 = _mm512_cvtps_epi32(v_3);
-    const __m512i v_5 = _mm512_add_epi32(v_4, zero_point);
-    const __m512 v_6 = _mm512_mul_ps(x_2, factor);
-    const __m512 v_7 = _mm512_max_ps(v_6, lowest);
-    const __m512 v_8 = _mm512_min_ps(v_7, highest);
-    const __m512i v_9 = _mm512_cvtps_epi32(v_8);
-    const __m512i v_10 = _mm512_add_epi32(v_9, zero_point);
-    const __m512 v_11 = _mm512_mul_ps(x_3, factor);
-    const __m512 v_12 = _mm512_max_ps(v_11, lowest);
-    const __m512 v_13 = _mm512_min_ps(v_12, highest);
-    const __m512i v_14 = _mm512_cvtps_epi32(v_13);
-    const __m512i v_15 = _mm512_add_epi32(v_14, zero_point);
-    const __m512 v_16 = _mm512_mul_ps(x_4, factor);
-    const __m512 v_17 = _mm512_max_ps(v_16, lowest);
-    const __m512 v_18 = _mm512_min_ps(v_17, highest);
-    const __m512i v_19 = _mm512_cvtps_epi32(v_18);
-    const __m512i v_20 = _mm512_add_epi32(v_19, zero_point);
-    sum = _mm512_add_epi32(sum, v_5);
-    sum_2 = _mm512_add_epi32(sum_2, v_10);
-    sum_3 = _mm512_add_epi32(sum_3, v_15);
-    sum_4 = _mm512_add_epi32(sum_4, v_20);
-    const __m128i v_21 = _mm512_cvtsepi32_epi8(v_5);
-    _mm_storeu_si128((__m128i *)dst, v_21);
-    const __m128i v_22 = _mm512_cvtsepi32_epi8(v_10);
-    _mm_storeu_si128((__m128i *)(dst + 16), v_22);
-    const __m128i v_23 = _mm512_cvtsepi32_epi8(v_15);
-    _mm_storeu_si128((__m128i *)(dst + 32), v_23);
-    const __m128i v_24 = _mm512_cvtsepi32_epi8(v_20);
-    _mm_storeu_si128((__m128i *)(dst + 48), v_24);
-    lhs += 256;
-    dst += 64;
-  }
-  const __m512i v = _mm512_add_epi32(sum, sum_2);
-  const __m512i v_2 = _mm512_add_epi32(v, sum_3);
-  const __m512i v_3 = _mm512_add_epi32(v_2, sum_4);
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst + args->dst_stride), v_3);
-}
-
-enum {
-  PANEL = 1,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 4,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP = 64,              // floats of one step of the inner loops
-  LANES = 16,            // of the vectors that they leave behind
-  CHUNK = 128             // values of k that are quantized at a time
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+enum { STEP = 64 };  // floats of one step of the inner loops
 
 // Returns whether all values are finite.
 static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
@@ -187,40 +132,6 @@ static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowes
     finite &= *none == 0;
   }
   return finite;
-}
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -263,6 +174,75 @@ static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_
   return finite ? choose_quantization(lowest, highest) : none;
 }
 
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+static void quantize_blocks(const tw_args* args) {
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup)));
+    const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 4)));
+    const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
+    const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
+    __m512i v = _mm512_setzero_si512();
+    // k loop
+    for (size_t i_k = 0; i_k < 4; ++i_k) {
+      const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
+      const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
+      const __m512 v_2 = _mm512_mul_ps(x, factor);
+      const __m512 v_3 = _mm512_max_ps(v_2, lowest);
+      const __m512 v_4 = _mm512_min_ps(v_3, highest);
+      const __m512i v_5 = _mm512_cvtps_epi32(v_4);
+      const __m512i v_6 = _mm512_add_epi32(v_5, zero_point);
+      const __m512 v_7 = _mm512_mul_ps(x_2, factor);
+      const __m512 v_8 = _mm512_max_ps(v_7, lowest);
+      const __m512 v_9 = _mm512_min_ps(v_8, highest);
+      const __m512i v_10 = _mm512_cvtps_epi32(v_9);
+      const __m512i v_11 = _mm512_add_epi32(v_10, zero_point);
+      const __m128i v_12 = _mm512_cvtsepi32_epi8(v_6);
+      _mm_storeu_si128((__m128i *)dst, v_12);
+      const __m128i v_13 = _mm512_cvtsepi32_epi8(v_11);
+      _mm_storeu_si128((__m128i *)(dst + 16), v_13);
+      const __m512i v_14 = _mm512_add_epi32(v_6, v_11);
+      v = _mm512_add_epi32(v_14, v);
+      lhs += 128;
+      dst += 32;
+    }
+    const __m512i v_2 = _mm512_shuffle_i32x4(v, v, 78);
+    const __m512i v_3 = _mm512_add_epi32(v, v_2);
+    const __m512i v_4 = _mm512_shuffle_i32x4(v_3, v_3, 177);
+    const __m512i v_5 = _mm512_add_epi32(v_3, v_4);
+    const __m512i v_6 = _mm512_unpacklo_epi64(v_5, v_5);
+    const __m512i v_7 = _mm512_unpackhi_epi64(v_5, v_5);
+    const __m512i v_8 = _mm512_add_epi32(v_6, v_7);
+    const __m512i v_9 = _mm512_unpacklo_epi32(v_8, v_8);
+    const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
+    const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
+    const __m512i v_12 = _mm512_add_epi32(v_10, v_11);
+    _mm512_storeu_si512((void *)s, v_12);
+    lookup += 20;
+    s += 4;
+  }
+}
+
+typedef struct code_chunk {
+  int8_t codes[AT_ONCE * BLOCK];
+  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
+} code_chunk;
+
+// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
+static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                           const quantization *how, code_chunk *chunk) {
+  inner->lhs = floats;
+  inner->n = count;
+  inner->lookup = how;
+  inner->dst = chunk->codes;
+  inner->dst_stride = offsetof(code_chunk, sums);
+  quantize_blocks(inner);
+}
+
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
@@ -282,7 +262,6 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
 }
 
 enum {
-  BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = 132, // of all rows of a panel
   ROW_FIELDS = 8    // bytes of a panel behind its blocks
 };
@@ -299,27 +278,33 @@ static void write_row_fields(uint8_t *to, size_t r, const quantization *how) {
   tw_store_i32(to + 4 + r * 4, tw_bits_of_f32(how->scale));
 }
 
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
+                     uint8_t *panel) {
+  quantization how[AT_ONCE];
+  how[0] = quantization_of(inner, floats, blocks * BLOCK);
+  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
+      write_block_fields(block, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+  write_row_fields(panel + blocks * BLOCK_BYTES, r, how);
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[PANEL];
   if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
   for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = panel + b * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
-      write_block_fields(block, r, sum, &how[r]);
-    }
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);
+    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
   }
 }
 

@@ -24,7 +24,31 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_b32(const tw_pack_args* args);
 
-// The inner loops of the packer in plain C.
+enum {
+  PANEL = 1,            // rows of a panel
+  DATA_OFFSET = 0,// of the codes in a panel, or in a block
+  KR = 4,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 1,
+  K_MULTIPLE = 32,  // k is padded to a multiple of this
+  LANES = 1             // of the vectors that inner loops leave behind
+};
+
+// code = round(x * factor) + zero_point; the bounds keep codes within int8.
+// x = (code - zero_point) * scale
+typedef struct quantization {
+  float factor, lowest, highest;
+  int32_t zero_point;
+  float scale;
+} quantization;
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+enum {
+  BLOCK = 32,  // values of k that share fields
+  AT_ONCE = 16      // blocks of a row that are quantized at a time
+};
+
+// In plain C.
 static void row_range(const tw_args *args) {
   const uint8_t *const floats = (const uint8_t *)args->lhs;
   float range[3] = {0, 0, 0};  // the last one: 0 times an infinity or a NaN is a NaN
@@ -37,43 +61,7 @@ static void row_range(const tw_args *args) {
   memcpy(args->dst, range, sizeof range);
 }
 
-static void quantize_row(const tw_args *args) {
-  const float *const how = (const float *)args->lookup;  // factor, lowest, highest, zero point
-  const int32_t zero_point = tw_load_i32(how + 3);
-  const uint8_t *const floats = (const uint8_t *)args->lhs;
-  int8_t *const codes = (int8_t *)args->dst;
-  const float shift = 12582912.0f;  // rounds to nearest even
-  int32_t sum = 0;
-  for (size_t i = 0; i < args->n * 4; ++i) {
-    const float scaled = tw_f32_of_bits(tw_load_i32(floats + i * sizeof(float))) * how[0];
-    const float clamped = tw_min_f32(tw_max_f32(scaled, how[1]), how[2]);
-    const int32_t code = (int32_t)((clamped + shift) - shift) + zero_point;
-    codes[i] = (int8_t)code;
-    sum += code;
-  }
-  tw_store_i32(codes + args->dst_stride, sum);
-}
-
-enum {
-  PANEL = 1,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 4,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP = 4,              // floats of one step of the inner loops
-  LANES = 1,            // of the vectors that they leave behind
-  CHUNK = 32             // values of k that are quantized at a time
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+enum { STEP = 4 };  // floats of one step of the inner loops
 
 // Returns whether all values are finite.
 static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
@@ -104,40 +92,6 @@ static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowes
     finite &= *none == 0;
   }
   return finite;
-}
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -180,6 +134,41 @@ static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_
   return finite ? choose_quantization(lowest, highest) : none;
 }
 
+// In plain C.
+static void quantize_blocks(const tw_args *args) {
+  const quantization *const how = (const quantization *)args->lookup;
+  const uint8_t *floats = (const uint8_t *)args->lhs;
+  int8_t *codes = (int8_t *)args->dst;
+  int32_t *const sums = (int32_t *)(void *)(codes + args->dst_stride);
+  const float shift = 12582912.0f;  // rounds to nearest even
+  for (size_t b = 0; b < args->n; ++b) {
+    sums[b] = 0;
+    for (size_t i = 0; i < BLOCK; ++i, floats += sizeof(float)) {
+      const float scaled = tw_f32_of_bits(tw_load_i32(floats)) * how[b].factor;
+      const float clamped = tw_min_f32(tw_max_f32(scaled, how[b].lowest), how[b].highest);
+      const int32_t code = (int32_t)((clamped + shift) - shift) + how[b].zero_point;
+      *codes++ = (int8_t)code;
+      sums[b] += code;
+    }
+  }
+}
+
+typedef struct code_chunk {
+  int8_t codes[AT_ONCE * BLOCK];
+  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
+} code_chunk;
+
+// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
+static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                           const quantization *how, code_chunk *chunk) {
+  inner->lhs = floats;
+  inner->n = count;
+  inner->lookup = how;
+  inner->dst = chunk->codes;
+  inner->dst_stride = offsetof(code_chunk, sums);
+  quantize_blocks(inner);
+}
+
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
@@ -199,7 +188,6 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
 }
 
 enum {
-  BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = 36, // of all rows of a panel
   ROW_FIELDS = 8    // bytes of a panel behind its blocks
 };
@@ -216,27 +204,33 @@ static void write_row_fields(uint8_t *to, size_t r, const quantization *how) {
   tw_store_i32(to + 4 + r * 4, tw_bits_of_f32(how->scale));
 }
 
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
+                     uint8_t *panel) {
+  quantization how[AT_ONCE];
+  how[0] = quantization_of(inner, floats, blocks * BLOCK);
+  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
+      write_block_fields(block, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+  write_row_fields(panel + blocks * BLOCK_BYTES, r, how);
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[PANEL];
   if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
   for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = panel + b * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
-      write_block_fields(block, r, sum, &how[r]);
-    }
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);
+    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
   }
 }
 

@@ -27,6 +27,15 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp4x4_avx2(const tw_pack_args* args);
 
+enum {
+  PANEL = 4,            // rows of a panel
+  DATA_OFFSET = 0,// of the codes in a panel, or in a block
+  KR = 4,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 1,
+  K_MULTIPLE = 32,  // k is padded to a multiple of this
+  LANES = 8             // of the vectors that inner loops leave behind
+};
+
 __attribute__((target("avx2,fma,f16c,bmi2")))
 static void row_range(const tw_args* args) {
   const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
@@ -136,17 +145,6 @@ static void quantize_row(const tw_args* args) {
   _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + args->dst_stride), v_3);
 }
 
-enum {
-  PANEL = 4,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 4,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP = 32,              // floats of one step of the inner loops
-  LANES = 8,            // of the vectors that they leave behind
-  CHUNK = 256             // values of k that are quantized at a time
-};
-
 // code = round(x * factor) + zero_point; the bounds keep codes within int8.
 // x = (code - zero_point) * scale
 typedef struct quantization {
@@ -156,6 +154,8 @@ typedef struct quantization {
 } quantization;
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+enum { STEP = 32 };  // floats of one step of the inner loops
 
 // Returns whether all values are finite.
 static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
@@ -186,40 +186,6 @@ static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowes
     finite &= *none == 0;
   }
   return finite;
-}
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -260,6 +226,42 @@ static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_
   float lowest, highest;
   const int finite = find_range(inner, floats, count, &lowest, &highest);
   return finite ? choose_quantization(lowest, highest) : none;
+}
+
+enum { CHUNK = 256 };  // values of k that are quantized at a time
+
+typedef struct code_chunk {
+  int8_t codes[CHUNK];
+  int32_t sums[LANES];
+} code_chunk;
+
+static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
+                              size_t at) {
+  inner->lhs = floats;
+  inner->n = steps;
+  inner->dst = chunk->codes + at;
+  inner->dst_stride = offsetof(code_chunk, sums) - at;
+  quantize_row(inner);
+  int32_t sum = 0;
+  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
+  return sum;
+}
+
+// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
+static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                              const quantization *how, code_chunk *chunk) {
+  const size_t rest = count % STEP;
+  const size_t whole = count - rest;
+  inner->lookup = how;
+  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
+  if (rest != 0) {
+    float tail[STEP] = {0};
+    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
+    sum += quantize_steps(inner, tail, 1, chunk, whole);
+    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
+  }
+  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
+  return sum;
 }
 
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }

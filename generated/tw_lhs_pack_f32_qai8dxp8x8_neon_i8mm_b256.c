@@ -27,6 +27,30 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_b256(const tw_pack_args* args);
 
+enum {
+  PANEL = 8,            // rows of a panel
+  DATA_OFFSET = 0,// of the codes in a panel, or in a block
+  KR = 8,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 1,
+  K_MULTIPLE = 32,  // k is padded to a multiple of this
+  LANES = 4             // of the vectors that inner loops leave behind
+};
+
+// code = round(x * factor) + zero_point; the bounds keep codes within int8.
+// x = (code - zero_point) * scale
+typedef struct quantization {
+  float factor, lowest, highest;
+  int32_t zero_point;
+  float scale;
+} quantization;
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+enum {
+  BLOCK = 256,  // values of k that share fields
+  AT_ONCE = 16      // blocks of a row that are quantized at a time
+};
+
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 static void row_range(const tw_args* args) {
   const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
@@ -77,82 +101,7 @@ static void row_range(const tw_args* args) {
   vst1q_s8((int8_t *)((uint8_t*)args->dst + 32), vreinterpretq_s8_f32(v_10));
 }
 
-__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-  const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-  const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-  const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-  int32x4_t sum = vdupq_n_s32(0);
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  int32x4_t sum_2 = sum;
-  int32x4_t sum_3 = sum;
-  int32x4_t sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const float32x4_t v = vmulq_f32(x, factor);
-    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
-    const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
-    const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
-    const float32x4_t v_6 = vmulq_f32(x_2, factor);
-    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
-    const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
-    const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
-    const float32x4_t v_11 = vmulq_f32(x_3, factor);
-    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
-    const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
-    const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
-    const float32x4_t v_16 = vmulq_f32(x_4, factor);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
-    const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
-    const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-    sum = vaddq_s32(sum, v_5);
-    sum_2 = vaddq_s32(sum_2, v_10);
-    sum_3 = vaddq_s32(sum_3, v_15);
-    sum_4 = vaddq_s32(sum_4, v_20);
-    const uint16x8_t v_21 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-    const uint16x8_t v_22 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-    const uint8x16_t v_23 = vuzp1q_u8(vreinterpretq_u8_u16(v_21), vreinterpretq_u8_u16(v_22));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_23));
-    lhs += 64;
-    dst += 16;
-  }
-  const int32x4_t v = vaddq_s32(sum, sum_2);
-  const int32x4_t v_2 = vaddq_s32(v, sum_3);
-  const int32x4_t v_3 = vaddq_s32(v_2, sum_4);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + args->dst_stride), vreinterpretq_s8_s32(v_3));
-}
-
-enum {
-  PANEL = 8,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 8,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP = 16,              // floats of one step of the inner loops
-  LANES = 4,            // of the vectors that they leave behind
-  CHUNK = 256             // values of k that are quantized at a time
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+enum { STEP = 16 };  // floats of one step of the inner loops
 
 // Returns whether all values are finite.
 static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
@@ -183,40 +132,6 @@ static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowes
     finite &= *none == 0;
   }
   return finite;
-}
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
 }
 
 // To nearest even; for |x| below 2^22.
@@ -259,6 +174,118 @@ static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_
   return finite ? choose_quantization(lowest, highest) : none;
 }
 
+__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
+static void quantize_blocks(const tw_args* args) {
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
+    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
+    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
+    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
+    int32x4_t v = vdupq_n_s32(0);
+    // k loop
+    for (size_t i_k = 0; i_k < 8; ++i_k) {
+      const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
+      const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
+      const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+      const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+      const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+      const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+      const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+      const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+      const float32x4_t v_2 = vmulq_f32(x, factor);
+      const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
+      const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
+      const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
+      const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
+      const float32x4_t v_7 = vmulq_f32(x_2, factor);
+      const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
+      const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
+      const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
+      const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
+      const float32x4_t v_12 = vmulq_f32(x_3, factor);
+      const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
+      const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
+      const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
+      const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
+      const float32x4_t v_17 = vmulq_f32(x_4, factor);
+      const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
+      const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
+      const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
+      const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
+      const float32x4_t v_22 = vmulq_f32(x_5, factor);
+      const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
+      const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
+      const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
+      const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
+      const float32x4_t v_27 = vmulq_f32(x_6, factor);
+      const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
+      const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
+      const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
+      const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
+      const float32x4_t v_32 = vmulq_f32(x_7, factor);
+      const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
+      const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
+      const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
+      const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
+      const float32x4_t v_37 = vmulq_f32(x_8, factor);
+      const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
+      const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
+      const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
+      const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
+      const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
+      const uint16x8_t v_43 = vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
+      const uint8x16_t v_44 = vuzp1q_u8(vreinterpretq_u8_u16(v_42), vreinterpretq_u8_u16(v_43));
+      vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_44));
+      const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
+      const uint16x8_t v_46 = vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
+      const uint8x16_t v_47 = vuzp1q_u8(vreinterpretq_u8_u16(v_45), vreinterpretq_u8_u16(v_46));
+      vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_47));
+      const int32x4_t v_48 = vaddq_s32(v_6, v_11);
+      const int32x4_t v_49 = vaddq_s32(v_16, v_21);
+      const int32x4_t v_50 = vaddq_s32(v_26, v_31);
+      const int32x4_t v_51 = vaddq_s32(v_36, v_41);
+      const int32x4_t v_52 = vaddq_s32(v_48, v_49);
+      const int32x4_t v_53 = vaddq_s32(v_50, v_51);
+      const int32x4_t v_54 = vaddq_s32(v_52, v_53);
+      v = vaddq_s32(v_54, v);
+      lhs += 128;
+      dst += 32;
+    }
+    const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+    const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+    const uint32x4_t v_4 =
+        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2), vreinterpretq_s32_u64(v_3)));
+    const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+    const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+    const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+    const int32x4_t v_8 = vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
+    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_8));
+    lookup += 20;
+    s += 4;
+  }
+}
+
+typedef struct code_chunk {
+  int8_t codes[AT_ONCE * BLOCK];
+  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
+} code_chunk;
+
+// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
+static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                           const quantization *how, code_chunk *chunk) {
+  inner->lhs = floats;
+  inner->n = count;
+  inner->lookup = how;
+  inner->dst = chunk->codes;
+  inner->dst_stride = offsetof(code_chunk, sums);
+  quantize_blocks(inner);
+}
+
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
@@ -278,7 +305,6 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
 }
 
 enum {
-  BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = 2112, // of all rows of a panel
   ROW_FIELDS = 64    // bytes of a panel behind its blocks
 };
@@ -296,27 +322,33 @@ static void write_row_fields(uint8_t *to, size_t r, const quantization *how) {
   tw_store_i32(to + 32 + r * 4, tw_bits_of_f32(how->scale));
 }
 
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
+                     uint8_t *panel) {
+  quantization how[AT_ONCE];
+  how[0] = quantization_of(inner, floats, blocks * BLOCK);
+  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
+      write_block_fields(block, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+  write_row_fields(panel + blocks * BLOCK_BYTES, r, how);
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[PANEL];
   if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
   for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = panel + b * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
-      write_block_fields(block, r, sum, &how[r]);
-    }
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);
+    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
   }
 }
 

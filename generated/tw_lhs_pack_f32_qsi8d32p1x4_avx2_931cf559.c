@@ -27,71 +27,109 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p1x4_avx2_931cf559(const tw_pack_args* args);
 
+enum {
+  PANEL = 1,            // rows of a panel
+  DATA_OFFSET = 0,// of the codes in a panel, or in a block
+  KR = 4,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 2,
+  K_MULTIPLE = 32,  // k is padded to a multiple of this
+  LANES = 8             // of the vectors that inner loops leave behind
+};
+
+// code = round(x * factor) + zero_point; the bounds keep codes within int8.
+// x = (code - zero_point) * scale
+typedef struct quantization {
+  float factor, lowest, highest;
+  int32_t zero_point;
+  float scale;
+} quantization;
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+enum {
+  BLOCK = 32,  // values of k that share fields
+  AT_ONCE = 16      // blocks of a row that are quantized at a time
+};
+
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void row_range(const tw_args* args) {
-  const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+static void block_ranges(const tw_args* args) {
+  const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
+  const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
   const uint8_t* lhs = (const uint8_t*)args->lhs;
-  __m256 lowest = v;
-  __m256 highest = v;
-  __m256 nothing = v;
-  __m256 lowest_2 = v;
-  __m256 highest_2 = v;
-  __m256 nothing_2 = v;
-  __m256 lowest_3 = v;
-  __m256 highest_3 = v;
-  __m256 nothing_3 = v;
-  __m256 lowest_4 = v;
-  __m256 highest_4 = v;
-  __m256 nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-    lowest = _mm256_min_ps(x, lowest);
-    highest = _mm256_max_ps(x, highest);
-    nothing = _mm256_fmadd_ps(x, v, nothing);
-    lowest_2 = _mm256_min_ps(x_2, lowest_2);
-    highest_2 = _mm256_max_ps(x_2, highest_2);
-    nothing_2 = _mm256_fmadd_ps(x_2, v, nothing_2);
-    lowest_3 = _mm256_min_ps(x_3, lowest_3);
-    highest_3 = _mm256_max_ps(x_3, highest_3);
-    nothing_3 = _mm256_fmadd_ps(x_3, v, nothing_3);
-    lowest_4 = _mm256_min_ps(x_4, lowest_4);
-    highest_4 = _mm256_max_ps(x_4, highest_4);
-    nothing_4 = _mm256_fmadd_ps(x_4, v, nothing_4);
+  uint8_t* dst = (uint8_t*)args->dst;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m256i x = _mm256_loadu_si256((const __m256i *)lhs);
+    const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(lhs + 32));
+    const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(lhs + 64));
+    const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(lhs + 96));
+    const __m256i v = _mm256_and_si256(x, magnitude);
+    const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
+    const __m256i v_3 = _mm256_and_si256(x_2, magnitude);
+    const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
+    const __m256i v_5 = _mm256_and_si256(x_3, magnitude);
+    const __m256 v_6 = _mm256_min_ps(_mm256_castsi256_ps(v_5), infinity);
+    const __m256i v_7 = _mm256_and_si256(x_4, magnitude);
+    const __m256 v_8 = _mm256_min_ps(_mm256_castsi256_ps(v_7), infinity);
+    const __m256 v_9 = _mm256_max_ps(v_2, v_4);
+    const __m256 v_10 = _mm256_max_ps(v_6, v_8);
+    const __m256 v_11 = _mm256_max_ps(v_9, v_10);
+    const __m256i v_12 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_11), 78);
+    const __m256i v_13 = _mm256_castps_si256(_mm256_max_ps(v_11, _mm256_castsi256_ps(v_12)));
+    const __m256i v_14 = _mm256_unpacklo_epi64(v_13, v_13);
+    const __m256i v_15 = _mm256_unpackhi_epi64(v_13, v_13);
+    const __m256i v_16 =
+        _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_14), _mm256_castsi256_ps(v_15)));
+    const __m256i v_17 = _mm256_unpacklo_epi32(v_16, v_16);
+    const __m256i v_18 = _mm256_unpacklo_epi64(v_17, v_17);
+    const __m256i v_19 = _mm256_unpackhi_epi64(v_17, v_17);
+    const __m256 v_20 = _mm256_max_ps(_mm256_castsi256_ps(v_18), _mm256_castsi256_ps(v_19));
+    _mm256_storeu_si256((__m256i *)dst, _mm256_castps_si256(v_20));
     lhs += 128;
+    dst += 4;
   }
-  const __m256 v_2 = _mm256_min_ps(lowest_2, lowest);
-  const __m256 v_3 = _mm256_max_ps(highest_2, highest);
-  const __m256 v_4 = _mm256_add_ps(nothing_2, nothing);
-  const __m256 v_5 = _mm256_min_ps(lowest_3, v_2);
-  const __m256 v_6 = _mm256_max_ps(highest_3, v_3);
-  const __m256 v_7 = _mm256_add_ps(nothing_3, v_4);
-  const __m256 v_8 = _mm256_min_ps(lowest_4, v_5);
-  const __m256 v_9 = _mm256_max_ps(highest_4, v_6);
-  const __m256 v_10 = _mm256_add_ps(nothing_4, v_7);
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst), _mm256_castps_si256(v_8));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 32), _mm256_castps_si256(v_9));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 64), _mm256_castps_si256(v_10));
+}
+
+// Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
+// then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
+// all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
+// numbers.
+static quantization quantization_of(float largest) {
+  quantization out = {0, -127, 127, 0, 0};
+  if (largest > 3.402823466e+38f) {
+    out.lowest = out.highest = 0;
+    out.scale = tw_f32_of_bits(0x7fc00000);
+    return out;
+  }
+  if (largest < 7.888609052e-31f) return out;
+  out.factor = 127.0f / largest;
+  out.scale = largest / 127.0f;
+  return out;
+}
+
+// Of each of `count` blocks, at most AT_ONCE.
+static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t count,
+                                 quantization *how) {
+  float largest[AT_ONCE + LANES];  // the inner loop writes whole vectors
+  inner->lhs = floats;
+  inner->n = count;
+  inner->dst = largest;
+  block_ranges(inner);
+  for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
 }
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
-  const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
-  const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
-  const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
-  __m256i sum = _mm256_setzero_si256();
+static void quantize_blocks(const tw_args* args) {
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  __m256i sum_2 = sum;
-  __m256i sum_3 = sum;
-  __m256i sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
+    const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
+    const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
+    const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
     const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
     const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
     const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
@@ -116,10 +154,6 @@ static void quantize_row(const tw_args* args) {
     const __m256 v_18 = _mm256_min_ps(v_17, highest);
     const __m256i v_19 = _mm256_cvtps_epi32(v_18);
     const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
-    sum = _mm256_add_epi32(sum, v_5);
-    sum_2 = _mm256_add_epi32(sum_2, v_10);
-    sum_3 = _mm256_add_epi32(sum_3, v_15);
-    sum_4 = _mm256_add_epi32(sum_4, v_20);
     const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
     const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
     const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
@@ -127,117 +161,40 @@ static void quantize_row(const tw_args* args) {
     const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
     const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
     _mm256_storeu_si256((__m256i *)dst, v_26);
+    const __m256i v_27 = _mm256_add_epi32(v_5, v_10);
+    const __m256i v_28 = _mm256_add_epi32(v_15, v_20);
+    const __m256i v_29 = _mm256_add_epi32(v_27, v_28);
+    const __m256i v_30 = _mm256_permute4x64_epi64(v_29, 78);
+    const __m256i v_31 = _mm256_add_epi32(v_29, v_30);
+    const __m256i v_32 = _mm256_unpacklo_epi64(v_31, v_31);
+    const __m256i v_33 = _mm256_unpackhi_epi64(v_31, v_31);
+    const __m256i v_34 = _mm256_add_epi32(v_32, v_33);
+    const __m256i v_35 = _mm256_unpacklo_epi32(v_34, v_34);
+    const __m256i v_36 = _mm256_unpacklo_epi64(v_35, v_35);
+    const __m256i v_37 = _mm256_unpackhi_epi64(v_35, v_35);
+    const __m256i v_38 = _mm256_add_epi32(v_36, v_37);
+    _mm256_storeu_si256((__m256i *)s, v_38);
     lhs += 128;
     dst += 32;
+    lookup += 20;
+    s += 4;
   }
-  const __m256i v = _mm256_add_epi32(sum, sum_2);
-  const __m256i v_2 = _mm256_add_epi32(v, sum_3);
-  const __m256i v_3 = _mm256_add_epi32(v_2, sum_4);
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + args->dst_stride), v_3);
-}
-
-enum {
-  PANEL = 1,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 4,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 2,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP = 32,              // floats of one step of the inner loops
-  LANES = 8,            // of the vectors that they leave behind
-  CHUNK = 32             // values of k that are quantized at a time
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
-      }
-    }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
 }
 
 typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
+  int8_t codes[AT_ONCE * BLOCK];
+  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
 } code_chunk;
 
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
+// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
+static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                           const quantization *how, code_chunk *chunk) {
   inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
+  inner->n = count;
   inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-// Of `count` values: symmetric, codes -127 to 127. With an infinity or a NaN among them codes are 0
-// and the scale is a NaN, as the row's outputs will be. Values that are all below 2^-100 count as
-// zeros: so every factor is finite, and scales are far from denormal numbers.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  quantization out = {0, -127, 127, 0, 0};
-  float lowest, highest;
-  if (!find_range(inner, floats, count, &lowest, &highest)) {
-    out.lowest = out.highest = 0;
-    out.scale = tw_f32_of_bits(0x7fc00000);
-    return out;
-  }
-  const float largest = tw_max_f32(highest, -lowest);
-  if (largest < 7.888609052e-31f) return out;
-  out.factor = 127.0f / largest;
-  out.scale = largest / 127.0f;
-  return out;
+  inner->dst = chunk->codes;
+  inner->dst_stride = offsetof(code_chunk, sums);
+  quantize_blocks(inner);
 }
 
 // As 16 bits: the even codes, then the odd ones.
@@ -260,7 +217,6 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
 }
 
 enum {
-  BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = 72, // of all rows of a panel
   ROW_FIELDS = 0    // bytes of a panel behind its blocks
 };
@@ -272,22 +228,31 @@ static void write_block_fields(uint8_t *to, size_t r, int32_t sum,
   tw_store_i32(to + 68 + r * 4, tw_bits_of_f32(how->scale));
 }
 
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
+                     uint8_t *panel) {
+  quantization how[AT_ONCE];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    choose_quantizations(inner, floats, count, how);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
+      write_block_fields(block, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[PANEL];
   if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = panel + b * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      how[r] = quantization_of(inner, floats, BLOCK);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
-      write_block_fields(block, r, sum, &how[r]);
-    }
+  for (size_t r = 0; r < rows; ++r) {
+    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
   }
 }
 

@@ -25,45 +25,11 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b256(const tw_pack_args* args);
 
-// The inner loops of the packer in plain C.
-static void row_range(const tw_args *args) {
-  const uint8_t *const floats = (const uint8_t *)args->lhs;
-  float range[3] = {0, 0, 0};  // the last one: 0 times an infinity or a NaN is a NaN
-  for (size_t i = 0; i < args->n * 4; ++i) {
-    const float x = tw_f32_of_bits(tw_load_i32(floats + i * sizeof(float)));
-    range[0] = tw_min_f32(x, range[0]);
-    range[1] = tw_max_f32(x, range[1]);
-    range[2] += x * 0;
-  }
-  memcpy(args->dst, range, sizeof range);
-}
-
-static void quantize_row(const tw_args *args) {
-  const float *const how = (const float *)args->lookup;  // factor, lowest, highest, zero point
-  const int32_t zero_point = tw_load_i32(how + 3);
-  const uint8_t *const floats = (const uint8_t *)args->lhs;
-  int8_t *const codes = (int8_t *)args->dst;
-  const float shift = 12582912.0f;  // rounds to nearest even
-  int32_t sum = 0;
-  for (size_t i = 0; i < args->n * 4; ++i) {
-    const float scaled = tw_f32_of_bits(tw_load_i32(floats + i * sizeof(float))) * how[0];
-    const float clamped = tw_min_f32(tw_max_f32(scaled, how[1]), how[2]);
-    const int32_t code = (int32_t)((clamped + shift) - shift) + zero_point;
-    codes[i] = (int8_t)code;
-    sum += code;
-  }
-  tw_store_i32(codes + args->dst_stride, sum);
-}
-
 enum {
-  PANEL_VL = 4,       // rows of a panel for every 16 bytes of vector length
-  KR = 4,                   // neighbours in k of a row that stay together
-  K_MULTIPLE = 32,   // what blocks are multiples of
-  STEP = 4,               // floats of one step of the inner loops
-  LANES = 1,             // of the vectors that they leave behind
-  CHUNK = 256,             // values of k that are quantized at a time
-  BLOCK = CHUNK,               // and that share fields
-  BLOCK_BYTES = 260  // of a row
+  PANEL_VL = 4,      // rows of a panel for every 16 bytes of vector length
+  KR = 4,                  // neighbours in k of a row that stay together
+  LANES = 1,            // of the vectors that inner loops leave behind
+  BLOCK_BYTES = 260 // of a row
 };
 
 // code = round(x * factor) + zero_point; the bounds keep codes within int8.
@@ -76,87 +42,87 @@ typedef struct quantization {
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
-      }
+enum {
+  BLOCK = 256,  // values of k that share fields
+  AT_ONCE = 16      // blocks of a row that are quantized at a time
+};
+
+// In plain C.
+static void block_ranges(const tw_args *args) {
+  const uint8_t *floats = (const uint8_t *)args->lhs;
+  float *const largest = (float *)args->dst;
+  for (size_t b = 0; b < args->n; ++b) {
+    // Of numbers without their sign, bits are in the numbers' order, and a NaN's come last.
+    int32_t bits = 0;
+    for (size_t i = 0; i < BLOCK; ++i, floats += sizeof(float)) {
+      const int32_t magnitude = tw_load_i32(floats) & 0x7fffffff;
+      bits = magnitude > bits ? magnitude : bits;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
+    largest[b] = tw_f32_of_bits(bits < 0x7f800000 ? bits : 0x7f800000);
   }
-  return finite;
 }
 
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-// Of `count` values: symmetric, codes -127 to 127. With an infinity or a NaN among them codes are 0
-// and the scale is a NaN, as the row's outputs will be. Values that are all below 2^-100 count as
-// zeros: so every factor is finite, and scales are far from denormal numbers.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
+// Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
+// then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
+// all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
+// numbers.
+static quantization quantization_of(float largest) {
   quantization out = {0, -127, 127, 0, 0};
-  float lowest, highest;
-  if (!find_range(inner, floats, count, &lowest, &highest)) {
+  if (largest > 3.402823466e+38f) {
     out.lowest = out.highest = 0;
     out.scale = tw_f32_of_bits(0x7fc00000);
     return out;
   }
-  const float largest = tw_max_f32(highest, -lowest);
   if (largest < 7.888609052e-31f) return out;
   out.factor = 127.0f / largest;
   out.scale = largest / 127.0f;
   return out;
+}
+
+// Of each of `count` blocks, at most AT_ONCE.
+static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t count,
+                                 quantization *how) {
+  float largest[AT_ONCE + LANES];  // the inner loop writes whole vectors
+  inner->lhs = floats;
+  inner->n = count;
+  inner->dst = largest;
+  block_ranges(inner);
+  for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
+}
+
+// In plain C.
+static void quantize_blocks(const tw_args *args) {
+  const quantization *const how = (const quantization *)args->lookup;
+  const uint8_t *floats = (const uint8_t *)args->lhs;
+  int8_t *codes = (int8_t *)args->dst;
+  int32_t *const sums = (int32_t *)(void *)(codes + args->dst_stride);
+  const float shift = 12582912.0f;  // rounds to nearest even
+  for (size_t b = 0; b < args->n; ++b) {
+    sums[b] = 0;
+    for (size_t i = 0; i < BLOCK; ++i, floats += sizeof(float)) {
+      const float scaled = tw_f32_of_bits(tw_load_i32(floats)) * how[b].factor;
+      const float clamped = tw_min_f32(tw_max_f32(scaled, how[b].lowest), how[b].highest);
+      const int32_t code = (int32_t)((clamped + shift) - shift) + how[b].zero_point;
+      *codes++ = (int8_t)code;
+      sums[b] += code;
+    }
+  }
+}
+
+typedef struct code_chunk {
+  int8_t codes[AT_ONCE * BLOCK];
+  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
+} code_chunk;
+
+// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
+static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                           const quantization *how, code_chunk *chunk) {
+  inner->lhs = floats;
+  inner->n = count;
+  inner->lookup = how;
+  inner->dst = chunk->codes;
+  inner->dst_stride = offsetof(code_chunk, sums);
+  quantize_blocks(inner);
 }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
@@ -171,21 +137,31 @@ static void write_block_fields(uint8_t *to, size_t panel, size_t r, int32_t sum,
   tw_store_i32(to + 256 * panel + r * 4, tw_bits_of_f32(how->scale));
 }
 
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t panel, size_t r,
+                     uint8_t *to) {
+  quantization how[AT_ONCE];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    choose_quantizations(inner, floats, count, how);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = to + (b + i) * panel * BLOCK_BYTES;
+      put_groups(block + r * KR, chunk.codes + i * BLOCK, BLOCK / KR, panel);
+      write_block_fields(block, panel, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        size_t panel, uint8_t *to) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
   if (rows < panel) memset(to, 0, blocks * panel * BLOCK_BYTES);
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = to + b * panel * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      const quantization how = quantization_of(inner, floats, BLOCK);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how, &chunk);
-      put_groups(block + r * KR, chunk.codes, BLOCK / KR, panel);
-      write_block_fields(block, panel, r, sum, &how);
-    }
+  for (size_t r = 0; r < rows; ++r) {
+    pack_row(inner, source + r * args->source_stride, blocks, panel, r, to);
   }
 }
 

@@ -27,75 +27,140 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod(const tw_pack_args* args);
 
+enum {
+  PANEL = 4,            // rows of a panel
+  DATA_OFFSET = 64,// of the codes in a panel, or in a block
+  KR = 4,                  // neighbours in k of a row that stay together
+  GROUP_BYTES = KR * 1,
+  K_MULTIPLE = 32,  // k is padded to a multiple of this
+  LANES = 4             // of the vectors that inner loops leave behind
+};
+
+// code = round(x * factor) + zero_point; the bounds keep codes within int8.
+// x = (code - zero_point) * scale
+typedef struct quantization {
+  float factor, lowest, highest;
+  int32_t zero_point;
+  float scale;
+} quantization;
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+enum {
+  BLOCK = 32,  // values of k that share fields
+  AT_ONCE = 16      // blocks of a row that are quantized at a time
+};
+
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void row_range(const tw_args* args) {
-  const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+static void block_ranges(const tw_args* args) {
+  const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+  const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
   const uint8_t* lhs = (const uint8_t*)args->lhs;
-  float32x4_t lowest = v;
-  float32x4_t highest = v;
-  float32x4_t nothing = v;
-  float32x4_t lowest_2 = v;
-  float32x4_t highest_2 = v;
-  float32x4_t nothing_2 = v;
-  float32x4_t lowest_3 = v;
-  float32x4_t highest_3 = v;
-  float32x4_t nothing_3 = v;
-  float32x4_t lowest_4 = v;
-  float32x4_t highest_4 = v;
-  float32x4_t nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
-    highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
-    nothing = vfmaq_f32(nothing, x, v);
-    lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
-    highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
-    nothing_2 = vfmaq_f32(nothing_2, x_2, v);
-    lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
-    highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
-    nothing_3 = vfmaq_f32(nothing_3, x_3, v);
-    lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
-    highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
-    nothing_4 = vfmaq_f32(nothing_4, x_4, v);
-    lhs += 64;
+  uint8_t* dst = (uint8_t*)args->dst;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
+    const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 16)));
+    const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+    const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+    const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+    const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+    const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+    const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+    const uint8x16_t v = vandq_u8(x, magnitude);
+    const float32x4_t v_2 =
+        vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity), vreinterpretq_f32_u8(v), infinity);
+    const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
+    const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
+        vreinterpretq_f32_u8(v_3), infinity);
+    const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
+    const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
+        vreinterpretq_f32_u8(v_5), infinity);
+    const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
+    const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
+        vreinterpretq_f32_u8(v_7), infinity);
+    const uint8x16_t v_9 = vandq_u8(x_5, magnitude);
+    const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
+        vreinterpretq_f32_u8(v_9), infinity);
+    const uint8x16_t v_11 = vandq_u8(x_6, magnitude);
+    const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
+        vreinterpretq_f32_u8(v_11), infinity);
+    const uint8x16_t v_13 = vandq_u8(x_7, magnitude);
+    const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
+        vreinterpretq_f32_u8(v_13), infinity);
+    const uint8x16_t v_15 = vandq_u8(x_8, magnitude);
+    const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
+        vreinterpretq_f32_u8(v_15), infinity);
+    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
+    const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
+    const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
+    const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
+    const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
+    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
+    const uint64x2_t v_23 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
+    const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
+    const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
+    const uint32x4_t v_26 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
+        vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24), vreinterpretq_f32_u64(v_25)));
+    const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
+    const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
+    const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
+    const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
+        vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28), vreinterpretq_f32_u64(v_29));
+    vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(v_30));
+    lhs += 128;
+    dst += 4;
   }
-  const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest_2, lowest), lowest_2, lowest);
-  const float32x4_t v_3 = vbslq_f32(vcgtq_f32(highest_2, highest), highest_2, highest);
-  const float32x4_t v_4 = vaddq_f32(nothing_2, nothing);
-  const float32x4_t v_5 = vbslq_f32(vcltq_f32(lowest_3, v_2), lowest_3, v_2);
-  const float32x4_t v_6 = vbslq_f32(vcgtq_f32(highest_3, v_3), highest_3, v_3);
-  const float32x4_t v_7 = vaddq_f32(nothing_3, v_4);
-  const float32x4_t v_8 = vbslq_f32(vcltq_f32(lowest_4, v_5), lowest_4, v_5);
-  const float32x4_t v_9 = vbslq_f32(vcgtq_f32(highest_4, v_6), highest_4, v_6);
-  const float32x4_t v_10 = vaddq_f32(nothing_4, v_7);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst), vreinterpretq_s8_f32(v_8));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 16), vreinterpretq_s8_f32(v_9));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 32), vreinterpretq_s8_f32(v_10));
+}
+
+// Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
+// then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
+// all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
+// numbers.
+static quantization quantization_of(float largest) {
+  quantization out = {0, -127, 127, 0, 0};
+  if (largest > 3.402823466e+38f) {
+    out.lowest = out.highest = 0;
+    out.scale = tw_f32_of_bits(0x7fc00000);
+    return out;
+  }
+  if (largest < 7.888609052e-31f) return out;
+  out.factor = 127.0f / largest;
+  out.scale = largest / 127.0f;
+  return out;
+}
+
+// Of each of `count` blocks, at most AT_ONCE.
+static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t count,
+                                 quantization *how) {
+  float largest[AT_ONCE + LANES];  // the inner loop writes whole vectors
+  inner->lhs = floats;
+  inner->n = count;
+  inner->dst = largest;
+  block_ranges(inner);
+  for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
 }
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-  const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-  const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-  const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-  int32x4_t sum = vdupq_n_s32(0);
+static void quantize_blocks(const tw_args* args) {
   const uint8_t* lhs = (const uint8_t*)args->lhs;
   uint8_t* dst = (uint8_t*)args->dst;
-  int32x4_t sum_2 = sum;
-  int32x4_t sum_3 = sum;
-  int32x4_t sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
+    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
+    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
+    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
     const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
     const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
     const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
     const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+    const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+    const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+    const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+    const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
     const float32x4_t v = vmulq_f32(x, factor);
     const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
     const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
@@ -116,125 +181,71 @@ static void quantize_row(const tw_args* args) {
     const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
     const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
     const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-    sum = vaddq_s32(sum, v_5);
-    sum_2 = vaddq_s32(sum_2, v_10);
-    sum_3 = vaddq_s32(sum_3, v_15);
-    sum_4 = vaddq_s32(sum_4, v_20);
-    const uint16x8_t v_21 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-    const uint16x8_t v_22 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-    const uint8x16_t v_23 = vuzp1q_u8(vreinterpretq_u8_u16(v_21), vreinterpretq_u8_u16(v_22));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_23));
-    lhs += 64;
-    dst += 16;
+    const float32x4_t v_21 = vmulq_f32(x_5, factor);
+    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
+    const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
+    const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
+    const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
+    const float32x4_t v_26 = vmulq_f32(x_6, factor);
+    const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
+    const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
+    const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
+    const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
+    const float32x4_t v_31 = vmulq_f32(x_7, factor);
+    const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
+    const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
+    const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
+    const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
+    const float32x4_t v_36 = vmulq_f32(x_8, factor);
+    const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
+    const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
+    const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
+    const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
+    const uint16x8_t v_41 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
+    const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
+    const uint8x16_t v_43 = vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
+    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_43));
+    const uint16x8_t v_44 = vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
+    const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
+    const uint8x16_t v_46 = vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
+    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_46));
+    const int32x4_t v_47 = vaddq_s32(v_5, v_10);
+    const int32x4_t v_48 = vaddq_s32(v_15, v_20);
+    const int32x4_t v_49 = vaddq_s32(v_25, v_30);
+    const int32x4_t v_50 = vaddq_s32(v_35, v_40);
+    const int32x4_t v_51 = vaddq_s32(v_47, v_48);
+    const int32x4_t v_52 = vaddq_s32(v_49, v_50);
+    const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
+    const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
+    const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
+    const uint32x4_t v_56 =
+        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54), vreinterpretq_s32_u64(v_55)));
+    const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
+    const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
+    const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
+    const int32x4_t v_60 = vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
+    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_60));
+    lhs += 128;
+    dst += 32;
+    lookup += 20;
+    s += 4;
   }
-  const int32x4_t v = vaddq_s32(sum, sum_2);
-  const int32x4_t v_2 = vaddq_s32(v, sum_3);
-  const int32x4_t v_3 = vaddq_s32(v_2, sum_4);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + args->dst_stride), vreinterpretq_s8_s32(v_3));
-}
-
-enum {
-  PANEL = 4,            // rows of a panel
-  DATA_OFFSET = 64,// of the codes in a panel, or in a block
-  KR = 4,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP = 16,              // floats of one step of the inner loops
-  LANES = 4,            // of the vectors that they leave behind
-  CHUNK = 32             // values of k that are quantized at a time
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
-      }
-    }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
 }
 
 typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
+  int8_t codes[AT_ONCE * BLOCK];
+  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
 } code_chunk;
 
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
+// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
+static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
+                           const quantization *how, code_chunk *chunk) {
   inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
+  inner->n = count;
   inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-// Of `count` values: symmetric, codes -127 to 127. With an infinity or a NaN among them codes are 0
-// and the scale is a NaN, as the row's outputs will be. Values that are all below 2^-100 count as
-// zeros: so every factor is finite, and scales are far from denormal numbers.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  quantization out = {0, -127, 127, 0, 0};
-  float lowest, highest;
-  if (!find_range(inner, floats, count, &lowest, &highest)) {
-    out.lowest = out.highest = 0;
-    out.scale = tw_f32_of_bits(0x7fc00000);
-    return out;
-  }
-  const float largest = tw_max_f32(highest, -lowest);
-  if (largest < 7.888609052e-31f) return out;
-  out.factor = 127.0f / largest;
-  out.scale = largest / 127.0f;
-  return out;
+  inner->dst = chunk->codes;
+  inner->dst_stride = offsetof(code_chunk, sums);
+  quantize_blocks(inner);
 }
 
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
@@ -256,7 +267,6 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
 }
 
 enum {
-  BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = 256, // of all rows of a panel
   ROW_FIELDS = 0    // bytes of a panel behind its blocks
 };
@@ -274,22 +284,31 @@ static void write_block_fields(uint8_t *to, size_t r, int32_t sum,
   tw_store_i32(to + 192 + (4 * r + 3) * 4, tw_bits_of_f32(how->scale));
 }
 
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
+                     uint8_t *panel) {
+  quantization how[AT_ONCE];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    choose_quantizations(inner, floats, count, how);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
+      write_block_fields(block, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[PANEL];
   if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = panel + b * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      how[r] = quantization_of(inner, floats, BLOCK);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
-      write_block_fields(block, r, sum, &how[r]);
-    }
+  for (size_t r = 0; r < rows; ++r) {
+    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
   }
 }
 

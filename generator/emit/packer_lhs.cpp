@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "emit/c_printer.h"
 #include "emit/file_template.h"
@@ -41,47 +42,74 @@ void set_lhs_block_values(const PackerRequest& request, PackerValues& values) {
   const bool by_rows = request.format.scales == Granularity::row;
   values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
   values["ROW_FIELDS"] = number(panel_bytes(layout, 0).fixed);
-  values["FOR_ROWS"] = values["FOR_BLOCKS"] = values["WRITE_ROW_FIELDS"] = "";
+  values["FOR_ROW"] = values["FOR_BLOCKS"] = values["WRITE_ROW_FIELDS"] = "";
   if (by_rows) {
-    values["FOR_ROWS"] =
-        "  for (size_t r = 0; r < rows; ++r) {\n"
-        "    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);\n"
-        "  }\n";
+    values["FOR_ROW"] =
+        "  how[0] = quantization_of(inner, floats, blocks * BLOCK);\n"
+        "  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];\n";
   } else {
-    values["FOR_BLOCKS"] = "      how[r] = quantization_of(inner, floats, BLOCK);\n";
+    values["FOR_BLOCKS"] = "    choose_quantizations(inner, floats, count, how);\n";
   }
   if (!has_row_fields(layout)) return;
-  values["WRITE_ROW_FIELDS"] =
-      "  for (size_t r = 0; r < rows; ++r) {\n"
-      "    write_row_fields(panel + blocks * BLOCK_BYTES, r, &how[r]);\n"
-      "  }\n";
+  values["WRITE_ROW_FIELDS"] = "  write_row_fields(panel + blocks * BLOCK_BYTES, r, how);\n";
 }
 
-/// Inner loops, and the quantization that every skeleton does with them.
-bool fill_lhs_loops(const PackerRequest& request, PackerValues& values) {
-  const Layout& layout = request.layout;
-  const int64_t chunk =
-      layout.block != 0 ? layout.block : std::max<int64_t>(256, layout.k_multiple);
-  const int64_t floats =
-      request.isa.can_print_c ? lhs_step(request.isa, layout.rounding, chunk) : 0;
-  const bool vectorized = floats != 0;
-  if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
-  values["STEP"] = number(vectorized ? floats : plain_floats);
-  values["LANES"] = number(vectorized ? request.isa.lanes32() : 1);
-  values["CHUNK"] = number(chunk);
-  if (vectorized) {
-    values["INNER_LOOPS"] =
-        print_c_function(lower_row_range(request.isa, "row_range", floats), "row_range", true) +
-        "\n" +
-        print_c_function(lower_quantize_row(request.isa, "quantize_row", layout.rounding, floats),
-                         "quantize_row", true);
-  } else {
-    values["INNER_LOOPS"] = fill_template(request.files / "packer_lhs_plain.c", values);
+/// Pieces of the text that quantizes.
+struct Pieces {
+  const PackerRequest& request;
+  const PackerValues& values;
+  int64_t step;  ///< of a vectorized inner loop, or 0
+
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return fill_template(request.files / fmt::format("packer_lhs_{}.c", name), values) + "\n";
   }
-  const bool by_blocks = request.format.scales == Granularity::block;
-  values["CHOOSE"] = fill_template(
-      request.files / fmt::format("packer_lhs_quantize_{}.c", by_blocks ? "block" : "row"), values);
-  values["QUANTIZE"] = fill_template(request.files / "packer_lhs_quantize.c", values);
+  /// An inner loop: the Program, or the same in plain C.
+  template <typename... Arguments>
+  [[nodiscard]] std::string loop(const std::string& name,
+                                 Program (*lower)(const Isa&, const std::string&, Arguments...),
+                                 std::type_identity_t<Arguments>... arguments) const {
+    if (step == 0) return file("plain_" + name);
+    return print_c_function(lower(request.isa, name, arguments...), name, true) + "\n";
+  }
+};
+
+std::string rows_text(const Pieces& pieces, Rounding rounding) {
+  return pieces.loop("row_range", lower_row_range, pieces.step) +
+         pieces.loop("quantize_row", lower_quantize_row, rounding, pieces.step) +
+         pieces.file("quantization") + pieces.file("range") + pieces.file("quantize_row") +
+         pieces.file("chunk");
+}
+
+std::string blocks_text(const Pieces& pieces, const Layout& layout, bool by_rows) {
+  std::string text = pieces.file("quantization") + pieces.file("block_sizes");
+  if (by_rows) {
+    text += pieces.loop("row_range", lower_row_range, pieces.step) + pieces.file("range") +
+            pieces.file("quantize_row");
+  } else {
+    text += pieces.loop("block_ranges", lower_block_ranges, layout.block) +
+            pieces.file("quantize_block");
+  }
+  return text +
+         pieces.loop("quantize_blocks", lower_quantize_blocks, layout.rounding, layout.block) +
+         pieces.file("chunk_blocks");
+}
+
+/// What every skeleton quantizes with. True when its inner loops are vectorized.
+bool fill_lhs_loops(const PackerRequest& request, PackerValues& values) {
+  const auto& [layout, isa, format, style, source, files] = request;
+  const bool blocks = layout.block != 0;
+  const int64_t chunk = blocks ? layout.block : std::max<int64_t>(256, layout.k_multiple);
+  const bool vectorized =
+      isa.can_print_c && (blocks ? can_quantize_blocks(isa, layout.rounding, chunk)
+                                 : lhs_step(isa, layout.rounding, chunk) != 0);
+  if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
+  const int64_t step = vectorized ? lhs_step(isa, layout.rounding, chunk) : 0;
+  values["STEP"] = number(vectorized ? step : plain_floats);
+  values["LANES"] = number(vectorized ? isa.lanes32() : 1);
+  values["CHUNK"] = number(chunk);
+  const Pieces pieces{request, values, step};
+  values["QUANTIZE"] = blocks ? blocks_text(pieces, layout, format.scales == Granularity::row)
+                              : rows_text(pieces, layout.rounding);
   return vectorized;
 }
 

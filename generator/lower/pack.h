@@ -70,12 +70,25 @@ Program lower_row_range(const Isa& isa, const std::string& name, int64_t step);
 
 /// What lower_quantize_row() finds at tw_args::lookup: code = round(clamp(x * factor)) +
 /// zero_point, which never leaves int8 and equals clamping afterwards.
-enum class QuantizeParameter { factor, lowest, highest, zero_point, count };  // f32 f32 f32 i32
+/// The scale, which the packed block keeps, stands behind them.
+enum class QuantizeParameter { factor, lowest, highest, zero_point, scale, count };  // i32: the 4th
 
 /// Quantizes n steps of `step` floats at lhs to bytes at dst; stores a vector of i32, whose lanes
 /// add up to the sum of the codes, at dst + dst_stride.
 Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding,
                            int64_t step);
+
+/// Whether it does what follows for blocks of `block` floats.
+bool can_quantize_blocks(const Isa& isa, Rounding rounding, int64_t block);
+
+/// The largest magnitude of each of n blocks at lhs, infinite where an infinity or a NaN is: an f32
+/// each at dst, where a whole vector is written from each place on.
+Program lower_block_ranges(const Isa& isa, const std::string& name, int64_t block);
+
+/// Quantizes n blocks at lhs, each with its own QuantizeParameters in a row at lookup, to bytes at
+/// dst; the sum of each block's codes, an i32, at dst + dst_stride, likewise in whole vectors.
+Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
+                              int64_t block);
 
 /// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);

@@ -1,4 +1,6 @@
 // LHS rows of f32: their range, and their codes with a scale and a zero point of the row's own.
+#include "lower/pack_lhs.h"
+
 #include <algorithm>
 
 #include "lower/pack_lanes.h"
@@ -24,29 +26,28 @@ struct Narrow {
     return saturates(isa) || pairs(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
   }
   void store(Value pointer, const std::vector<Value>& codes) const {
-    if (saturates(b.isa())) {
-      const int64_t bytes = b.isa().vector_bytes.fixed / 4;
-      for (size_t i = 0; i < codes.size(); ++i) {
-        b.op(OpCode::store, {pointer, b.op(OpCode::narrow_32_8, {codes[i]})},
-             {.offset = static_cast<int64_t>(i) * bytes});
-      }
-      return;
+    const size_t together = saturates(b.isa()) ? 1 : 4;
+    const int64_t bytes = b.isa().vector_bytes.fixed / (saturates(b.isa()) ? 4 : 1);
+    for (size_t i = 0; i < codes.size(); i += together) {
+      b.op(OpCode::store, {pointer, narrow(&codes[i])},
+           {.offset = static_cast<int64_t>(i / together) * bytes});
     }
+  }
+
+ private:
+  [[nodiscard]] Value narrow(const Value* codes) const {
+    if (saturates(b.isa())) return b.op(OpCode::narrow_32_8, {codes[0]});
     if (pairs(b.isa())) {
       const Value first = narrow_pair(32, codes[0], codes[1]);
-      const Value second = narrow_pair(32, codes[2], codes[3]);
-      b.op(OpCode::store, {pointer, narrow_pair(16, first, second)});
-      return;
+      return narrow_pair(16, first, narrow_pair(32, codes[2], codes[3]));
     }
     // Codes fit in int8, so their low bytes are all there is.
     auto even = [&](int bits, Value x, Value y) {
       return b.op(OpCode::uzp_even, {x, y}, {.bits = bits});
     };
     const Value halves = even(16, codes[0], codes[1]);
-    b.op(OpCode::store, {pointer, even(8, halves, even(16, codes[2], codes[3]))});
+    return even(8, halves, even(16, codes[2], codes[3]));
   }
-
- private:
   /// All lanes of x, then all lanes of y.
   [[nodiscard]] Value narrow_pair(int bits, Value x, Value y) const {
     constexpr int64_t even_then_odd = 0xd8;  // lanes 0 2 1 3
@@ -60,6 +61,8 @@ OpCode conversion(Rounding rounding) {
   return rounding == Rounding::even ? OpCode::cvt_f32_i32 : OpCode::cvt_f32_i32_away;
 }
 
+}  // namespace
+
 std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors) {
   std::vector<Value> x;
   for (int64_t i = 0; i < vectors; ++i) {
@@ -68,7 +71,28 @@ std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors) {
   return x;
 }
 
-}  // namespace
+void store_codes(Builder& b, Value pointer, const std::vector<Value>& codes) {
+  Narrow{b}.store(pointer, codes);
+}
+
+Quantizer::Quantizer(Builder& b, Value parameters, Rounding rounding) : b_(b), rounding_(rounding) {
+  auto parameter = [&](QuantizeParameter which, const std::string& hint) {
+    return b.op(OpCode::load_dup, {parameters},
+                {.bits = 32, .offset = static_cast<int64_t>(which) * 4}, hint);
+  };
+  factor_ = parameter(QuantizeParameter::factor, "factor");
+  lowest_ = parameter(QuantizeParameter::lowest, "lowest");
+  highest_ = parameter(QuantizeParameter::highest, "highest");
+  zero_point_ = parameter(QuantizeParameter::zero_point, "zero_point");
+}
+
+Value Quantizer::code(Value x) const {
+  const Value scaled = b_.op(OpCode::fmul, {x, factor_});
+  const Value raised = b_.op(OpCode::fmax, {scaled, lowest_});
+  const Value clamped = b_.op(OpCode::fmin, {raised, highest_});
+  const Value rounded = b_.op(conversion(rounding_), {clamped});
+  return b_.op(OpCode::add, {rounded, zero_point_}, {.bits = 32});
+}
 
 int64_t lhs_step(const Isa& isa, Rounding rounding, int64_t together) {
   const bool can = isa.vector_bytes.is_fixed() && Narrow::possible(isa) &&
@@ -114,32 +138,18 @@ Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rou
                            int64_t step) {
   Builder b(name, isa);
   const int64_t vectors = step / isa.lanes32();
-  const Value parameters = b.arg(ArgField::lookup);
-  auto parameter = [&](QuantizeParameter which, const std::string& hint) {
-    return b.op(OpCode::load_dup, {parameters},
-                {.bits = 32, .offset = static_cast<int64_t>(which) * 4}, hint);
-  };
-  const Value factor = parameter(QuantizeParameter::factor, "factor");
-  const Value lowest = parameter(QuantizeParameter::lowest, "lowest");
-  const Value highest = parameter(QuantizeParameter::highest, "highest");
-  const Value zero_point = parameter(QuantizeParameter::zero_point, "zero_point");
+  const Quantizer quantizer(b, b.arg(ArgField::lookup), rounding);
   std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst)};
   inits.insert(inits.end(), static_cast<size_t>(vectors), b.op(OpCode::zero));
   auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
     std::vector<Value> codes;
-    for (const Value x : load_floats(b, now[0], vectors)) {
-      const Value scaled = b.op(OpCode::fmul, {x, factor});
-      const Value raised = b.op(OpCode::fmax, {scaled, lowest});
-      const Value clamped = b.op(OpCode::fmin, {raised, highest});
-      const Value rounded = b.op(conversion(rounding), {clamped});
-      codes.push_back(b.op(OpCode::add, {rounded, zero_point}, {.bits = 32}));
-    }
+    for (const Value x : load_floats(b, now[0], vectors)) codes.push_back(quantizer.code(x));
     std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x"),
                                b.add(now[1], step, "codes")};
     for (size_t i = 0; i < codes.size(); ++i) {
       next.push_back(b.op(OpCode::add, {now[2 + i], codes[i]}, {.bits = 32}, "sum"));
     }
-    Narrow{b}.store(now[1], codes);
+    store_codes(b, now[1], codes);
     return next;
   });
   Value sum = results[2];

@@ -1,28 +1,36 @@
 @COMMON@
 enum {
-  BLOCK = CHUNK,               // values of k that share fields
   BLOCK_BYTES = @BLOCK_BYTES@, // of all rows of a panel
   ROW_FIELDS = @ROW_FIELDS@    // bytes of a panel behind its blocks
 };
 
 @FIELDS@
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
+                     uint8_t *panel) {
+  quantization how[AT_ONCE];
+@FOR_ROW@  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+@FOR_BLOCKS@    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
+      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
+      write_block_fields(block, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+@WRITE_ROW_FIELDS@}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        uint8_t *panel) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
-  quantization how[PANEL];
   if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
-@FOR_ROWS@  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = panel + b * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-@FOR_BLOCKS@      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how[r], &chunk);
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes, BLOCK / KR);
-      write_block_fields(block, r, sum, &how[r]);
-    }
+  for (size_t r = 0; r < rows; ++r) {
+    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
   }
-@WRITE_ROW_FIELDS@}
+}
 
 // k is a multiple of the block.
 void @SYMBOL@(const tw_pack_args *args) {

@@ -1,17 +1,13 @@
-@INNER_LOOPS@
 enum {
   PANEL = @PANEL@,            // rows of a panel
   DATA_OFFSET = @DATA_OFFSET@,// of the codes in a panel, or in a block
   KR = @KR@,                  // neighbours in k of a row that stay together
   GROUP_BYTES = KR * @CODE_BYTES@,
   K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
-  STEP = @STEP@,              // floats of one step of the inner loops
-  LANES = @LANES@,            // of the vectors that they leave behind
-  CHUNK = @CHUNK@             // values of k that are quantized at a time
+  LANES = @LANES@             // of the vectors that inner loops leave behind
 };
 
-@QUANTIZE@
-@PUT_GROUP@// A row's groups of KR codes to their places between those of the panel's other rows.
+@QUANTIZE@@PUT_GROUP@// A row's groups of KR codes to their places between those of the panel's other rows.
 static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
 @PUT_ALL@  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
     put_group(to, codes);

@@ -1,16 +1,12 @@
-@INNER_LOOPS@
 enum {
   PANEL_VL = @PANEL_VL@,      // rows of a panel for every 16 bytes of vector length
   MOST_ROWS = 16 * PANEL_VL,  // no vector is longer than 256 bytes
   KR = @KR@,                  // neighbours in k of a row that stay together
   K_MULTIPLE = @K_MULTIPLE@,  // k is padded to a multiple of this
-  STEP = @STEP@,              // floats of one step of the inner loops
-  LANES = @LANES@,            // of the vectors that they leave behind
-  CHUNK = @CHUNK@             // values of k that are quantized at a time
+  LANES = @LANES@             // of the vectors that inner loops leave behind
 };
 
-@QUANTIZE@
-// A row's groups of KR codes to their places between those of the panel's other rows.
+@QUANTIZE@// A row's groups of KR codes to their places between those of the panel's other rows.
 static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   for (size_t g = 0; g < groups; ++g) memcpy(to + g * panel * KR, codes + g * KR, KR);
 }

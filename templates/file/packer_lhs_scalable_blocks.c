@@ -1,37 +1,41 @@
-@INNER_LOOPS@
 enum {
-  PANEL_VL = @PANEL_VL@,       // rows of a panel for every 16 bytes of vector length
-  KR = @KR@,                   // neighbours in k of a row that stay together
-  K_MULTIPLE = @K_MULTIPLE@,   // what blocks are multiples of
-  STEP = @STEP@,               // floats of one step of the inner loops
-  LANES = @LANES@,             // of the vectors that they leave behind
-  CHUNK = @CHUNK@,             // values of k that are quantized at a time
-  BLOCK = CHUNK,               // and that share fields
-  BLOCK_BYTES = @BLOCK_BYTES@  // of a row
+  PANEL_VL = @PANEL_VL@,      // rows of a panel for every 16 bytes of vector length
+  KR = @KR@,                  // neighbours in k of a row that stay together
+  LANES = @LANES@,            // of the vectors that inner loops leave behind
+  BLOCK_BYTES = @BLOCK_BYTES@ // of a row
 };
 
-@QUANTIZE@
-// A row's groups of KR codes to their places between those of the panel's other rows.
+@QUANTIZE@// A row's groups of KR codes to their places between those of the panel's other rows.
 static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   for (size_t g = 0; g < groups; ++g) memcpy(to + g * panel * KR, codes + g * KR, KR);
 }
 
 @FIELDS@
+// Row r of a panel.
+static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t panel, size_t r,
+                     uint8_t *to) {
+  quantization how[AT_ONCE];
+  for (size_t b = 0; b < blocks; b += AT_ONCE) {
+    const size_t count = smaller(blocks - b, AT_ONCE);
+    choose_quantizations(inner, floats, count, how);
+    code_chunk chunk;
+    quantize_chunk(inner, floats, count, how, &chunk);
+    for (size_t i = 0; i < count; ++i) {
+      uint8_t *const block = to + (b + i) * panel * BLOCK_BYTES;
+      put_groups(block + r * KR, chunk.codes + i * BLOCK, BLOCK / KR, panel);
+      write_block_fields(block, panel, r, chunk.sums[i], &how[i]);
+    }
+    floats += count * BLOCK * sizeof(float);
+  }
+}
+
 static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
                        size_t panel, uint8_t *to) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
   const size_t blocks = args->k / BLOCK;
   if (rows < panel) memset(to, 0, blocks * panel * BLOCK_BYTES);
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = to + b * panel * BLOCK_BYTES;
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const floats = source + r * args->source_stride + b * BLOCK * sizeof(float);
-      const quantization how = quantization_of(inner, floats, BLOCK);
-      code_chunk chunk;
-      const int32_t sum = quantize_chunk(inner, floats, BLOCK, &how, &chunk);
-      put_groups(block + r * KR, chunk.codes, BLOCK / KR, panel);
-      write_block_fields(block, panel, r, sum, &how);
-    }
+  for (size_t r = 0; r < rows; ++r) {
+    pack_row(inner, source + r * args->source_stride, blocks, panel, r, to);
   }
 }
 

@@ -1,0 +1,134 @@
+// LHS blocks of f32: their largest magnitudes, and their codes. A packer has them done for many
+// blocks of a row at a time, with one value a block that is the same in all lanes: so nothing is
+// added up lane by lane outside.
+#include <algorithm>
+#include <functional>
+
+#include "lower/pack_lanes.h"
+#include "lower/pack_lhs.h"
+#include "lower/pack_rhs.h"
+
+namespace tw {
+namespace {
+
+using Combine = std::function<Value(Value, Value)>;
+
+/// All of `values` combined, lane by lane.
+Value combined(std::vector<Value> values, const Combine& combine) {
+  while (values.size() > 1) {
+    std::vector<Value> half;
+    for (size_t i = 0; i + 1 < values.size(); i += 2) {
+      half.push_back(combine(values[i], values[i + 1]));
+    }
+    if (values.size() % 2 == 1) half.push_back(values.back());
+    values = half;
+  }
+  return values[0];
+}
+
+/// Segments that changed places with their neighbours: the halves of x, then those within a half.
+std::vector<Value (*)(Builder&, Value)> segment_swaps(const Isa& isa) {
+  if (segments(isa) == 1) return {};
+  if (segments(isa) == 2) {
+    return {[](Builder& b, Value x) { return b.op(OpCode::permute_64, {x}, {.imm = 0x4e}); }};
+  }
+  return {[](Builder& b, Value x) {
+            return b.op(OpCode::move_segments, {x, x}, {.imm = 0x4e});
+          },
+          [](Builder& b, Value x) {
+            return b.op(OpCode::move_segments, {x, x}, {.imm = 0xb1});
+          }};
+}
+
+bool can_swap_segments(const Isa& isa) {
+  if (segments(isa) == 2) return isa.has(OpCode::permute_64);
+  return segments(isa) == 1 || (segments(isa) == 4 && isa.has(OpCode::move_segments));
+}
+
+/// All 32-bit lanes of x combined, in every lane.
+Value across(Builder& b, Value x, const Combine& combine) {
+  for (const auto& swap : segment_swaps(b.isa())) x = combine(x, swap(b, x));
+  const Pair halves = zip(b, 64, x, x);
+  const Value half = combine(halves.low, halves.high);
+  const Value pairs = b.op(OpCode::zip_lo, {half, half}, {.bits = 32});
+  const Pair lanes = zip(b, 64, pairs, pairs);
+  return combine(lanes.low, lanes.high);
+}
+
+/// A block's values, `straight` of them without a loop: what `step` makes of the pointers and of
+/// what came before is carried on.
+constexpr int64_t straight = 32;
+using Step = std::function<std::vector<Value>(const std::vector<Value>&)>;
+std::vector<Value> whole_block(Builder& b, int64_t block, const std::vector<Value>& inits,
+                               const Step& step) {
+  if (block <= straight) return step(inits);
+  return b.loop("k", b.constant(block / straight), inits, step);
+}
+
+}  // namespace
+
+bool can_quantize_blocks(const Isa& isa, Rounding rounding, int64_t block) {
+  const int64_t floats = std::min(block, straight);
+  const int64_t step = lhs_step(isa, rounding, floats);
+  return step != 0 && floats % step == 0 && can_swap_segments(isa) &&
+         has_all(isa, {"and", "zip_lo.32", "zip_lo.64", "zip_hi.64"});
+}
+
+Program lower_block_ranges(const Isa& isa, const std::string& name, int64_t block) {
+  Builder b(name, isa);
+  const int64_t vectors = std::min(block, straight) / isa.lanes32();
+  const Value magnitude = splat32(b, 0x7fffffffU, "magnitude");
+  const Value infinity = splat32(b, 0x7f800000U, "infinity");
+  const Combine larger = [&](Value x, Value y) { return b.op(OpCode::fmax, {x, y}); };
+  const Step step = [&](const std::vector<Value>& now) {
+    std::vector<Value> magnitudes;
+    for (const Value x : load_floats(b, now[0], vectors)) {
+      const Value positive = b.op(OpCode::and_, {x, magnitude});
+      magnitudes.push_back(b.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
+    }
+    if (now.size() > 1) magnitudes.push_back(now[1]);
+    return std::vector<Value>{b.add(now[0], isa.vector_bytes * vectors, "x"),
+                              combined(magnitudes, larger)};
+  };
+  b.loop("blocks", b.arg(ArgField::n), {b.arg(ArgField::lhs), b.arg(ArgField::dst)},
+         [&](const std::vector<Value>& now) {
+           std::vector<Value> inits = {now[0]};
+           if (block > straight) inits.push_back(b.op(OpCode::zero));
+           const std::vector<Value> done = whole_block(b, block, inits, step);
+           b.op(OpCode::store, {now[1], across(b, done[1], larger)});
+           return std::vector<Value>{done[0], b.add(now[1], 4, "largest")};
+         });
+  return b.finish();
+}
+
+Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
+                              int64_t block) {
+  Builder b(name, isa);
+  const int64_t floats = std::min(block, straight);
+  const Combine plus = [&](Value x, Value y) { return b.op(OpCode::add, {x, y}, {.bits = 32}); };
+  const Value sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
+  b.loop("blocks", b.arg(ArgField::n),
+         {b.arg(ArgField::lhs), b.arg(ArgField::dst), b.arg(ArgField::lookup), sums},
+         [&](const std::vector<Value>& now) {
+           const Quantizer quantizer(b, now[2], rounding);
+           std::vector<Value> inits = {now[0], now[1]};
+           if (block > straight) inits.push_back(b.op(OpCode::zero));
+           const auto done = whole_block(b, block, inits, [&](const std::vector<Value>& at) {
+             std::vector<Value> codes;
+             for (const Value x : load_floats(b, at[0], floats / isa.lanes32())) {
+               codes.push_back(quantizer.code(x));
+             }
+             store_codes(b, at[1], codes);
+             if (at.size() > 2) codes.push_back(at[2]);
+             return std::vector<Value>{b.add(at[0], 4 * floats, "x"), b.add(at[1], floats, "codes"),
+                                       combined(codes, plus)};
+           });
+           b.op(OpCode::store, {now[3], across(b, done[2], plus)});
+           constexpr int64_t parameters = 4 * static_cast<int64_t>(QuantizeParameter::count);
+           return std::vector<Value>{done[0], done[1], b.add(now[2], parameters, "parameters"),
+                                     b.add(now[3], 4, "sums")};
+         });
+  return b.finish();
+}
+
+}  // namespace tw
