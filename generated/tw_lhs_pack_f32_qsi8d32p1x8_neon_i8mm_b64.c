@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr8 k%32 b64 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (d51dd099690f47ad)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (325208ed0c661960)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

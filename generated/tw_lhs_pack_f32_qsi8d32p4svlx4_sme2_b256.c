@@ -5,7 +5,7 @@
 // into lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b] (152c845d0c814c5a)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (325208ed0c661960)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n4 kr4 pair=depth16 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32] (2f613103535d94ca)
 //          | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (325208ed0c661960)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -6,7 +6,7 @@
 //          | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (325208ed0c661960)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b71c62cb025052f5)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (16befd4487b9d4d7)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (325208ed0c661960)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (4c5adf9877f37205)
 // again  tilewright generate
 

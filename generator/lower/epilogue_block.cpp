@@ -55,7 +55,8 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
   return multiplier.start(t, sums);
 }
 
-/// One block's sums of all rows and columns into the f32 accumulators.
+/// One block's sums of all rows and columns into the f32 accumulators. `rhs`: as column_scale()
+/// wants it.
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
                              const std::vector<Value>& rhs, const std::vector<Value>& acc,
                              std::vector<Value> totals) {
@@ -106,13 +107,19 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
         t.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
   }
   const int64_t steps = t.v.rhs.block / multiplier.group();
+  const Value beyond = scales_beyond_codes(t);
   std::vector<Value> acc;
   return k_loop(t, {count_blocks(t), t.v.rhs.block, steps, true}, state,
-                [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t g) {
+                [&](const auto& lhs, const auto& rhs, std::vector<Value> totals,
+                    int64_t g) -> std::vector<Value> {
                   if (g == 0) acc = start_block(t, multiplier, lhs);
                   multiplier.step(t, lhs, rhs, g, acc);
-                  return g + 1 < steps ? totals
-                                       : add_block(t, multiplier, lhs, rhs, acc, std::move(totals));
+                  if (g + 1 < steps) return totals;
+                  std::vector<Value> scales = rhs;
+                  if (beyond != no_value) {
+                    scales[0] = t.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
+                  }
+                  return add_block(t, multiplier, lhs, scales, acc, std::move(totals));
                 })
       .carried;
 }

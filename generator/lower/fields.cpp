@@ -57,11 +57,18 @@ std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKin
 
 std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
   if (side.sub == no_value) return side.base;
-  if (side.layout->block != 0) {
-    throw std::invalid_argument("with blocks a tile spans whole panels");
+  if (side.layout->block != 0 && &side == &t.lhs) {
+    throw std::invalid_argument("with blocks a tile has the rows of whole panels");
   }
   const Value skip = times(t.b, side.sub, code_pitch(*side.layout));
   return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};
+}
+
+Value scales_beyond_codes(const Tile1& t) {
+  const Layout& layout = *t.rhs.layout;
+  const int64_t beyond = row_bytes(layout, FieldKind::scales) - code_pitch(layout);
+  if (t.rhs.sub == no_value || beyond == 0) return no_value;
+  return t.b.op(OpCode::imul, {t.rhs.sub, t.b.constant(beyond)}, {}, "beyond", Role::address);
 }
 
 Length code_offset(const Layout& layout, int64_t row, int64_t k) {

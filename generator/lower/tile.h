@@ -59,6 +59,9 @@ struct Place {
 std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind);
 /// Pointers to the tile's first row in every panel's codes; with blocks: to the first block.
 std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
+/// With blocks: what the scales of a tile that is a part of a panel are further away than its codes
+/// from where the whole panel's are, in bytes; no_value: nothing.
+Value scales_beyond_codes(const Tile1& t);
 /// From such a pointer: where the code of (row of the panel part, k) is, k a multiple of kr.
 Length code_offset(const Layout& layout, int64_t row, int64_t k);
 /// Bytes of codes (with blocks: of everything) that `k` values of one panel take.
@@ -208,7 +211,8 @@ Value channel_output(const Tile1& t, Value sum, Value scale, Value row_scale, Va
 // epilogue_block.cpp
 /// Where a field that stands in every block is, from the block's start.
 Length block_field(const Layout& layout, FieldKind kind);
-/// One vector of the block's column scales as f32; `rhs`: cursors at the block.
+/// One vector of the block's column scales as f32; `rhs`: cursors at the block, moved by
+/// scales_beyond_codes().
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector);
 /// Values of k in blocks.
 Value count_blocks(const Tile1& t);
