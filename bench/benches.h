@@ -46,8 +46,8 @@ Table kernel_table();
 void compare_records(const Session& session, const Workload& workload,
                      const std::vector<std::string>& paths);
 
-/// Packers by registry row, against memcpy on the same buffers.
-void register_packers(const Session& session);
+/// Packers by registry row, against memcpy on the same buffers; of a family's layouts, or all.
+void register_packers(const Session& session, const std::string& family);
 Table packer_table();
 
 }  // namespace tw::bench

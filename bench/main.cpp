@@ -25,7 +25,7 @@ constexpr size_t least_rotation = size_t{256} << 20;
 
 constexpr const char* examples = R"(
 Examples:
-  tilewright_bench                                       the layers of gemma2b, then the packers
+  tilewright_bench                                       the layers of gemma2b, then their packers
   tilewright_bench --quick --workload my_model.yaml
   tilewright_bench --family matmul_clamp_f32_qai8dxp_qsi8cxp
   tilewright_bench --all-kernels --isa avx512_vnni       every row, assembly against intrinsics
@@ -47,7 +47,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--k", o.kernel.k, "with kernels: depth, even")->default_val(o.kernel.k);
   app.add_option("--prefetch", o.kernel.rhs_prefetch,
                  "with kernels: prefetch distance in bytes, 0: none (default: the plan's)");
-  app.add_flag("--packers", o.packers, "only the packers");
+  app.add_flag("--packers", o.packers, "only the packers, of all families");
   app.add_option(
          "--records", o.records,
          "instead: the whole workload as chosen by the cost model and by each of these files")
@@ -116,7 +116,7 @@ int run(int argc, char** argv) {
     register_kernels(session, options.kernel);
   } else {
     if (!options.packers) register_workload(session, workload);
-    register_packers(session);
+    register_packers(session, options.packers ? "" : options.family);
   }
   measure_machine(session, options.quick);
   run_registered(options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "benches.h"
 #include "internal.h"
@@ -63,10 +64,25 @@ void run_packer(benchmark::State& state, const Session& session, const tw_packer
 
 }  // namespace
 
-void register_packers(const Session& session) {
+/// The layouts of a family's kernels; of all families if it is empty.
+static std::set<const tw_layout*> layouts_of(const Session& session, const std::string& family) {
+  std::vector<const tw_kernel*> kernels(tw_list_kernels(&session.device, nullptr, 0));
+  tw_list_kernels(&session.device, kernels.data(), kernels.size());
+  std::set<const tw_layout*> layouts;
+  for (const tw_kernel* kernel : kernels) {
+    if (family.empty() || family == kernel->family) {
+      layouts.insert({kernel->lhs, kernel->rhs});
+    }
+  }
+  return layouts;
+}
+
+void register_packers(const Session& session, const std::string& family) {
+  const std::set<const tw_layout*> layouts = layouts_of(session, family);
   std::vector<const tw_packer*> packers(tw_list_packers(&session.device, nullptr, 0));
   tw_list_packers(&session.device, packers.data(), packers.size());
   for (const tw_packer* packer : packers) {
+    if (!layouts.contains(packer->layout)) continue;
     benchmark::RegisterBenchmark(
         fmt::format("packer/{}", packer->name).c_str(),
         [&session, packer](benchmark::State& state) { run_packer(state, session, *packer); })
