@@ -26,6 +26,7 @@ struct Job {
   Work work;
   uint8_t* scratch;
   Phase gather, pack, run, scatter;
+  std::vector<Phase*> shared;  ///< those that the team does, in order
   std::atomic<bool> failed{false};
 };
 
@@ -121,12 +122,25 @@ void take_slices(Phase& phase) {
 void work_through(void* data) {
   Job& job = *static_cast<Job*>(data);
   bool is_first = true;
-  for (Phase* phase : {&job.gather, &job.pack, &job.run, &job.scatter}) {
-    if (phase->ends.empty() || phase->ends.back() == 0) continue;
+  for (Phase* phase : job.shared) {
     if (!is_first) team_barrier();
     is_first = false;
     take_slices(*phase);
   }
+}
+
+/// What one thread does alone is done before the others are called, which need not wait for it
+/// then: a single row is packed in two microseconds, a barrier takes about as long.
+void work_with_team(Job& job, int threads) {
+  for (Phase* phase : {&job.gather, &job.pack, &job.run, &job.scatter}) {
+    const size_t slices = phase->ends.empty() ? 0 : phase->ends.back();
+    if (slices == 1 && job.shared.empty()) {
+      take_slices(*phase);
+    } else if (slices != 0) {
+      job.shared.push_back(phase);
+    }
+  }
+  if (!job.shared.empty()) run_team(threads, work_through, &job);
 }
 
 void grow(Scratch& scratch, size_t bytes) {
@@ -180,7 +194,7 @@ Status multiply(const std::vector<Node>& nodes, int threads, Scratch& scratch) {
     set_span(packing, matrices, {0, bytes}, loose.weights->data, target(job, loose.packed));
   }
   set_phases(job);
-  run_team(threads, work_through, &job);
+  work_with_team(job, threads);
   return job.failed ? failed : success;
 }
 
