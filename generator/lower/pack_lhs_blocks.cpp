@@ -26,20 +26,6 @@ Value combined(std::vector<Value> values, const Combine& combine) {
   return values[0];
 }
 
-/// Segments that changed places with their neighbours: the halves of x, then those within a half.
-std::vector<Value (*)(Builder&, Value)> segment_swaps(const Isa& isa) {
-  if (segments(isa) == 1) return {};
-  if (segments(isa) == 2) {
-    return {[](Builder& b, Value x) { return b.op(OpCode::permute_64, {x}, {.imm = 0x4e}); }};
-  }
-  return {[](Builder& b, Value x) {
-            return b.op(OpCode::move_segments, {x, x}, {.imm = 0x4e});
-          },
-          [](Builder& b, Value x) {
-            return b.op(OpCode::move_segments, {x, x}, {.imm = 0xb1});
-          }};
-}
-
 bool can_swap_segments(const Isa& isa) {
   if (segments(isa) == 2) return isa.has(OpCode::permute_64);
   return segments(isa) == 1 || (segments(isa) == 4 && isa.has(OpCode::move_segments));
@@ -47,7 +33,14 @@ bool can_swap_segments(const Isa& isa) {
 
 /// All 32-bit lanes of x combined, in every lane.
 Value across(Builder& b, Value x, const Combine& combine) {
-  for (const auto& swap : segment_swaps(b.isa())) x = combine(x, swap(b, x));
+  // Segments and their neighbours: of the other half of x, then of their own.
+  if (segments(b.isa()) == 4) {
+    for (const int64_t places : {0x4e, 0xb1}) {
+      x = combine(x, b.op(OpCode::move_segments, {x, x}, {.imm = places}));
+    }
+  } else if (segments(b.isa()) == 2) {
+    x = combine(x, b.op(OpCode::permute_64, {x}, {.imm = 0x4e}));
+  }
   const Pair halves = zip(b, 64, x, x);
   const Value half = combine(halves.low, halves.high);
   const Value pairs = b.op(OpCode::zip_lo, {half, half}, {.bits = 32});

@@ -129,8 +129,8 @@ void work_through(void* data) {
   }
 }
 
-/// What one thread does alone is done before the others are called, which need not wait for it
-/// then: a single row is packed in two microseconds, a barrier takes about as long.
+/// What one thread does alone, like packing a single row, is done before the others are called:
+/// then nobody waits for it at a barrier.
 void work_with_team(Job& job, int threads) {
   for (Phase* phase : {&job.gather, &job.pack, &job.run, &job.scatter}) {
     const size_t slices = phase->ends.empty() ? 0 : phase->ends.back();

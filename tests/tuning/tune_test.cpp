@@ -173,6 +173,7 @@ TEST(Tune, ADelayOfFivePercentLoses) {
     answer = tune(TW_FAULTY_TUNER, job);
   }
   EXPECT_GT(slowness_of_delayed(answer.records), 1.02);
+  EXPECT_EQ(answer.rows.size(), 2U);
   for (const auto& [m, row] : answer.rows) EXPECT_EQ(row.at("kernel"), "as_it_ships");
 }
 
