@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/axes.h"
 #include "model/hash.h"
 
 namespace tw {
@@ -24,16 +25,11 @@ std::string_view name(NibblePair pair) {
 }
 
 bool in_block(const Layout& layout, const Field& field) {
-  return field.kind == FieldKind::data || (layout.block != 0 && field.per_block);
+  return layout.block != 0 && (field.kind == FieldKind::data || field.per_block);
 }
 
 int64_t round_up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
-}
-
-/// Values of k that one repetition of the per-block fields covers.
-int64_t span(const Layout& layout, int64_t padded) {
-  return layout.block != 0 ? layout.block : padded;
 }
 
 }  // namespace
@@ -70,7 +66,7 @@ std::string canonical(const Layout& layout) {
       fields += fmt::format("/{}", field.factor);
     }
     if (field.repeat != 1) fields += fmt::format("x{}", field.repeat);
-    if (layout.block != 0 && in_block(layout, field)) fields += "/b";
+    if (in_block(layout, field)) fields += "/b";
   }
   const DataOrder& order = layout.order;
   std::string pairing;
@@ -142,46 +138,21 @@ Length data_bytes(const Layout& layout, int64_t padded) {
   return (layout.panel * (padded * bits(layout.element))).divided(8);
 }
 
-Length field_bytes(const Layout& layout, const Field& field, int64_t padded) {
-  if (field.kind == FieldKind::data) return data_bytes(layout, span(layout, padded));
-  return layout.panel * (bits(field.type) / 8 * field.repeat);
-}
-
 Length block_bytes(const Layout& layout) {
-  Length sum = 0;
-  for (const Field& field : layout.fields) {
-    if (in_block(layout, field)) sum += field_bytes(layout, field, layout.block);
+  for (const Part::Member& member : axes(layout).members) {
+    if (const auto* block = std::get_if<Part>(&member)) return size(*block, 0).divided(8);
   }
-  return sum;
+  return 0;
 }
 
 Length panel_bytes(const Layout& layout, int64_t k) {
-  const int64_t padded = padded_k(layout, k);
-  const int64_t blocks = layout.block != 0 ? padded / layout.block : 1;
-  Length sum = 0;
-  for (const Field& field : layout.fields) {
-    sum += field_bytes(layout, field, padded) * (in_block(layout, field) ? blocks : 1);
-  }
-  return sum;
+  return size(axes(layout), padded_k(layout, k)).divided(8);
 }
 
 Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b) {
-  const int64_t padded = padded_k(layout, k);
-  const int64_t blocks = layout.block != 0 ? padded / layout.block : 1;
-  const bool wanted_in_block = in_block(layout, layout.fields[index]);
-  Length offset = 0;
-  for (size_t i = 0; i < index; ++i) {
-    const Field& field = layout.fields[i];
-    const bool inside = in_block(layout, field);
-    const bool whole_blocks = inside && !wanted_in_block;
-    offset += field_bytes(layout, field, padded) * (whole_blocks ? blocks : 1);
-  }
-  if (!wanted_in_block) {
-    // Block fields are repeated together: those listed after this field stand after it only if
-    // no block field stands before it, which layouts guarantee by keeping them adjacent.
-    return offset;
-  }
-  return layout.block != 0 ? offset + block_bytes(layout) * b : offset;
+  const Field& field = layout.fields[index];
+  const Length first = start(axes(layout), field.kind, padded_k(layout, k)).divided(8);
+  return in_block(layout, field) ? first + block_bytes(layout) * b : first;
 }
 
 int field_index(const Layout& layout, FieldKind kind) {
@@ -203,45 +174,11 @@ int64_t byte_codes(const Layout& layout) {
 
 CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
                      VectorLength vl) {
-  const DataOrder& order = layout.order;
-  const int64_t kr = order.kr;
-  const int64_t panel = layout.panel.at(vl);
-  const int64_t block = layout.block != 0 ? k / layout.block : 0;
-  const int64_t in_span = layout.block != 0 ? k % layout.block : k;
-  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
-  CodePlace place;
-  place.byte = field_offset(layout, data, k_total, block).at(vl);
-  switch (order.pair) {
-    case NibblePair::none: {
-      const int64_t in_group =
-          order.even_first ? in_span % kr / 2 + in_span % 2 * (kr / 2) : in_span % kr;
-      place.byte += ((in_span / kr * panel + row) * kr + in_group) * (bits(layout.element) / 8);
-      place.offset = order.low_unsigned ? 128 : 0;
-      return place;
-    }
-    case NibblePair::depth:
-      place.byte += (group_of(order, in_span) * panel + row) * kr + in_span % kr;
-      place.shift = in_span % (2 * order.distance) < order.distance ? 0 : 4;
-      break;
-    case NibblePair::column: {
-      const Length& wide = layout.panel;
-      const int64_t segments = wide.vl != 0 ? vl.vl : wide.svl != 0 ? vl.svl : 1;
-      const int64_t columns = 16 / kr;          // of a segment
-      const int64_t half = segments * columns;  // columns of one vector's high nibbles
-      const int64_t vector = row / (2 * half);
-      const int64_t in_half = row % half;
-      place.byte +=
-          in_span / kr * (panel * kr / 2) + vector * segments * 16 + in_half * kr + in_span % kr;
-      place.shift = row / half % 2 == 0 ? 4 : 0;
-      break;
-    }
-    case NibblePair::next:
-      place.byte += ((in_span / kr * panel + row) * kr + in_span % kr) / 2;
-      place.shift = in_span % 2 == 0 ? 0 : 4;
-      break;
-  }
-  place.offset = (place.shift == 0 ? order.low_unsigned : order.high_unsigned) ? 8 : 0;
-  return place;
+  const Part panels = axes(layout);
+  const Coordinates at{row, k, 0};
+  const int64_t bit = place(panels, FieldKind::data, at, {padded_k(layout, k_total), vl, 0});
+  return {bit / 8, static_cast<int>(bit % 8),
+          static_cast<int>(offset(field_axes(panels, FieldKind::data), at, vl))};
 }
 
 }  // namespace tw

@@ -117,8 +117,6 @@ int64_t padded_k(const Layout& layout, int64_t k);
 Length data_bytes(const Layout& layout, int64_t padded);
 /// Bytes of one panel with all its fields; the panel stride.
 Length panel_bytes(const Layout& layout, int64_t k);
-/// Bytes that one block (or the whole panel when block == 0) of `kind`'s field takes.
-Length field_bytes(const Layout& layout, const Field& field, int64_t padded);
 /// Byte offset in the panel of field `index` (of block `b` when it is per block).
 Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0);
 /// Bytes from a block's start to the next one's.

@@ -1,0 +1,199 @@
+#include "model/axes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+#include "spec/spec_reader.h"
+
+namespace tw {
+namespace {
+
+/// All layouts that specs ask for, by their text.
+std::map<std::string, Layout> spec_layouts() {
+  const std::filesystem::path root = TILEWRIGHT_SOURCE_DIR;
+  IsaLibrary isas(root / "templates");
+  std::map<std::string, Layout> found;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "specs")) {
+    if (entry.path().filename().string().rfind("matmul_", 0) != 0) continue;
+    for (const Variant& variant : read_spec(entry.path(), isas)) {
+      found.emplace(canonical(variant.lhs), variant.lhs);
+      found.emplace(canonical(variant.rhs), variant.rhs);
+    }
+  }
+  return found;
+}
+
+/// Where codes lie within a block, or a panel without blocks, told without axes.
+struct Restated {
+  int64_t byte;
+  int shift;
+  int offset;
+};
+
+Restated restated(const Layout& layout, int64_t row, int64_t k, VectorLength vl) {
+  const DataOrder& order = layout.order;
+  const int64_t kr = order.kr;
+  const int64_t panel = layout.panel.at(vl);
+  switch (order.pair) {
+    case NibblePair::none: {
+      const int64_t in_group = order.even_first ? k % kr / 2 + k % 2 * (kr / 2) : k % kr;
+      return {((k / kr * panel + row) * kr + in_group) * (bits(layout.element) / 8), 0,
+              order.low_unsigned ? 128 : 0};
+    }
+    case NibblePair::depth: {
+      const int64_t distance = order.distance;
+      const int64_t group = k / (2 * distance) * (distance / kr) + k % distance / kr;
+      const bool low = k % (2 * distance) < distance;
+      return {(group * panel + row) * kr + k % kr, low ? 0 : 4,
+              (low ? order.low_unsigned : order.high_unsigned) ? 8 : 0};
+    }
+    case NibblePair::column: {
+      const int64_t segments = layout.panel.vl != 0 ? vl.vl : layout.panel.svl != 0 ? vl.svl : 1;
+      const int64_t half = segments * 16 / kr;
+      const bool low = row / half % 2 == 1;
+      return {
+          k / kr * (panel * kr / 2) + row / (2 * half) * segments * 16 + row % half * kr + k % kr,
+          low ? 0 : 4, (low ? order.low_unsigned : order.high_unsigned) ? 8 : 0};
+    }
+    case NibblePair::next:
+      return {((k / kr * panel + row) * kr + k % kr) / 2, k % 2 == 0 ? 0 : 4,
+              (k % 2 == 0 ? order.low_unsigned : order.high_unsigned) ? 8 : 0};
+  }
+  return {};
+}
+
+/// Bytes of a field of a panel, or of its block.
+int64_t bytes_of(const Layout& layout, const Field& field, int64_t k, VectorLength vl) {
+  const int64_t panel = layout.panel.at(vl);
+  if (field.kind != FieldKind::data) return panel * field.repeat * bits(field.type) / 8;
+  return panel * (layout.block != 0 ? layout.block : k) * bits(layout.element) / 8;
+}
+
+/// Fields in memory order, those of blocks once a block.
+int64_t start_of(const Layout& layout, FieldKind kind, int64_t k, int64_t block, VectorLength vl) {
+  const auto in_block = [&](const Field& field) {
+    return layout.block != 0 && (field.kind == FieldKind::data || field.per_block);
+  };
+  const bool inside = in_block(field_of(layout, kind));
+  int64_t all_blocks = 0;
+  int64_t before = 0;
+  bool seen = false;
+  for (const Field& field : layout.fields) {
+    const int64_t bytes = bytes_of(layout, field, k, vl);
+    if (in_block(field)) all_blocks += bytes;
+    if (field.kind == kind) seen = true;
+    if (!seen) before += in_block(field) && !inside ? bytes * (k / layout.block) : bytes;
+  }
+  return inside ? before + all_blocks * block : before;
+}
+
+void compare(const Layout& layout, VectorLength vl) {
+  SCOPED_TRACE(canonical(layout) + " at " + std::to_string(vl.vl));
+  const int64_t k = layout.block != 0 ? 2 * layout.block : 2 * layout.k_multiple;
+  const Part panels = axes(layout);
+  const Sizes sizes{k, vl, 0};
+  const FieldAxes& data = field_axes(panels, FieldKind::data);
+  for (int64_t row = 0; row < layout.panel.at(vl); ++row) {
+    for (int64_t i = 0; i < k; ++i) {
+      const int64_t block = layout.block != 0 ? i / layout.block : 0;
+      const Restated wanted = restated(layout, row, layout.block != 0 ? i % layout.block : i, vl);
+      const int64_t byte = wanted.byte + start_of(layout, FieldKind::data, k, block, vl);
+      ASSERT_EQ(place(panels, FieldKind::data, {row, i, 0}, sizes), byte * 8 + wanted.shift)
+          << row << ", " << i;
+      ASSERT_EQ(offset(data, {row, i, 0}, vl), wanted.offset) << row << ", " << i;
+    }
+    for (const Field& field : layout.fields) {
+      if (field.kind == FieldKind::data) continue;
+      for (int64_t copy = 0; copy < field.repeat; ++copy) {
+        const int64_t block = layout.block != 0 && field.per_block ? 1 : 0;
+        const int64_t byte = start_of(layout, field.kind, k, block, vl) +
+                             (row * field.repeat + copy) * bits(field.type) / 8;
+        ASSERT_EQ(place(panels, field.kind, {row, block * layout.block, copy}, sizes), byte * 8)
+            << name(field.kind) << ' ' << row << ' ' << copy;
+      }
+    }
+  }
+}
+
+TEST(Axes, PlacesAreThoseOfTheFourOrders) {
+  const auto layouts = spec_layouts();
+  EXPECT_GT(layouts.size(), 150U);
+  for (const auto& [text, layout] : layouts) {
+    for (const int64_t vl : {1, 2, 3, 4, 16}) {
+      compare(layout, {vl, vl});
+      if (layout.panel.is_fixed()) break;
+    }
+  }
+}
+
+TEST(Axes, EveryValueOfALayoutHasAPlaceOfItsOwn) {
+  for (const auto& [text, layout] : spec_layouts()) EXPECT_NO_THROW(check(axes(layout))) << text;
+}
+
+Layout column_layout() {
+  Layout layout;
+  layout.element = ElementType::i4;
+  layout.panel = 16;
+  layout.order = {8, NibblePair::column, true, false, 8};
+  layout.block = 32;
+  layout.fields = {{FieldKind::data, ElementType::i4},
+                   {FieldKind::scales, ElementType::f16, 1, 1, true},
+                   {FieldKind::sums, ElementType::f32, 1, 2}};
+  return layout;
+}
+
+TEST(Axes, HaveAText) {
+  Layout layout = column_layout();
+  EXPECT_EQ(to_string(axes(layout)),
+            "n*@16 { k*@32 { data i4 [k4@8 n4@4 n2@1 k8@1 -n2@2] +8*n2@2 | scales f16 [n16@1] } | "
+            "sums f32 [n16@1 copy2@1] }");
+  layout.panel = Length{0, 8};
+  layout.block = 0;
+  EXPECT_EQ(to_string(axes(layout)),
+            "n*@8vl { data i4 [k*@8 n2@4vl n2vl@1 k8@1 -n2@2vl] +8*n2@2vl | scales f16 [n8vl@1] | "
+            "sums f32 [n8vl@1 copy2@1] }");
+}
+
+/// The message that check() has for axes that were changed.
+std::string refusal(const std::function<void(Part& root, FieldAxes& data)>& change) {
+  Part root = axes(column_layout());
+  auto& block = std::get<Part>(root.members.front());
+  change(root, std::get<FieldAxes>(block.members.front()));
+  try {
+    check(root);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Axes, AreChecked) {
+  using testing::HasSubstr;
+  EXPECT_EQ(refusal([](Part&, FieldAxes&) {}), "");
+  EXPECT_THAT(refusal([](Part&, FieldAxes& data) { data.axes.pop_back(); }),
+              HasSubstr("n of data: 2 steps of 1 are followed by steps of 4"));
+  EXPECT_THAT(refusal([](Part&, FieldAxes& data) { data.axes[3].step = 2; }),
+              HasSubstr("k of data has no digit of single steps"));
+  EXPECT_THAT(refusal([](Part& root, FieldAxes&) { root.over->extent = 2; }),
+              HasSubstr("n of data ends: its coarsest digit is not '*'"));
+  EXPECT_THAT(refusal([](Part&, FieldAxes& data) { data.axes[1].extent = rest; }),
+              HasSubstr("n of data goes on behind '*'"));
+  EXPECT_THAT(refusal([](Part&, FieldAxes& data) { data.axes[4].stride = 0; }),
+              HasSubstr("two codes share a place"));
+  EXPECT_THAT(refusal([](Part&, FieldAxes& data) { data.axes[4].stride = 2; }),
+              HasSubstr("two values share bit"));
+  EXPECT_THAT(refusal([](Part&, FieldAxes& data) { data.kind = FieldKind::bias; }),
+              HasSubstr("there is no data"));
+}
+
+TEST(Axes, AFieldThatIsNotThereIsNamed) {
+  EXPECT_THROW(field_axes(axes(column_layout()), FieldKind::bias), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tw
