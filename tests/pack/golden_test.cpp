@@ -1,0 +1,164 @@
+// What generated packers have always written, as hashes: golden.txt has one for each packer and
+// length of vectors, made from a few shapes. For packers that this machine runs; the file is the
+// same for all machines. TILEWRIGHT_WRITE_GOLDEN=1 sets the hashes of those that run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/rows.h"
+#include "tilewright/registry.h"
+
+namespace tw::test {
+namespace {
+
+const char* const golden_file = TILEWRIGHT_SOURCE_DIR "/tests/pack/golden.txt";
+
+/// Bytes that depend on nothing but the seed. No float of any type among them, at an even address,
+/// is infinite or no number.
+std::vector<uint8_t> random_bytes(size_t count, uint64_t seed) {
+  std::vector<uint8_t> bytes(count);
+  for (size_t i = 0; i < count; ++i) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    bytes[i] = static_cast<uint8_t>(seed >> 56 & (i % 2 == 0 ? 0xff : 0xbf));
+  }
+  return bytes;
+}
+
+std::vector<float> random_floats(size_t count, uint64_t seed) {
+  std::vector<float> floats(count);
+  const std::vector<uint8_t> bytes = random_bytes(2 * count, seed);
+  for (size_t i = 0; i < count; ++i) {
+    floats[i] = static_cast<float>(bytes[2 * i] * 256 + bytes[2 * i + 1] - 25000) / 8192;
+  }
+  return floats;
+}
+
+struct Shape {
+  size_t rows, k;
+  uint64_t seed;
+};
+
+std::vector<Shape> shapes(const tw_layout& layout) {
+  const size_t panel = panel_rows(layout);
+  const size_t block = layout.block == 0 ? 1 : layout.block;
+  std::vector<Shape> out;
+  for (const uint64_t seed : {1, 2}) {
+    for (const auto& [rows, k] : {std::pair{size_t{1}, size_t{1}},
+                                  {panel + 1, 35},
+                                  {2 * panel, 256},
+                                  {2 * panel - 1, 291}}) {
+      out.push_back({rows, (k + block - 1) / block * block, seed});
+    }
+  }
+  return out;
+}
+
+std::vector<uint8_t> pack(const tw_packer& packer, const Shape& shape) {
+  const tw_layout& layout = *packer.layout;
+  const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
+  const bool scales_inside = packer.source[0] == 'q';
+  const size_t panel = panel_rows(layout);
+  const size_t padded = (shape.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
+  const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;
+  const size_t panel_bytes = panel * (padded * layout.data_bits / 8 + layout.per_row_bytes +
+                                      blocks * layout.per_row_block_bytes);
+  const size_t panels = (shape.rows + panel - 1) / panel;
+
+  // Rows are longer than those of any source.
+  const size_t longest = std::max(shape.rows, shape.k);
+  const size_t stride = 4 * longest + 64;
+  const std::vector<float> floats = random_floats(longest * stride / 4, shape.seed);
+  const std::vector<uint8_t> bytes = random_bytes(longest * stride, shape.seed);
+  const std::vector<uint8_t> scales = random_bytes(longest * stride, shape.seed + 10);
+  const std::vector<float> bias = random_floats(shape.rows, shape.seed + 20);
+  std::vector<uint8_t> packed(panels * panel_bytes + 64);
+
+  tw_pack_args args;
+  std::memset(&args, 0, sizeof args);
+  args.size = sizeof args;
+  args.rows = shape.rows;
+  args.k = shape.k;
+  args.row_end = shape.rows;
+  args.source = lhs ? static_cast<const void*>(floats.data()) : bytes.data();
+  args.source_stride = stride;
+  if (!lhs) {
+    if (layout.scales != 0 && !scales_inside) args.scales = scales.data();
+    args.scale_stride = layout.block == 0 ? sizeof(float) : stride;
+    if (shape.seed == 1) args.bias = bias.data();
+    const bool nibbles = layout.data_bits == 4 && !scales_inside;
+    args.flags = nibbles && shape.seed == 2 ? TW_PACK_UNSIGNED_NIBBLES : 0;
+  }
+  args.packed = packed.data() + (64 - reinterpret_cast<uintptr_t>(packed.data()) % 64) % 64;
+  args.packed_stride = panel_bytes;
+  args.vector_bytes = vector_bytes(layout);
+  packer.run(&args);
+  const auto* begin = static_cast<const uint8_t*>(args.packed);
+  return {begin, begin + panels * panel_bytes};
+}
+
+/// FNV-1a.
+void add(uint64_t& hash, const std::vector<uint8_t>& bytes) {
+  for (const uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3U;
+}
+
+/// What a packer's lines begin with: panels as wide as vectors are others at each length.
+std::string key(const tw_packer& packer) {
+  const size_t bytes = packer.layout->panel_scalable == 0 ? 0 : vector_bytes(*packer.layout);
+  return std::string(packer.name) + (bytes == 0 ? "" : "/" + std::to_string(bytes));
+}
+
+std::string hash_of(const tw_packer& packer) {
+  uint64_t hash = 0xcbf29ce484222325U;
+  for (const Shape& shape : shapes(*packer.layout)) add(hash, pack(packer, shape));
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+std::map<std::string, std::string> read_golden() {
+  std::map<std::string, std::string> hashes;
+  std::ifstream in(golden_file);
+  for (std::string name, hash; in >> name >> hash;) hashes[name] = hash;
+  return hashes;
+}
+
+void write_golden(const std::map<std::string, std::string>& hashes) {
+  std::ofstream out(golden_file);
+  for (const auto& [name, hash] : hashes) out << name << ' ' << hash << '\n';
+}
+
+TEST(GoldenBytes, PackersWriteWhatTheyAlwaysHave) {
+  std::map<std::string, std::string> golden = read_golden();
+  const bool write = std::getenv("TILEWRIGHT_WRITE_GOLDEN") != nullptr;
+  size_t count = 0;
+  for (size_t i = 0; i < tw_generated_packer_count; ++i) {
+    const tw_packer& packer = tw_generated_packers[i];
+    if (packer.run == nullptr || !should_run(packer.isa, packer.features)) continue;
+    const std::string found = hash_of(packer);
+    if (write) golden[key(packer)] = found;
+    EXPECT_EQ(golden[key(packer)], found) << key(packer);
+    ++count;
+  }
+  EXPECT_GT(count, 0U);
+  if (write) write_golden(golden);
+}
+
+TEST(GoldenBytes, AreThoseOfPackersThatExist) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < tw_generated_packer_count; ++i) names.insert(tw_generated_packers[i].name);
+  for (const auto& [name, hash] : read_golden()) {
+    EXPECT_EQ(names.count(name.substr(0, name.find('/'))), 1U) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tw::test
