@@ -2831,6 +2831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_1x16_avx2_u8_a4_near",
@@ -2855,6 +2856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm",
@@ -2879,6 +2881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near",
@@ -2903,6 +2906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm",
@@ -2927,6 +2931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far",
@@ -2951,6 +2956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_1x32_avx512f_u8_a4_near_asm",
@@ -2975,6 +2981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_1x32_avx512f_u8_a4_near",
@@ -2999,6 +3006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_4x32_avx512f_u4_near_asm",
@@ -3023,6 +3031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_4x32_avx512f_u4_near",
@@ -3047,6 +3056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_8x32_avx512f_u4_far_asm",
@@ -3071,6 +3081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p32x1_8x32_avx512f_u4_far",
@@ -3095,6 +3106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm",
@@ -3119,6 +3131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2",
@@ -3143,6 +3156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_4x8_neon_u8",
@@ -3167,6 +3181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm",
@@ -3191,6 +3206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p4x1_1x4_scalar_u4",
@@ -3215,6 +3231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near_asm",
@@ -3239,6 +3256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near",
@@ -3263,6 +3281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_4x16_avx2_u4_near_asm",
@@ -3287,6 +3306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_4x16_avx2_u4_near",
@@ -3311,6 +3331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm",
@@ -3335,6 +3356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far",
@@ -3359,6 +3381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_1x32_avx512f_u8_a4_near_asm",
@@ -3383,6 +3406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_1x32_avx512f_u8_a4_near",
@@ -3407,6 +3431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm",
@@ -3431,6 +3456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near",
@@ -3455,6 +3481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm",
@@ -3479,6 +3506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far",
@@ -3503,6 +3531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm",
@@ -3527,6 +3556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2",
@@ -3551,6 +3581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm",
@@ -3575,6 +3606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p24x1_4x12_neon_u8",
@@ -3599,6 +3631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm",
@@ -3623,6 +3656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm",
@@ -3647,6 +3681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_u8_asm",
@@ -3671,6 +3706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 8,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm",
@@ -3695,6 +3731,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 8,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar",
@@ -3719,6 +3756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16",
@@ -3743,6 +3781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_f32",
@@ -3767,6 +3806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16",
@@ -3791,6 +3831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near_asm",
@@ -3815,6 +3856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_near",
@@ -3839,6 +3881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm",
@@ -3863,6 +3906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm",
@@ -3887,6 +3931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm",
@@ -3911,6 +3956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm",
@@ -3935,6 +3981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b256_bf16_near_asm",
@@ -3959,6 +4006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far_asm",
@@ -3983,6 +4031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_far",
@@ -4007,6 +4056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm",
@@ -4031,6 +4081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_f32_far_asm",
@@ -4055,6 +4106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
@@ -4079,6 +4131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near",
@@ -4103,6 +4156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm",
@@ -4127,6 +4181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far",
@@ -4151,6 +4206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm",
@@ -4175,6 +4231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_f32_a2_near_asm",
@@ -4199,6 +4256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm",
@@ -4223,6 +4281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm",
@@ -4247,6 +4306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm",
@@ -4271,6 +4331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_bf16_a4_near_asm",
@@ -4295,6 +4356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_bf16_a4_near_asm",
@@ -4319,6 +4381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_bf16_a2_far_asm",
@@ -4343,6 +4406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_bf16_a2_far_asm",
@@ -4367,6 +4431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_bf16_a2_far_asm",
@@ -4391,6 +4456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_asm",
@@ -4415,6 +4481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod",
@@ -4439,6 +4506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_bf16_asm",
@@ -4463,6 +4531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm",
@@ -4487,6 +4556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b64_bf16_asm",
@@ -4511,6 +4581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_bf16_asm",
@@ -4535,6 +4606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p8x4_1x16_neon_dotprod_b256_bf16_asm",
@@ -4559,6 +4631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_asm",
@@ -4583,6 +4656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod",
@@ -4607,6 +4681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm",
@@ -4631,6 +4706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm",
@@ -4655,6 +4731,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b64_bf16_asm",
@@ -4679,6 +4756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b128_bf16_asm",
@@ -4703,6 +4781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_bf16_asm",
@@ -4727,6 +4806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm",
@@ -4751,6 +4831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot",
@@ -4775,6 +4856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm",
@@ -4799,6 +4881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm",
@@ -4823,6 +4906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_bf16_asm",
@@ -4847,6 +4931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_bf16_asm",
@@ -4871,6 +4956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_bf16_asm",
@@ -4895,6 +4981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_asm",
@@ -4919,6 +5006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm",
@@ -4943,6 +5031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm",
@@ -4967,6 +5056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm",
@@ -4991,6 +5081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_bf16_asm",
@@ -5015,6 +5106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b128_bf16_asm",
@@ -5039,6 +5131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm",
@@ -5063,6 +5156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm",
@@ -5087,6 +5181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm",
@@ -5111,6 +5206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm",
@@ -5135,6 +5231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b64_bf16_asm",
@@ -5159,6 +5256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_bf16_asm",
@@ -5183,6 +5281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b256_bf16_asm",
@@ -5207,6 +5306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar",
@@ -5231,6 +5331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near_asm",
@@ -5255,6 +5356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx2_near",
@@ -5279,6 +5381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm",
@@ -5303,6 +5406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near",
@@ -5327,6 +5431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm",
@@ -5351,6 +5456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_a4_near_asm",
@@ -5375,6 +5481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_avx_vnni_a4_near",
@@ -5399,6 +5506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm",
@@ -5423,6 +5531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near",
@@ -5447,6 +5556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm",
@@ -5471,6 +5581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near",
@@ -5495,6 +5606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm",
@@ -5519,6 +5631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near",
@@ -5543,6 +5656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm",
@@ -5567,6 +5681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far",
@@ -5591,6 +5706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm",
@@ -5615,6 +5731,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod",
@@ -5639,6 +5756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm",
@@ -5663,6 +5781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod",
@@ -5687,6 +5806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_asm",
@@ -5711,6 +5831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod",
@@ -5735,6 +5856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_cortex_a55_asm",
@@ -5759,6 +5881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "cortex-a55",
         .in_order = 1,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm",
@@ -5783,6 +5906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "cortex-a55",
         .in_order = 1,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm",
@@ -5807,6 +5931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "cortex-a55",
         .in_order = 1,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm",
@@ -5831,6 +5956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot",
@@ -5855,6 +5981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm",
@@ -5879,6 +6006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm",
@@ -5903,6 +6031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm",
@@ -5927,6 +6056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm",
@@ -5951,6 +6081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm",
@@ -5975,6 +6106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_cortex_a510_asm",
@@ -5999,6 +6131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "cortex-a510",
         .in_order = 1,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm",
@@ -6023,6 +6156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "cortex-a510",
         .in_order = 1,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_cortex_a510_asm",
@@ -6047,6 +6181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "cortex-a510",
         .in_order = 1,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai_asm",
@@ -6071,6 +6206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai",
@@ -6095,6 +6231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai_asm",
@@ -6119,6 +6256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai",
@@ -6143,6 +6281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_kleidiai_asm",
@@ -6167,6 +6306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_kleidiai",
@@ -6191,6 +6331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm",
@@ -6215,6 +6356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai",
@@ -6239,6 +6381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x16_neon_dotprod_kleidiai_asm",
@@ -6263,6 +6406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x16_neon_dotprod_kleidiai",
@@ -6287,6 +6431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai_asm",
@@ -6311,6 +6456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai",
@@ -6335,6 +6481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai_asm",
@@ -6359,6 +6506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai",
@@ -6383,6 +6531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm",
@@ -6407,6 +6556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai",
@@ -6431,6 +6581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm",
@@ -6455,6 +6606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai",
@@ -6479,6 +6631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm",
@@ -6503,6 +6656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai",
@@ -6527,6 +6681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm",
@@ -6551,6 +6706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm",
@@ -6575,6 +6731,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm",
@@ -6599,6 +6756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm",
@@ -6623,6 +6781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 8,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm",
@@ -6647,6 +6806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 8,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm",
@@ -6671,6 +6831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_scalar",
@@ -6695,6 +6856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near_asm",
@@ -6719,6 +6881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx2_near",
@@ -6743,6 +6906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm",
@@ -6767,6 +6931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm",
@@ -6791,6 +6956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near",
@@ -6815,6 +6981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm",
@@ -6839,6 +7006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near",
@@ -6863,6 +7031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm",
@@ -6887,6 +7056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near",
@@ -6911,6 +7081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm",
@@ -6935,6 +7106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near",
@@ -6959,6 +7131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm",
@@ -6983,6 +7156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far",
@@ -7007,6 +7181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm",
@@ -7031,6 +7206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2",
@@ -7055,6 +7231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm",
@@ -7079,6 +7256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod",
@@ -7103,6 +7281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod_asm",
@@ -7127,6 +7306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_8x8_neon_dotprod",
@@ -7151,6 +7331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm",
@@ -7175,6 +7356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot",
@@ -7199,6 +7381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm_asm",
@@ -7223,6 +7406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8x8_4x8_neon_i8mm",
@@ -7247,6 +7431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm",
@@ -7271,6 +7456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm",
@@ -7295,6 +7481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
@@ -7319,6 +7506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_bf16",
@@ -7343,6 +7531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_f32",
@@ -7367,6 +7556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar_b64",
@@ -7391,6 +7581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm",
@@ -7415,6 +7606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near",
@@ -7439,6 +7631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm",
@@ -7463,6 +7656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_f32_near_asm",
@@ -7487,6 +7681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b64_near_asm",
@@ -7511,6 +7706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b128_near_asm",
@@ -7535,6 +7731,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_b256_near_asm",
@@ -7559,6 +7756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm",
@@ -7583,6 +7781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far",
@@ -7607,6 +7806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm",
@@ -7631,6 +7831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_f32_far_asm",
@@ -7655,6 +7856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
@@ -7679,6 +7881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near",
@@ -7703,6 +7906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm",
@@ -7727,6 +7931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far",
@@ -7751,6 +7956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm",
@@ -7775,6 +7981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_f32_a2_near_asm",
@@ -7799,6 +8006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm",
@@ -7823,6 +8031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_f32_a2_far_asm",
@@ -7847,6 +8056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_a4_near_asm",
@@ -7871,6 +8081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b128_a4_near_asm",
@@ -7895,6 +8106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_b256_a4_near_asm",
@@ -7919,6 +8131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b64_a2_far_asm",
@@ -7943,6 +8156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b128_a2_far_asm",
@@ -7967,6 +8181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_b256_a2_far_asm",
@@ -7991,6 +8206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm",
@@ -8015,6 +8231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod",
@@ -8039,6 +8256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_bf16_asm",
@@ -8063,6 +8281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_f32_asm",
@@ -8087,6 +8306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b64_asm",
@@ -8111,6 +8331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b128_asm",
@@ -8135,6 +8356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_b256_asm",
@@ -8159,6 +8381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm",
@@ -8183,6 +8406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod",
@@ -8207,6 +8431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_bf16_asm",
@@ -8231,6 +8456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_f32_asm",
@@ -8255,6 +8481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b64_asm",
@@ -8279,6 +8506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b128_asm",
@@ -8303,6 +8531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_b256_asm",
@@ -8327,6 +8556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm",
@@ -8351,6 +8581,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot",
@@ -8375,6 +8606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_bf16_asm",
@@ -8399,6 +8631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_f32_asm",
@@ -8423,6 +8656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b64_asm",
@@ -8447,6 +8681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b128_asm",
@@ -8471,6 +8706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_b256_asm",
@@ -8495,6 +8731,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm",
@@ -8519,6 +8756,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm",
@@ -8543,6 +8781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_bf16_asm",
@@ -8567,6 +8806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_f32_asm",
@@ -8591,6 +8831,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm",
@@ -8615,6 +8856,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b128_asm",
@@ -8639,6 +8881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_asm",
@@ -8663,6 +8906,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm",
@@ -8687,6 +8931,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm",
@@ -8711,6 +8956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm",
@@ -8735,6 +8981,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b64_asm",
@@ -8759,6 +9006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm",
@@ -8783,6 +9031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b256_asm",
@@ -8807,6 +9056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "sme",
         .in_order = 0,
         .tile_m_scalable = 4,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar",
@@ -8831,6 +9081,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm",
@@ -8855,6 +9106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near",
@@ -8879,6 +9131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm",
@@ -8903,6 +9156,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm",
@@ -8927,6 +9181,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near",
@@ -8951,6 +9206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm",
@@ -8975,6 +9231,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near",
@@ -8999,6 +9256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm",
@@ -9023,6 +9281,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near",
@@ -9047,6 +9306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm",
@@ -9071,6 +9331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far",
@@ -9095,6 +9356,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm",
@@ -9119,6 +9381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod",
@@ -9143,6 +9406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm",
@@ -9167,6 +9431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod",
@@ -9191,6 +9456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm",
@@ -9215,6 +9481,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot",
@@ -9239,6 +9506,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm",
@@ -9263,6 +9531,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm",
@@ -9287,6 +9556,7 @@ const tw_kernel tw_generated_kernels[] = {
         .core = "neoverse-n2",
         .in_order = 0,
         .tile_m_scalable = 0,
+        .dst = TW_F32,
     },
 };
 const size_t tw_generated_kernel_count = 270;

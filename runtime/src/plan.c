@@ -73,9 +73,9 @@ static tw_status check_matmul(const tw_matmul* matmul) {
 }
 
 static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
-  return strcmp(kernel->family, matmul->family) == 0 && kernel->lhs != NULL &&
-         kernel->rhs != NULL && kernel->tile_m + kernel->tile_m_scalable >= 1 &&
-         kernel->tile_m <= TW_MAX_TILE_M &&
+  return strcmp(kernel->family, matmul->family) == 0 && kernel->dst == TW_F32 &&
+         kernel->lhs != NULL && kernel->rhs != NULL &&
+         kernel->tile_m + kernel->tile_m_scalable >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
          (matmul->block == 0 || matmul->block == kernel->rhs->block) &&
          (matmul->scales == TW_SCALES_UNSET || matmul->scales == kernel->rhs->block_scales) &&

@@ -216,6 +216,7 @@ tw_kernel wrong_kernel(Fault fault) {
   row.rhs = &rhs_layout;
   row.tile_m = 2;
   row.tile_n = columns;
+  row.dst = TW_F32;
   return row;
 }
 

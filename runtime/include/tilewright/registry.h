@@ -34,6 +34,9 @@ typedef uint64_t tw_features;
 /* A feature this build has no name for: never present. */
 #define TW_FEATURE_UNKNOWN ((tw_features)1 << 63)
 
+/* What a value in memory is. */
+typedef enum tw_type { TW_TYPE_NONE = 0, TW_F32, TW_F16, TW_BF16, TW_S32, TW_S8, TW_U8 } tw_type;
+
 /* Types of the scales that blocks of weights have. */
 typedef enum tw_scales {
   TW_SCALES_UNSET = 0, /* no blocks; in a request: whatever there is */
@@ -84,6 +87,7 @@ typedef struct tw_kernel {
   const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
   int in_order;     /* that core issues in order: for machines of such cores */
   size_t tile_m_scalable;
+  tw_type dst; /* of its outputs */
 } tw_kernel;
 
 typedef struct tw_packer {
