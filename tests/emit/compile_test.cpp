@@ -26,9 +26,11 @@ std::vector<std::string> compilers() {
   return found;
 }
 
-GeneratedTree shipped() {
-  return generate_tree(shipped_specs(),
-                       {kSource / "templates", {"test", "test"}, kSource / "runtime/include"});
+/// What is generated of these rows; of all, when there are none.
+GeneratedTree shipped(const std::vector<std::string>& rows = {}) {
+  TreeOptions options{kSource / "templates", {"test", "test"}, kSource / "runtime/include"};
+  options.only = {rows.begin(), rows.end()};
+  return generate_tree(shipped_specs(), options);
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -59,15 +61,44 @@ bool is_built_with(const std::string& compiler) {
 }
 
 /// C++, and C for another target.
-TEST(Compile, EveryFileWithoutFlags) {
+void compile_without_flags(const GeneratedTree& tree) {
   const Folder folder;
-  const GeneratedTree tree = shipped();
   write_tree(folder.path(), tree.files);
   for (const std::string& compiler : compilers()) {
     if (is_built_with(compiler)) continue;
     const Ran ran = compile_all(folder, tree, compiler);
     EXPECT_EQ(ran.status, 0) << compiler << "\n" << ran.output.substr(0, 4000);
   }
+}
+
+TEST(Compile, OneOfEachWithoutFlags) {
+  IsaLibrary isas(kSource / "templates");
+  const std::vector<std::string> names = isas.known();
+  compile_without_flags(shipped(one_of_each({names.begin(), names.end()})));
+}
+
+/// `scripts/test --long`.
+TEST(Compile, EveryFileWithoutFlags) {
+  compile_without_flags(shipped());
+}
+
+/// Builds may have precompiled these headers.
+TEST(Compile, FilesIncludeTheirIntrinsics) {
+  const std::regex x86("\\b_mm[0-9]*_|\\b__m(128|256|512)");
+  const std::regex arm("\\b(u?int|float)[0-9]+x[0-9]+(x[0-9])?_t\\b");
+  size_t found = 0;
+  for (const TreeFile& file : shipped().files) {
+    if (!ends_with(file.path, ".c")) continue;
+    const auto includes = [&](const char* header) {
+      return file.text.find(std::string("#include <") + header + ">") != std::string::npos;
+    };
+    const bool is_x86 = std::regex_search(file.text, x86);
+    const bool is_arm = std::regex_search(file.text, arm);
+    EXPECT_TRUE(!is_x86 || includes("immintrin.h")) << file.path;
+    EXPECT_TRUE(!is_arm || includes("arm_neon.h")) << file.path;
+    found += is_x86 || is_arm ? 1 : 0;
+  }
+  EXPECT_GT(found, 100U);
 }
 
 /// Optimized, since warnings about values and inlining need that; the largest kernel of each ISA.
@@ -113,11 +144,7 @@ TEST(Compile, ObjectsForOtherSystems) {
     ASSERT_EQ(std::getenv("TILEWRIGHT_ALL_TOOLS"), nullptr) << "clang is not installed";
     GTEST_SKIP() << "clang is not installed";
   }
-  TreeOptions options{kSource / "templates", {"test", "test"}, kSource / "runtime/include"};
-  for (const std::string& row : one_of_each({"scalar", "neon", "neon_i8mm", "sme2"})) {
-    options.only.insert(row);
-  }
-  const GeneratedTree tree = generate_tree(shipped_specs(), options);
+  const GeneratedTree tree = shipped(one_of_each({"scalar", "neon", "neon_i8mm", "sme2"}));
   const Folder folder;
   write_tree(folder.path(), tree.files);
   folder.write("system/string.h", kStringHeader);

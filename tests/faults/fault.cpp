@@ -4,6 +4,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -100,6 +102,23 @@ std::string plant(const Fault& fault, const std::string& text) {
                                          fault.text));
   }
   return std::string(text).replace(at, fault.text.size(), fault.replacement);
+}
+
+std::string why_stale(const fs::path& root, const Fault& fault) {
+  try {
+    const std::string text = read_text(root / find_file(root, fault.file));
+    if (plant(fault, text) == text) return "it changes nothing";
+    if (!fault.makes.empty()) find_file(root, fault.makes);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace tw::test

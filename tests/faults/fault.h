@@ -36,4 +36,10 @@ std::string find_file(const std::filesystem::path& root, const std::string& name
 /// `text` with the fault in it. Throws std::runtime_error when it does not apply (any more).
 std::string plant(const Fault& fault, const std::string& text);
 
+/// Why the fault cannot be planted in the files below `root` any more; empty: it can be.
+std::string why_stale(const std::filesystem::path& root, const Fault& fault);
+
+/// The bytes of a file. Throws std::runtime_error.
+std::string read_text(const std::filesystem::path& path);
+
 }  // namespace tw::test

@@ -1,9 +1,11 @@
 // Plants the faults of *.yaml beside this file, one at a time, and prints which test noticed each.
 //
-//   plant_faults HOST_BUILD ARM64_BUILD [--passed] [PART OF A NAME]...
+//   plant_faults HOST_BUILD ARM64_BUILD [--passed] [--first-of-each-kind] [PART OF A NAME]...
+//   plant_faults --check      only whether each fault still applies to one file
 //
 // --passed: all tests of both builds have just passed, so without faults only those run that name a
 // CPU of their own.
+// --first-of-each-kind: of the faults in one folder that one program is to notice, the first one.
 //
 // Exit status: 0 every fault was caught; 1 one was not, or does not apply any more; 2 wrong usage.
 #include <fmt/format.h>
@@ -23,6 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const fs::path root = TILEWRIGHT_SOURCE_DIR;
+
 /// work(0) ... work(count - 1), as many at once as there are cores.
 template <typename Work>
 void for_each_in_parallel(size_t count, const Work& work) {
@@ -34,6 +38,34 @@ void for_each_in_parallel(size_t count, const Work& work) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+/// The source tree's folder of a fault and how its file is read, and the program that must notice
+/// it on the CPU that it names.
+auto kind_of(const Fault& fault) {
+  const fs::path file = fault.file;
+  const CatchingTest& test = fault.tests.front();
+  return std::tuple(file.parent_path(), file.extension(), fault.makes.empty(), test.build,
+                    test.cpu.substr(0, test.cpu.find(',')), test.program);
+}
+
+/// Leaves the first of each kind; returns how many there were more.
+size_t leave_first_of_each_kind(std::vector<Fault>& faults) {
+  std::set<decltype(kind_of(faults.front()))> seen;
+  return std::erase_if(faults,
+                       [&](const Fault& fault) { return !seen.insert(kind_of(fault)).second; });
+}
+
+/// Names what does not apply to exactly one file any more; returns how many.
+size_t print_stale(const std::vector<Fault>& faults) {
+  size_t stale = 0;
+  for (const Fault& fault : faults) {
+    const std::string why = why_stale(root, fault);
+    if (why.empty()) continue;
+    fmt::print("{} ({}): {}\n", fault.name, fault.file, why);
+    ++stale;
+  }
+  return stale;
 }
 
 bool wanted(const Fault& fault, const std::vector<std::string>& parts) {
@@ -118,12 +150,21 @@ size_t leave_out_of_reach(std::vector<Fault>& faults) {
   });
 }
 
+int check() {
+  const std::vector<Fault> faults = read_faults(root / "tests" / "faults");
+  const size_t stale = print_stale(faults);
+  fmt::print("{} of {} faults apply\n", faults.size() - stale, faults.size());
+  return stale == 0 && !faults.empty() ? 0 : 1;
+}
+
 int run(const fs::path& host, const fs::path& arm64, std::vector<std::string> parts) {
   const auto start = std::chrono::steady_clock::now();
   const bool passed = std::erase(parts, "--passed") > 0;
-  std::vector<Fault> faults = read_faults(fs::path(TILEWRIGHT_SOURCE_DIR) / "tests" / "faults");
+  const bool few = std::erase(parts, "--first-of-each-kind") > 0;
+  std::vector<Fault> faults = read_faults(root / "tests" / "faults");
   std::erase_if(faults, [&](const Fault& fault) { return !wanted(fault, parts); });
   const size_t elsewhere = leave_out_of_reach(faults);
+  const size_t more = few ? leave_first_of_each_kind(faults) : 0;
   Builds builds{BuildTree(host), BuildTree(arm64)};
   if (!all_pass(builds, faults, passed)) return 1;
   const fs::path work = fs::absolute(host) / "tests" / "faults" / "planted";
@@ -132,6 +173,7 @@ int run(const fs::path& host, const fs::path& arm64, std::vector<std::string> pa
   fs::remove_all(work);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   fmt::print("\n{} of {} faults caught, {:.0f} s", caught, faults.size(), took.count());
+  if (more > 0) fmt::print("; the first of each kind, of {}", faults.size() + more);
   if (elsewhere > 0) fmt::print("; {} need a CPU that has what this one lacks", elsewhere);
   fmt::print("\n");
   return caught == faults.size() && !faults.empty() ? 0 : 1;
@@ -141,11 +183,16 @@ int run(const fs::path& host, const fs::path& arm64, std::vector<std::string> pa
 }  // namespace tw::test
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    fmt::print(stderr, "plant_faults HOST_BUILD ARM64_BUILD [--passed] [PART OF A NAME]...\n");
+  const bool check = argc == 2 && std::string(argv[1]) == "--check";
+  if (argc < 3 && !check) {
+    fmt::print(stderr,
+               "plant_faults --check\n"
+               "plant_faults HOST_BUILD ARM64_BUILD [--passed] [--first-of-each-kind] "
+               "[PART OF A NAME]...\n");
     return 2;
   }
   try {
+    if (check) return tw::test::check();
     return tw::test::run(argv[1], argv[2], {argv + 3, argv + argc});
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <stdexcept>
 
@@ -18,12 +17,6 @@ namespace fs = std::filesystem;
 
 const fs::path root = TILEWRIGHT_SOURCE_DIR;
 constexpr int seconds = 100;  // a test that hangs has not caught anything
-
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + path.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 void write_text(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());

@@ -1,5 +1,5 @@
 // What generated files include of their architecture, to be compiled once for many of them: reading
-// it takes longer than they do. Builds with GCC do without, and so see that each includes its own.
+// it takes longer than they do.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
