@@ -128,323 +128,275 @@ static void pack_steps(const tw_args* args) {
       const __m512i v_14 = _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_7), 1);
       const __m512i v_15 = _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_11), 2);
       const __m512i v_16 = _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_15), 3);
-      const __m512i v_17 = _mm512_and_si512(v_4, low_nibbles_2);
-      const __m512i v_18 = _mm512_srli_epi32(v_4, 4);
-      const __m512i v_19 = _mm512_and_si512(v_18, low_nibbles_2);
-      const __m512i v_20 = _mm512_unpacklo_epi8(v_17, v_19);
-      const __m512i v_21 = _mm512_unpackhi_epi8(v_17, v_19);
-      const __m512i v_22 = _mm512_slli_epi32(v_21, 4);
-      const __m512i v_23 = _mm512_or_si512(v_20, v_22);
-      const __m512i v_24 = _mm512_and_si512(v_8, low_nibbles_2);
-      const __m512i v_25 = _mm512_srli_epi32(v_8, 4);
-      const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles_2);
-      const __m512i v_27 = _mm512_unpacklo_epi8(v_24, v_26);
-      const __m512i v_28 = _mm512_unpackhi_epi8(v_24, v_26);
-      const __m512i v_29 = _mm512_slli_epi32(v_28, 4);
-      const __m512i v_30 = _mm512_or_si512(v_27, v_29);
-      const __m512i v_31 = _mm512_and_si512(v_12, low_nibbles_2);
-      const __m512i v_32 = _mm512_srli_epi32(v_12, 4);
+      const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
+      const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
+      const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+      const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+      const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
+      const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
+      const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
+      const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
+      const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
+      const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
+      const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
+      const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+      const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
+      const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
+      const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
+      const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
       const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-      const __m512i v_34 = _mm512_unpacklo_epi8(v_31, v_33);
-      const __m512i v_35 = _mm512_unpackhi_epi8(v_31, v_33);
-      const __m512i v_36 = _mm512_slli_epi32(v_35, 4);
-      const __m512i v_37 = _mm512_or_si512(v_34, v_36);
-      const __m512i v_38 = _mm512_and_si512(v_16, low_nibbles_2);
-      const __m512i v_39 = _mm512_srli_epi32(v_16, 4);
-      const __m512i v_40 = _mm512_and_si512(v_39, low_nibbles_2);
-      const __m512i v_41 = _mm512_unpacklo_epi8(v_38, v_40);
-      const __m512i v_42 = _mm512_unpackhi_epi8(v_38, v_40);
-      const __m512i v_43 = _mm512_slli_epi32(v_42, 4);
-      const __m512i v_44 = _mm512_or_si512(v_41, v_43);
-      const __m512i v_45 = _mm512_unpacklo_epi32(v_23, v_30);
-      const __m512i v_46 = _mm512_unpackhi_epi32(v_23, v_30);
-      const __m512i v_47 = _mm512_unpacklo_epi32(v_37, v_44);
-      const __m512i v_48 = _mm512_unpackhi_epi32(v_37, v_44);
-      const __m512i v_49 = _mm512_unpacklo_epi64(v_45, v_47);
-      const __m512i v_50 = _mm512_unpackhi_epi64(v_45, v_47);
-      const __m512i v_51 = _mm512_unpacklo_epi64(v_46, v_48);
-      const __m512i v_52 = _mm512_unpackhi_epi64(v_46, v_48);
-      const __m512i v_53 = _mm512_xor_si512(v_49, flip);
+      const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+      const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
+      const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
+      const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
+      const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
+      const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
+      const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
+      const __m512i v_41 = _mm512_xor_si512(v_38, flip);
+      const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
+      const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
+      const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
+      _mm512_storeu_si512((void *)dst_at, v_41);
+      const __m512i v_45 = _mm512_xor_si512(v_37, flip);
+      const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
+      const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
+      const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 128), v_45);
+      const __m512i v_49 = _mm512_xor_si512(v_40, flip);
+      const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
+      const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
+      const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 256), v_49);
+      const __m512i v_53 = _mm512_xor_si512(v_39, flip);
       const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
-      const __m512i v_55 = _mm512_dpbusd_epi32(sum, v_53, ones);
+      const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
       const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-      _mm512_storeu_si512((void *)dst_at, v_53);
-      const __m512i v_57 = _mm512_xor_si512(v_50, flip);
-      const __m512i v_58 = _mm512_and_si512(v_57, low_nibbles);
-      const __m512i v_59 = _mm512_dpbusd_epi32(v_56, v_57, ones);
-      const __m512i v_60 = _mm512_dpbusd_epi32(v_59, v_58, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 128), v_57);
-      const __m512i v_61 = _mm512_xor_si512(v_51, flip);
-      const __m512i v_62 = _mm512_and_si512(v_61, low_nibbles);
-      const __m512i v_63 = _mm512_dpbusd_epi32(v_60, v_61, ones);
-      const __m512i v_64 = _mm512_dpbusd_epi32(v_63, v_62, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 256), v_61);
-      const __m512i v_65 = _mm512_xor_si512(v_52, flip);
-      const __m512i v_66 = _mm512_and_si512(v_65, low_nibbles);
-      const __m512i v_67 = _mm512_dpbusd_epi32(v_64, v_65, ones);
-      const __m512i v_68 = _mm512_dpbusd_epi32(v_67, v_66, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 384), v_65);
-      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      _mm512_storeu_si512((void *)(dst_at + 384), v_53);
+      const __m512i v_57 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      const __m512i v_58 =
+          _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+      const __m512i v_59 =
+          _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+      const __m512i v_60 =
+          _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
+      const __m512i v_61 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
+      const __m512i v_62 =
+          _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+      const __m512i v_63 =
+          _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
+      const __m512i v_64 =
+          _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
+      const __m512i v_65 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+      const __m512i v_66 =
+          _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+      const __m512i v_67 =
+          _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
+      const __m512i v_68 =
+          _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
+      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
       const __m512i v_70 =
-          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
       const __m512i v_71 =
-          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
       const __m512i v_72 =
-          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
-      const __m512i v_73 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m512i v_74 =
-          _mm512_inserti32x4(v_73, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m512i v_75 =
-          _mm512_inserti32x4(v_74, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
-      const __m512i v_76 =
-          _mm512_inserti32x4(v_75, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
-      const __m512i v_77 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m512i v_78 =
-          _mm512_inserti32x4(v_77, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m512i v_79 =
-          _mm512_inserti32x4(v_78, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
-      const __m512i v_80 =
-          _mm512_inserti32x4(v_79, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
-      const __m512i v_81 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m512i v_82 =
-          _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m512i v_83 =
-          _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
-      const __m512i v_84 =
-          _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
-      const __m512i v_85 = _mm512_and_si512(v_72, low_nibbles_2);
-      const __m512i v_86 = _mm512_srli_epi32(v_72, 4);
-      const __m512i v_87 = _mm512_and_si512(v_86, low_nibbles_2);
-      const __m512i v_88 = _mm512_unpacklo_epi8(v_85, v_87);
-      const __m512i v_89 = _mm512_unpackhi_epi8(v_85, v_87);
+          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
+      const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
+      const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
+      const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
+      const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
+      const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
+      const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
+      const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
+      const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
+      const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
+      const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
+      const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+      const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
+      const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
+      const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
+      const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
+      const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
+      const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
       const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
-      const __m512i v_91 = _mm512_or_si512(v_88, v_90);
-      const __m512i v_92 = _mm512_and_si512(v_76, low_nibbles_2);
-      const __m512i v_93 = _mm512_srli_epi32(v_76, 4);
-      const __m512i v_94 = _mm512_and_si512(v_93, low_nibbles_2);
-      const __m512i v_95 = _mm512_unpacklo_epi8(v_92, v_94);
-      const __m512i v_96 = _mm512_unpackhi_epi8(v_92, v_94);
-      const __m512i v_97 = _mm512_slli_epi32(v_96, 4);
-      const __m512i v_98 = _mm512_or_si512(v_95, v_97);
-      const __m512i v_99 = _mm512_and_si512(v_80, low_nibbles_2);
-      const __m512i v_100 = _mm512_srli_epi32(v_80, 4);
-      const __m512i v_101 = _mm512_and_si512(v_100, low_nibbles_2);
-      const __m512i v_102 = _mm512_unpacklo_epi8(v_99, v_101);
-      const __m512i v_103 = _mm512_unpackhi_epi8(v_99, v_101);
-      const __m512i v_104 = _mm512_slli_epi32(v_103, 4);
-      const __m512i v_105 = _mm512_or_si512(v_102, v_104);
-      const __m512i v_106 = _mm512_and_si512(v_84, low_nibbles_2);
-      const __m512i v_107 = _mm512_srli_epi32(v_84, 4);
-      const __m512i v_108 = _mm512_and_si512(v_107, low_nibbles_2);
-      const __m512i v_109 = _mm512_unpacklo_epi8(v_106, v_108);
-      const __m512i v_110 = _mm512_unpackhi_epi8(v_106, v_108);
-      const __m512i v_111 = _mm512_slli_epi32(v_110, 4);
-      const __m512i v_112 = _mm512_or_si512(v_109, v_111);
-      const __m512i v_113 = _mm512_unpacklo_epi32(v_91, v_98);
-      const __m512i v_114 = _mm512_unpackhi_epi32(v_91, v_98);
-      const __m512i v_115 = _mm512_unpacklo_epi32(v_105, v_112);
-      const __m512i v_116 = _mm512_unpackhi_epi32(v_105, v_112);
-      const __m512i v_117 = _mm512_unpacklo_epi64(v_113, v_115);
-      const __m512i v_118 = _mm512_unpackhi_epi64(v_113, v_115);
-      const __m512i v_119 = _mm512_unpacklo_epi64(v_114, v_116);
-      const __m512i v_120 = _mm512_unpackhi_epi64(v_114, v_116);
-      const __m512i v_121 = _mm512_xor_si512(v_117, flip);
-      const __m512i v_122 = _mm512_and_si512(v_121, low_nibbles);
-      const __m512i v_123 = _mm512_dpbusd_epi32(v_68, v_121, ones);
-      const __m512i v_124 = _mm512_dpbusd_epi32(v_123, v_122, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 512), v_121);
-      const __m512i v_125 = _mm512_xor_si512(v_118, flip);
-      const __m512i v_126 = _mm512_and_si512(v_125, low_nibbles);
-      const __m512i v_127 = _mm512_dpbusd_epi32(v_124, v_125, ones);
-      const __m512i v_128 = _mm512_dpbusd_epi32(v_127, v_126, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 640), v_125);
-      const __m512i v_129 = _mm512_xor_si512(v_119, flip);
-      const __m512i v_130 = _mm512_and_si512(v_129, low_nibbles);
-      const __m512i v_131 = _mm512_dpbusd_epi32(v_128, v_129, ones);
-      const __m512i v_132 = _mm512_dpbusd_epi32(v_131, v_130, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 768), v_129);
-      const __m512i v_133 = _mm512_xor_si512(v_120, flip);
-      const __m512i v_134 = _mm512_and_si512(v_133, low_nibbles);
-      const __m512i v_135 = _mm512_dpbusd_epi32(v_132, v_133, ones);
-      const __m512i v_136 = _mm512_dpbusd_epi32(v_135, v_134, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 896), v_133);
-      const __m512i v_137 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m512i v_138 =
-          _mm512_inserti32x4(v_137, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m512i v_139 =
-          _mm512_inserti32x4(v_138, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
-      const __m512i v_140 =
-          _mm512_inserti32x4(v_139, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
-      const __m512i v_141 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m512i v_142 =
-          _mm512_inserti32x4(v_141, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m512i v_143 =
-          _mm512_inserti32x4(v_142, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
-      const __m512i v_144 =
-          _mm512_inserti32x4(v_143, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
-      const __m512i v_145 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m512i v_146 =
-          _mm512_inserti32x4(v_145, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m512i v_147 =
-          _mm512_inserti32x4(v_146, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
-      const __m512i v_148 =
-          _mm512_inserti32x4(v_147, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
-      const __m512i v_149 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m512i v_150 =
-          _mm512_inserti32x4(v_149, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m512i v_151 =
-          _mm512_inserti32x4(v_150, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
-      const __m512i v_152 =
-          _mm512_inserti32x4(v_151, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
-      const __m512i v_153 = _mm512_and_si512(v_140, low_nibbles_2);
-      const __m512i v_154 = _mm512_srli_epi32(v_140, 4);
-      const __m512i v_155 = _mm512_and_si512(v_154, low_nibbles_2);
-      const __m512i v_156 = _mm512_unpacklo_epi8(v_153, v_155);
-      const __m512i v_157 = _mm512_unpackhi_epi8(v_153, v_155);
-      const __m512i v_158 = _mm512_slli_epi32(v_157, 4);
-      const __m512i v_159 = _mm512_or_si512(v_156, v_158);
-      const __m512i v_160 = _mm512_and_si512(v_144, low_nibbles_2);
-      const __m512i v_161 = _mm512_srli_epi32(v_144, 4);
-      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles_2);
-      const __m512i v_163 = _mm512_unpacklo_epi8(v_160, v_162);
-      const __m512i v_164 = _mm512_unpackhi_epi8(v_160, v_162);
-      const __m512i v_165 = _mm512_slli_epi32(v_164, 4);
-      const __m512i v_166 = _mm512_or_si512(v_163, v_165);
-      const __m512i v_167 = _mm512_and_si512(v_148, low_nibbles_2);
-      const __m512i v_168 = _mm512_srli_epi32(v_148, 4);
-      const __m512i v_169 = _mm512_and_si512(v_168, low_nibbles_2);
-      const __m512i v_170 = _mm512_unpacklo_epi8(v_167, v_169);
-      const __m512i v_171 = _mm512_unpackhi_epi8(v_167, v_169);
-      const __m512i v_172 = _mm512_slli_epi32(v_171, 4);
-      const __m512i v_173 = _mm512_or_si512(v_170, v_172);
-      const __m512i v_174 = _mm512_and_si512(v_152, low_nibbles_2);
-      const __m512i v_175 = _mm512_srli_epi32(v_152, 4);
-      const __m512i v_176 = _mm512_and_si512(v_175, low_nibbles_2);
-      const __m512i v_177 = _mm512_unpacklo_epi8(v_174, v_176);
-      const __m512i v_178 = _mm512_unpackhi_epi8(v_174, v_176);
-      const __m512i v_179 = _mm512_slli_epi32(v_178, 4);
-      const __m512i v_180 = _mm512_or_si512(v_177, v_179);
-      const __m512i v_181 = _mm512_unpacklo_epi32(v_159, v_166);
-      const __m512i v_182 = _mm512_unpackhi_epi32(v_159, v_166);
-      const __m512i v_183 = _mm512_unpacklo_epi32(v_173, v_180);
-      const __m512i v_184 = _mm512_unpackhi_epi32(v_173, v_180);
-      const __m512i v_185 = _mm512_unpacklo_epi64(v_181, v_183);
-      const __m512i v_186 = _mm512_unpackhi_epi64(v_181, v_183);
-      const __m512i v_187 = _mm512_unpacklo_epi64(v_182, v_184);
-      const __m512i v_188 = _mm512_unpackhi_epi64(v_182, v_184);
-      const __m512i v_189 = _mm512_xor_si512(v_185, flip);
-      const __m512i v_190 = _mm512_and_si512(v_189, low_nibbles);
-      const __m512i v_191 = _mm512_dpbusd_epi32(v_136, v_189, ones);
-      const __m512i v_192 = _mm512_dpbusd_epi32(v_191, v_190, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1024), v_189);
-      const __m512i v_193 = _mm512_xor_si512(v_186, flip);
-      const __m512i v_194 = _mm512_and_si512(v_193, low_nibbles);
-      const __m512i v_195 = _mm512_dpbusd_epi32(v_192, v_193, ones);
-      const __m512i v_196 = _mm512_dpbusd_epi32(v_195, v_194, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1152), v_193);
-      const __m512i v_197 = _mm512_xor_si512(v_187, flip);
-      const __m512i v_198 = _mm512_and_si512(v_197, low_nibbles);
-      const __m512i v_199 = _mm512_dpbusd_epi32(v_196, v_197, ones);
-      const __m512i v_200 = _mm512_dpbusd_epi32(v_199, v_198, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1280), v_197);
-      const __m512i v_201 = _mm512_xor_si512(v_188, flip);
-      const __m512i v_202 = _mm512_and_si512(v_201, low_nibbles);
-      const __m512i v_203 = _mm512_dpbusd_epi32(v_200, v_201, ones);
-      const __m512i v_204 = _mm512_dpbusd_epi32(v_203, v_202, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1408), v_201);
-      const __m512i v_205 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m512i v_206 =
-          _mm512_inserti32x4(v_205, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m512i v_207 =
-          _mm512_inserti32x4(v_206, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
-      const __m512i v_208 =
-          _mm512_inserti32x4(v_207, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
-      const __m512i v_209 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m512i v_210 =
-          _mm512_inserti32x4(v_209, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m512i v_211 =
-          _mm512_inserti32x4(v_210, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-      const __m512i v_212 =
-          _mm512_inserti32x4(v_211, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-      const __m512i v_213 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m512i v_214 =
-          _mm512_inserti32x4(v_213, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m512i v_215 =
-          _mm512_inserti32x4(v_214, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-      const __m512i v_216 =
-          _mm512_inserti32x4(v_215, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-      const __m512i v_217 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m512i v_218 =
-          _mm512_inserti32x4(v_217, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m512i v_219 =
-          _mm512_inserti32x4(v_218, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-      const __m512i v_220 =
-          _mm512_inserti32x4(v_219, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-      const __m512i v_221 = _mm512_and_si512(v_208, low_nibbles_2);
-      const __m512i v_222 = _mm512_srli_epi32(v_208, 4);
-      const __m512i v_223 = _mm512_and_si512(v_222, low_nibbles_2);
-      const __m512i v_224 = _mm512_unpacklo_epi8(v_221, v_223);
-      const __m512i v_225 = _mm512_unpackhi_epi8(v_221, v_223);
-      const __m512i v_226 = _mm512_slli_epi32(v_225, 4);
-      const __m512i v_227 = _mm512_or_si512(v_224, v_226);
-      const __m512i v_228 = _mm512_and_si512(v_212, low_nibbles_2);
-      const __m512i v_229 = _mm512_srli_epi32(v_212, 4);
-      const __m512i v_230 = _mm512_and_si512(v_229, low_nibbles_2);
-      const __m512i v_231 = _mm512_unpacklo_epi8(v_228, v_230);
-      const __m512i v_232 = _mm512_unpackhi_epi8(v_228, v_230);
-      const __m512i v_233 = _mm512_slli_epi32(v_232, 4);
-      const __m512i v_234 = _mm512_or_si512(v_231, v_233);
-      const __m512i v_235 = _mm512_and_si512(v_216, low_nibbles_2);
-      const __m512i v_236 = _mm512_srli_epi32(v_216, 4);
-      const __m512i v_237 = _mm512_and_si512(v_236, low_nibbles_2);
-      const __m512i v_238 = _mm512_unpacklo_epi8(v_235, v_237);
-      const __m512i v_239 = _mm512_unpackhi_epi8(v_235, v_237);
-      const __m512i v_240 = _mm512_slli_epi32(v_239, 4);
-      const __m512i v_241 = _mm512_or_si512(v_238, v_240);
-      const __m512i v_242 = _mm512_and_si512(v_220, low_nibbles_2);
-      const __m512i v_243 = _mm512_srli_epi32(v_220, 4);
-      const __m512i v_244 = _mm512_and_si512(v_243, low_nibbles_2);
-      const __m512i v_245 = _mm512_unpacklo_epi8(v_242, v_244);
-      const __m512i v_246 = _mm512_unpackhi_epi8(v_242, v_244);
-      const __m512i v_247 = _mm512_slli_epi32(v_246, 4);
-      const __m512i v_248 = _mm512_or_si512(v_245, v_247);
-      const __m512i v_249 = _mm512_unpacklo_epi32(v_227, v_234);
-      const __m512i v_250 = _mm512_unpackhi_epi32(v_227, v_234);
-      const __m512i v_251 = _mm512_unpacklo_epi32(v_241, v_248);
-      const __m512i v_252 = _mm512_unpackhi_epi32(v_241, v_248);
-      const __m512i v_253 = _mm512_unpacklo_epi64(v_249, v_251);
-      const __m512i v_254 = _mm512_unpackhi_epi64(v_249, v_251);
-      const __m512i v_255 = _mm512_unpacklo_epi64(v_250, v_252);
-      const __m512i v_256 = _mm512_unpackhi_epi64(v_250, v_252);
-      const __m512i v_257 = _mm512_xor_si512(v_253, flip);
-      const __m512i v_258 = _mm512_and_si512(v_257, low_nibbles);
-      const __m512i v_259 = _mm512_dpbusd_epi32(v_204, v_257, ones);
-      const __m512i v_260 = _mm512_dpbusd_epi32(v_259, v_258, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1536), v_257);
-      const __m512i v_261 = _mm512_xor_si512(v_254, flip);
-      const __m512i v_262 = _mm512_and_si512(v_261, low_nibbles);
-      const __m512i v_263 = _mm512_dpbusd_epi32(v_260, v_261, ones);
-      const __m512i v_264 = _mm512_dpbusd_epi32(v_263, v_262, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1664), v_261);
-      const __m512i v_265 = _mm512_xor_si512(v_255, flip);
-      const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
-      const __m512i v_267 = _mm512_dpbusd_epi32(v_264, v_265, ones);
-      const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1792), v_265);
-      const __m512i v_269 = _mm512_xor_si512(v_256, flip);
-      const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
-      const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
-      const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1920), v_269);
-      const __m512i v_273 = _mm512_srai_epi32(v_272, 4);
-      const __m512i v_274 = _mm512_sub_epi32(v_273, offset);
+      const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
+      const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
+      const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
+      const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
+      const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
+      const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
+      const __m512i v_97 = _mm512_xor_si512(v_94, flip);
+      const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
+      const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
+      const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 512), v_97);
+      const __m512i v_101 = _mm512_xor_si512(v_93, flip);
+      const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
+      const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+      const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 640), v_101);
+      const __m512i v_105 = _mm512_xor_si512(v_96, flip);
+      const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
+      const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+      const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 768), v_105);
+      const __m512i v_109 = _mm512_xor_si512(v_95, flip);
+      const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
+      const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+      const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 896), v_109);
+      const __m512i v_113 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
+      const __m512i v_114 =
+          _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
+      const __m512i v_115 =
+          _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
+      const __m512i v_116 =
+          _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
+      const __m512i v_117 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
+      const __m512i v_118 =
+          _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+      const __m512i v_119 =
+          _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
+      const __m512i v_120 =
+          _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
+      const __m512i v_121 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+      const __m512i v_122 =
+          _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+      const __m512i v_123 =
+          _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
+      const __m512i v_124 =
+          _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
+      const __m512i v_125 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+      const __m512i v_126 =
+          _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+      const __m512i v_127 =
+          _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
+      const __m512i v_128 =
+          _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
+      const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
+      const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
+      const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
+      const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
+      const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
+      const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
+      const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
+      const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
+      const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
+      const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
+      const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
+      const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
+      const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
+      const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
+      const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
+      const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
+      const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
+      const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
+      const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
+      const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
+      const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
+      const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
+      const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
+      const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
+      const __m512i v_153 = _mm512_xor_si512(v_150, flip);
+      const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
+      const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
+      const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1024), v_153);
+      const __m512i v_157 = _mm512_xor_si512(v_149, flip);
+      const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
+      const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
+      const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1152), v_157);
+      const __m512i v_161 = _mm512_xor_si512(v_152, flip);
+      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
+      const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
+      const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1280), v_161);
+      const __m512i v_165 = _mm512_xor_si512(v_151, flip);
+      const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
+      const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
+      const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1408), v_165);
+      const __m512i v_169 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
+      const __m512i v_170 =
+          _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
+      const __m512i v_171 =
+          _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
+      const __m512i v_172 =
+          _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
+      const __m512i v_173 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
+      const __m512i v_174 =
+          _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+      const __m512i v_175 =
+          _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+      const __m512i v_176 =
+          _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+      const __m512i v_177 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+      const __m512i v_178 =
+          _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+      const __m512i v_179 =
+          _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+      const __m512i v_180 =
+          _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+      const __m512i v_181 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+      const __m512i v_182 =
+          _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+      const __m512i v_183 =
+          _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+      const __m512i v_184 =
+          _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+      const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
+      const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
+      const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
+      const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
+      const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
+      const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
+      const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
+      const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
+      const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
+      const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
+      const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
+      const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+      const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
+      const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
+      const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
+      const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
+      const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
+      const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+      const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
+      const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
+      const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
+      const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
+      const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
+      const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
+      const __m512i v_209 = _mm512_xor_si512(v_206, flip);
+      const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
+      const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
+      const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1536), v_209);
+      const __m512i v_213 = _mm512_xor_si512(v_205, flip);
+      const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
+      const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
+      const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1664), v_213);
+      const __m512i v_217 = _mm512_xor_si512(v_208, flip);
+      const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
+      const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
+      const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1792), v_217);
+      const __m512i v_221 = _mm512_xor_si512(v_207, flip);
+      const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
+      const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
+      const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1920), v_221);
+      const __m512i v_225 = _mm512_srai_epi32(v_224, 4);
+      const __m512i v_226 = _mm512_sub_epi32(v_225, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
       _mm256_storeu_si256((__m256i *)s_3, scale);
-      const __m512 v_275 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(scale), 16));
-      const __m512 v_276 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_277 = _mm512_cvtepi32_ps(v_274);
-      const __m512 v_278 = _mm512_fmadd_ps(v_277, v_275, v_276);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_278));
+      const __m512 v_227 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(scale), 16));
+      const __m512 v_228 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
+      const __m512 v_229 = _mm512_cvtepi32_ps(v_226);
+      const __m512 v_230 = _mm512_fmadd_ps(v_229, v_227, v_228);
+      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_230));
       lhs_at = row_15 + lhs_stride;
       dst_at += 64;
       lookup_at += 32;
@@ -544,323 +496,275 @@ static void pack_steps_stream(const tw_args* args) {
       const __m512i v_14 = _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_7), 1);
       const __m512i v_15 = _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_11), 2);
       const __m512i v_16 = _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_15), 3);
-      const __m512i v_17 = _mm512_and_si512(v_4, low_nibbles_2);
-      const __m512i v_18 = _mm512_srli_epi32(v_4, 4);
-      const __m512i v_19 = _mm512_and_si512(v_18, low_nibbles_2);
-      const __m512i v_20 = _mm512_unpacklo_epi8(v_17, v_19);
-      const __m512i v_21 = _mm512_unpackhi_epi8(v_17, v_19);
-      const __m512i v_22 = _mm512_slli_epi32(v_21, 4);
-      const __m512i v_23 = _mm512_or_si512(v_20, v_22);
-      const __m512i v_24 = _mm512_and_si512(v_8, low_nibbles_2);
-      const __m512i v_25 = _mm512_srli_epi32(v_8, 4);
-      const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles_2);
-      const __m512i v_27 = _mm512_unpacklo_epi8(v_24, v_26);
-      const __m512i v_28 = _mm512_unpackhi_epi8(v_24, v_26);
-      const __m512i v_29 = _mm512_slli_epi32(v_28, 4);
-      const __m512i v_30 = _mm512_or_si512(v_27, v_29);
-      const __m512i v_31 = _mm512_and_si512(v_12, low_nibbles_2);
-      const __m512i v_32 = _mm512_srli_epi32(v_12, 4);
+      const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
+      const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
+      const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+      const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+      const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
+      const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
+      const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
+      const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
+      const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
+      const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
+      const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
+      const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+      const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
+      const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
+      const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
+      const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
       const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-      const __m512i v_34 = _mm512_unpacklo_epi8(v_31, v_33);
-      const __m512i v_35 = _mm512_unpackhi_epi8(v_31, v_33);
-      const __m512i v_36 = _mm512_slli_epi32(v_35, 4);
-      const __m512i v_37 = _mm512_or_si512(v_34, v_36);
-      const __m512i v_38 = _mm512_and_si512(v_16, low_nibbles_2);
-      const __m512i v_39 = _mm512_srli_epi32(v_16, 4);
-      const __m512i v_40 = _mm512_and_si512(v_39, low_nibbles_2);
-      const __m512i v_41 = _mm512_unpacklo_epi8(v_38, v_40);
-      const __m512i v_42 = _mm512_unpackhi_epi8(v_38, v_40);
-      const __m512i v_43 = _mm512_slli_epi32(v_42, 4);
-      const __m512i v_44 = _mm512_or_si512(v_41, v_43);
-      const __m512i v_45 = _mm512_unpacklo_epi32(v_23, v_30);
-      const __m512i v_46 = _mm512_unpackhi_epi32(v_23, v_30);
-      const __m512i v_47 = _mm512_unpacklo_epi32(v_37, v_44);
-      const __m512i v_48 = _mm512_unpackhi_epi32(v_37, v_44);
-      const __m512i v_49 = _mm512_unpacklo_epi64(v_45, v_47);
-      const __m512i v_50 = _mm512_unpackhi_epi64(v_45, v_47);
-      const __m512i v_51 = _mm512_unpacklo_epi64(v_46, v_48);
-      const __m512i v_52 = _mm512_unpackhi_epi64(v_46, v_48);
-      const __m512i v_53 = _mm512_xor_si512(v_49, flip);
+      const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+      const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
+      const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
+      const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
+      const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
+      const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
+      const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
+      const __m512i v_41 = _mm512_xor_si512(v_38, flip);
+      const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
+      const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
+      const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
+      _mm512_stream_si512((__m512i *)dst_at, v_41);
+      const __m512i v_45 = _mm512_xor_si512(v_37, flip);
+      const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
+      const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
+      const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 128), v_45);
+      const __m512i v_49 = _mm512_xor_si512(v_40, flip);
+      const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
+      const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
+      const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 256), v_49);
+      const __m512i v_53 = _mm512_xor_si512(v_39, flip);
       const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
-      const __m512i v_55 = _mm512_dpbusd_epi32(sum, v_53, ones);
+      const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
       const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-      _mm512_stream_si512((__m512i *)dst_at, v_53);
-      const __m512i v_57 = _mm512_xor_si512(v_50, flip);
-      const __m512i v_58 = _mm512_and_si512(v_57, low_nibbles);
-      const __m512i v_59 = _mm512_dpbusd_epi32(v_56, v_57, ones);
-      const __m512i v_60 = _mm512_dpbusd_epi32(v_59, v_58, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 128), v_57);
-      const __m512i v_61 = _mm512_xor_si512(v_51, flip);
-      const __m512i v_62 = _mm512_and_si512(v_61, low_nibbles);
-      const __m512i v_63 = _mm512_dpbusd_epi32(v_60, v_61, ones);
-      const __m512i v_64 = _mm512_dpbusd_epi32(v_63, v_62, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 256), v_61);
-      const __m512i v_65 = _mm512_xor_si512(v_52, flip);
-      const __m512i v_66 = _mm512_and_si512(v_65, low_nibbles);
-      const __m512i v_67 = _mm512_dpbusd_epi32(v_64, v_65, ones);
-      const __m512i v_68 = _mm512_dpbusd_epi32(v_67, v_66, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 384), v_65);
-      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      _mm512_stream_si512((__m512i *)(dst_at + 384), v_53);
+      const __m512i v_57 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      const __m512i v_58 =
+          _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+      const __m512i v_59 =
+          _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+      const __m512i v_60 =
+          _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
+      const __m512i v_61 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
+      const __m512i v_62 =
+          _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+      const __m512i v_63 =
+          _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
+      const __m512i v_64 =
+          _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
+      const __m512i v_65 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+      const __m512i v_66 =
+          _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+      const __m512i v_67 =
+          _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
+      const __m512i v_68 =
+          _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
+      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
       const __m512i v_70 =
-          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
       const __m512i v_71 =
-          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
       const __m512i v_72 =
-          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
-      const __m512i v_73 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m512i v_74 =
-          _mm512_inserti32x4(v_73, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m512i v_75 =
-          _mm512_inserti32x4(v_74, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
-      const __m512i v_76 =
-          _mm512_inserti32x4(v_75, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
-      const __m512i v_77 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m512i v_78 =
-          _mm512_inserti32x4(v_77, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m512i v_79 =
-          _mm512_inserti32x4(v_78, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
-      const __m512i v_80 =
-          _mm512_inserti32x4(v_79, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
-      const __m512i v_81 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m512i v_82 =
-          _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m512i v_83 =
-          _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
-      const __m512i v_84 =
-          _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
-      const __m512i v_85 = _mm512_and_si512(v_72, low_nibbles_2);
-      const __m512i v_86 = _mm512_srli_epi32(v_72, 4);
-      const __m512i v_87 = _mm512_and_si512(v_86, low_nibbles_2);
-      const __m512i v_88 = _mm512_unpacklo_epi8(v_85, v_87);
-      const __m512i v_89 = _mm512_unpackhi_epi8(v_85, v_87);
+          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
+      const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
+      const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
+      const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
+      const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
+      const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
+      const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
+      const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
+      const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
+      const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
+      const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
+      const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+      const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
+      const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
+      const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
+      const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
+      const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
+      const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
       const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
-      const __m512i v_91 = _mm512_or_si512(v_88, v_90);
-      const __m512i v_92 = _mm512_and_si512(v_76, low_nibbles_2);
-      const __m512i v_93 = _mm512_srli_epi32(v_76, 4);
-      const __m512i v_94 = _mm512_and_si512(v_93, low_nibbles_2);
-      const __m512i v_95 = _mm512_unpacklo_epi8(v_92, v_94);
-      const __m512i v_96 = _mm512_unpackhi_epi8(v_92, v_94);
-      const __m512i v_97 = _mm512_slli_epi32(v_96, 4);
-      const __m512i v_98 = _mm512_or_si512(v_95, v_97);
-      const __m512i v_99 = _mm512_and_si512(v_80, low_nibbles_2);
-      const __m512i v_100 = _mm512_srli_epi32(v_80, 4);
-      const __m512i v_101 = _mm512_and_si512(v_100, low_nibbles_2);
-      const __m512i v_102 = _mm512_unpacklo_epi8(v_99, v_101);
-      const __m512i v_103 = _mm512_unpackhi_epi8(v_99, v_101);
-      const __m512i v_104 = _mm512_slli_epi32(v_103, 4);
-      const __m512i v_105 = _mm512_or_si512(v_102, v_104);
-      const __m512i v_106 = _mm512_and_si512(v_84, low_nibbles_2);
-      const __m512i v_107 = _mm512_srli_epi32(v_84, 4);
-      const __m512i v_108 = _mm512_and_si512(v_107, low_nibbles_2);
-      const __m512i v_109 = _mm512_unpacklo_epi8(v_106, v_108);
-      const __m512i v_110 = _mm512_unpackhi_epi8(v_106, v_108);
-      const __m512i v_111 = _mm512_slli_epi32(v_110, 4);
-      const __m512i v_112 = _mm512_or_si512(v_109, v_111);
-      const __m512i v_113 = _mm512_unpacklo_epi32(v_91, v_98);
-      const __m512i v_114 = _mm512_unpackhi_epi32(v_91, v_98);
-      const __m512i v_115 = _mm512_unpacklo_epi32(v_105, v_112);
-      const __m512i v_116 = _mm512_unpackhi_epi32(v_105, v_112);
-      const __m512i v_117 = _mm512_unpacklo_epi64(v_113, v_115);
-      const __m512i v_118 = _mm512_unpackhi_epi64(v_113, v_115);
-      const __m512i v_119 = _mm512_unpacklo_epi64(v_114, v_116);
-      const __m512i v_120 = _mm512_unpackhi_epi64(v_114, v_116);
-      const __m512i v_121 = _mm512_xor_si512(v_117, flip);
-      const __m512i v_122 = _mm512_and_si512(v_121, low_nibbles);
-      const __m512i v_123 = _mm512_dpbusd_epi32(v_68, v_121, ones);
-      const __m512i v_124 = _mm512_dpbusd_epi32(v_123, v_122, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 512), v_121);
-      const __m512i v_125 = _mm512_xor_si512(v_118, flip);
-      const __m512i v_126 = _mm512_and_si512(v_125, low_nibbles);
-      const __m512i v_127 = _mm512_dpbusd_epi32(v_124, v_125, ones);
-      const __m512i v_128 = _mm512_dpbusd_epi32(v_127, v_126, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 640), v_125);
-      const __m512i v_129 = _mm512_xor_si512(v_119, flip);
-      const __m512i v_130 = _mm512_and_si512(v_129, low_nibbles);
-      const __m512i v_131 = _mm512_dpbusd_epi32(v_128, v_129, ones);
-      const __m512i v_132 = _mm512_dpbusd_epi32(v_131, v_130, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 768), v_129);
-      const __m512i v_133 = _mm512_xor_si512(v_120, flip);
-      const __m512i v_134 = _mm512_and_si512(v_133, low_nibbles);
-      const __m512i v_135 = _mm512_dpbusd_epi32(v_132, v_133, ones);
-      const __m512i v_136 = _mm512_dpbusd_epi32(v_135, v_134, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 896), v_133);
-      const __m512i v_137 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m512i v_138 =
-          _mm512_inserti32x4(v_137, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m512i v_139 =
-          _mm512_inserti32x4(v_138, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
-      const __m512i v_140 =
-          _mm512_inserti32x4(v_139, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
-      const __m512i v_141 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m512i v_142 =
-          _mm512_inserti32x4(v_141, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m512i v_143 =
-          _mm512_inserti32x4(v_142, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
-      const __m512i v_144 =
-          _mm512_inserti32x4(v_143, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
-      const __m512i v_145 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m512i v_146 =
-          _mm512_inserti32x4(v_145, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m512i v_147 =
-          _mm512_inserti32x4(v_146, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
-      const __m512i v_148 =
-          _mm512_inserti32x4(v_147, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
-      const __m512i v_149 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m512i v_150 =
-          _mm512_inserti32x4(v_149, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m512i v_151 =
-          _mm512_inserti32x4(v_150, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
-      const __m512i v_152 =
-          _mm512_inserti32x4(v_151, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
-      const __m512i v_153 = _mm512_and_si512(v_140, low_nibbles_2);
-      const __m512i v_154 = _mm512_srli_epi32(v_140, 4);
-      const __m512i v_155 = _mm512_and_si512(v_154, low_nibbles_2);
-      const __m512i v_156 = _mm512_unpacklo_epi8(v_153, v_155);
-      const __m512i v_157 = _mm512_unpackhi_epi8(v_153, v_155);
-      const __m512i v_158 = _mm512_slli_epi32(v_157, 4);
-      const __m512i v_159 = _mm512_or_si512(v_156, v_158);
-      const __m512i v_160 = _mm512_and_si512(v_144, low_nibbles_2);
-      const __m512i v_161 = _mm512_srli_epi32(v_144, 4);
-      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles_2);
-      const __m512i v_163 = _mm512_unpacklo_epi8(v_160, v_162);
-      const __m512i v_164 = _mm512_unpackhi_epi8(v_160, v_162);
-      const __m512i v_165 = _mm512_slli_epi32(v_164, 4);
-      const __m512i v_166 = _mm512_or_si512(v_163, v_165);
-      const __m512i v_167 = _mm512_and_si512(v_148, low_nibbles_2);
-      const __m512i v_168 = _mm512_srli_epi32(v_148, 4);
-      const __m512i v_169 = _mm512_and_si512(v_168, low_nibbles_2);
-      const __m512i v_170 = _mm512_unpacklo_epi8(v_167, v_169);
-      const __m512i v_171 = _mm512_unpackhi_epi8(v_167, v_169);
-      const __m512i v_172 = _mm512_slli_epi32(v_171, 4);
-      const __m512i v_173 = _mm512_or_si512(v_170, v_172);
-      const __m512i v_174 = _mm512_and_si512(v_152, low_nibbles_2);
-      const __m512i v_175 = _mm512_srli_epi32(v_152, 4);
-      const __m512i v_176 = _mm512_and_si512(v_175, low_nibbles_2);
-      const __m512i v_177 = _mm512_unpacklo_epi8(v_174, v_176);
-      const __m512i v_178 = _mm512_unpackhi_epi8(v_174, v_176);
-      const __m512i v_179 = _mm512_slli_epi32(v_178, 4);
-      const __m512i v_180 = _mm512_or_si512(v_177, v_179);
-      const __m512i v_181 = _mm512_unpacklo_epi32(v_159, v_166);
-      const __m512i v_182 = _mm512_unpackhi_epi32(v_159, v_166);
-      const __m512i v_183 = _mm512_unpacklo_epi32(v_173, v_180);
-      const __m512i v_184 = _mm512_unpackhi_epi32(v_173, v_180);
-      const __m512i v_185 = _mm512_unpacklo_epi64(v_181, v_183);
-      const __m512i v_186 = _mm512_unpackhi_epi64(v_181, v_183);
-      const __m512i v_187 = _mm512_unpacklo_epi64(v_182, v_184);
-      const __m512i v_188 = _mm512_unpackhi_epi64(v_182, v_184);
-      const __m512i v_189 = _mm512_xor_si512(v_185, flip);
-      const __m512i v_190 = _mm512_and_si512(v_189, low_nibbles);
-      const __m512i v_191 = _mm512_dpbusd_epi32(v_136, v_189, ones);
-      const __m512i v_192 = _mm512_dpbusd_epi32(v_191, v_190, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_189);
-      const __m512i v_193 = _mm512_xor_si512(v_186, flip);
-      const __m512i v_194 = _mm512_and_si512(v_193, low_nibbles);
-      const __m512i v_195 = _mm512_dpbusd_epi32(v_192, v_193, ones);
-      const __m512i v_196 = _mm512_dpbusd_epi32(v_195, v_194, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_193);
-      const __m512i v_197 = _mm512_xor_si512(v_187, flip);
-      const __m512i v_198 = _mm512_and_si512(v_197, low_nibbles);
-      const __m512i v_199 = _mm512_dpbusd_epi32(v_196, v_197, ones);
-      const __m512i v_200 = _mm512_dpbusd_epi32(v_199, v_198, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_197);
-      const __m512i v_201 = _mm512_xor_si512(v_188, flip);
-      const __m512i v_202 = _mm512_and_si512(v_201, low_nibbles);
-      const __m512i v_203 = _mm512_dpbusd_epi32(v_200, v_201, ones);
-      const __m512i v_204 = _mm512_dpbusd_epi32(v_203, v_202, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_201);
-      const __m512i v_205 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m512i v_206 =
-          _mm512_inserti32x4(v_205, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m512i v_207 =
-          _mm512_inserti32x4(v_206, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
-      const __m512i v_208 =
-          _mm512_inserti32x4(v_207, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
-      const __m512i v_209 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m512i v_210 =
-          _mm512_inserti32x4(v_209, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m512i v_211 =
-          _mm512_inserti32x4(v_210, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-      const __m512i v_212 =
-          _mm512_inserti32x4(v_211, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-      const __m512i v_213 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m512i v_214 =
-          _mm512_inserti32x4(v_213, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m512i v_215 =
-          _mm512_inserti32x4(v_214, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-      const __m512i v_216 =
-          _mm512_inserti32x4(v_215, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-      const __m512i v_217 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m512i v_218 =
-          _mm512_inserti32x4(v_217, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m512i v_219 =
-          _mm512_inserti32x4(v_218, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-      const __m512i v_220 =
-          _mm512_inserti32x4(v_219, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-      const __m512i v_221 = _mm512_and_si512(v_208, low_nibbles_2);
-      const __m512i v_222 = _mm512_srli_epi32(v_208, 4);
-      const __m512i v_223 = _mm512_and_si512(v_222, low_nibbles_2);
-      const __m512i v_224 = _mm512_unpacklo_epi8(v_221, v_223);
-      const __m512i v_225 = _mm512_unpackhi_epi8(v_221, v_223);
-      const __m512i v_226 = _mm512_slli_epi32(v_225, 4);
-      const __m512i v_227 = _mm512_or_si512(v_224, v_226);
-      const __m512i v_228 = _mm512_and_si512(v_212, low_nibbles_2);
-      const __m512i v_229 = _mm512_srli_epi32(v_212, 4);
-      const __m512i v_230 = _mm512_and_si512(v_229, low_nibbles_2);
-      const __m512i v_231 = _mm512_unpacklo_epi8(v_228, v_230);
-      const __m512i v_232 = _mm512_unpackhi_epi8(v_228, v_230);
-      const __m512i v_233 = _mm512_slli_epi32(v_232, 4);
-      const __m512i v_234 = _mm512_or_si512(v_231, v_233);
-      const __m512i v_235 = _mm512_and_si512(v_216, low_nibbles_2);
-      const __m512i v_236 = _mm512_srli_epi32(v_216, 4);
-      const __m512i v_237 = _mm512_and_si512(v_236, low_nibbles_2);
-      const __m512i v_238 = _mm512_unpacklo_epi8(v_235, v_237);
-      const __m512i v_239 = _mm512_unpackhi_epi8(v_235, v_237);
-      const __m512i v_240 = _mm512_slli_epi32(v_239, 4);
-      const __m512i v_241 = _mm512_or_si512(v_238, v_240);
-      const __m512i v_242 = _mm512_and_si512(v_220, low_nibbles_2);
-      const __m512i v_243 = _mm512_srli_epi32(v_220, 4);
-      const __m512i v_244 = _mm512_and_si512(v_243, low_nibbles_2);
-      const __m512i v_245 = _mm512_unpacklo_epi8(v_242, v_244);
-      const __m512i v_246 = _mm512_unpackhi_epi8(v_242, v_244);
-      const __m512i v_247 = _mm512_slli_epi32(v_246, 4);
-      const __m512i v_248 = _mm512_or_si512(v_245, v_247);
-      const __m512i v_249 = _mm512_unpacklo_epi32(v_227, v_234);
-      const __m512i v_250 = _mm512_unpackhi_epi32(v_227, v_234);
-      const __m512i v_251 = _mm512_unpacklo_epi32(v_241, v_248);
-      const __m512i v_252 = _mm512_unpackhi_epi32(v_241, v_248);
-      const __m512i v_253 = _mm512_unpacklo_epi64(v_249, v_251);
-      const __m512i v_254 = _mm512_unpackhi_epi64(v_249, v_251);
-      const __m512i v_255 = _mm512_unpacklo_epi64(v_250, v_252);
-      const __m512i v_256 = _mm512_unpackhi_epi64(v_250, v_252);
-      const __m512i v_257 = _mm512_xor_si512(v_253, flip);
-      const __m512i v_258 = _mm512_and_si512(v_257, low_nibbles);
-      const __m512i v_259 = _mm512_dpbusd_epi32(v_204, v_257, ones);
-      const __m512i v_260 = _mm512_dpbusd_epi32(v_259, v_258, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_257);
-      const __m512i v_261 = _mm512_xor_si512(v_254, flip);
-      const __m512i v_262 = _mm512_and_si512(v_261, low_nibbles);
-      const __m512i v_263 = _mm512_dpbusd_epi32(v_260, v_261, ones);
-      const __m512i v_264 = _mm512_dpbusd_epi32(v_263, v_262, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_261);
-      const __m512i v_265 = _mm512_xor_si512(v_255, flip);
-      const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
-      const __m512i v_267 = _mm512_dpbusd_epi32(v_264, v_265, ones);
-      const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_265);
-      const __m512i v_269 = _mm512_xor_si512(v_256, flip);
-      const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
-      const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
-      const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_269);
-      const __m512i v_273 = _mm512_srai_epi32(v_272, 4);
-      const __m512i v_274 = _mm512_sub_epi32(v_273, offset);
+      const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
+      const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
+      const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
+      const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
+      const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
+      const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
+      const __m512i v_97 = _mm512_xor_si512(v_94, flip);
+      const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
+      const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
+      const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 512), v_97);
+      const __m512i v_101 = _mm512_xor_si512(v_93, flip);
+      const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
+      const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+      const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 640), v_101);
+      const __m512i v_105 = _mm512_xor_si512(v_96, flip);
+      const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
+      const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+      const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 768), v_105);
+      const __m512i v_109 = _mm512_xor_si512(v_95, flip);
+      const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
+      const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+      const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 896), v_109);
+      const __m512i v_113 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
+      const __m512i v_114 =
+          _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
+      const __m512i v_115 =
+          _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
+      const __m512i v_116 =
+          _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
+      const __m512i v_117 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
+      const __m512i v_118 =
+          _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+      const __m512i v_119 =
+          _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
+      const __m512i v_120 =
+          _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
+      const __m512i v_121 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+      const __m512i v_122 =
+          _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+      const __m512i v_123 =
+          _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
+      const __m512i v_124 =
+          _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
+      const __m512i v_125 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+      const __m512i v_126 =
+          _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+      const __m512i v_127 =
+          _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
+      const __m512i v_128 =
+          _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
+      const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
+      const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
+      const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
+      const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
+      const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
+      const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
+      const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
+      const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
+      const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
+      const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
+      const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
+      const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
+      const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
+      const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
+      const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
+      const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
+      const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
+      const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
+      const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
+      const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
+      const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
+      const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
+      const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
+      const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
+      const __m512i v_153 = _mm512_xor_si512(v_150, flip);
+      const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
+      const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
+      const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_153);
+      const __m512i v_157 = _mm512_xor_si512(v_149, flip);
+      const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
+      const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
+      const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_157);
+      const __m512i v_161 = _mm512_xor_si512(v_152, flip);
+      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
+      const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
+      const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_161);
+      const __m512i v_165 = _mm512_xor_si512(v_151, flip);
+      const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
+      const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
+      const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_165);
+      const __m512i v_169 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
+      const __m512i v_170 =
+          _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
+      const __m512i v_171 =
+          _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
+      const __m512i v_172 =
+          _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
+      const __m512i v_173 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
+      const __m512i v_174 =
+          _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+      const __m512i v_175 =
+          _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+      const __m512i v_176 =
+          _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+      const __m512i v_177 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+      const __m512i v_178 =
+          _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+      const __m512i v_179 =
+          _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+      const __m512i v_180 =
+          _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+      const __m512i v_181 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+      const __m512i v_182 =
+          _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+      const __m512i v_183 =
+          _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+      const __m512i v_184 =
+          _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+      const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
+      const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
+      const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
+      const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
+      const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
+      const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
+      const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
+      const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
+      const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
+      const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
+      const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
+      const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+      const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
+      const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
+      const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
+      const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
+      const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
+      const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+      const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
+      const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
+      const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
+      const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
+      const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
+      const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
+      const __m512i v_209 = _mm512_xor_si512(v_206, flip);
+      const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
+      const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
+      const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_209);
+      const __m512i v_213 = _mm512_xor_si512(v_205, flip);
+      const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
+      const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
+      const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_213);
+      const __m512i v_217 = _mm512_xor_si512(v_208, flip);
+      const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
+      const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
+      const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_217);
+      const __m512i v_221 = _mm512_xor_si512(v_207, flip);
+      const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
+      const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
+      const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_221);
+      const __m512i v_225 = _mm512_srai_epi32(v_224, 4);
+      const __m512i v_226 = _mm512_sub_epi32(v_225, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
       _mm256_stream_si256((__m256i *)s_3, scale);
-      const __m512 v_275 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(scale), 16));
-      const __m512 v_276 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_277 = _mm512_cvtepi32_ps(v_274);
-      const __m512 v_278 = _mm512_fmadd_ps(v_277, v_275, v_276);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_278));
+      const __m512 v_227 = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(scale), 16));
+      const __m512 v_228 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
+      const __m512 v_229 = _mm512_cvtepi32_ps(v_226);
+      const __m512 v_230 = _mm512_fmadd_ps(v_229, v_227, v_228);
+      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_230));
       lhs_at = row_15 + lhs_stride;
       dst_at += 64;
       lookup_at += 32;

@@ -160,660 +160,564 @@ static void pack_steps(const tw_args* args) {
       const __m512i v_14 = _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_7), 1);
       const __m512i v_15 = _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_11), 2);
       const __m512i v_16 = _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_15), 3);
-      const __m512i v_17 = _mm512_and_si512(v_4, low_nibbles_2);
-      const __m512i v_18 = _mm512_srli_epi32(v_4, 4);
-      const __m512i v_19 = _mm512_and_si512(v_18, low_nibbles_2);
-      const __m512i v_20 = _mm512_unpacklo_epi8(v_17, v_19);
-      const __m512i v_21 = _mm512_unpackhi_epi8(v_17, v_19);
-      const __m512i v_22 = _mm512_slli_epi32(v_21, 4);
-      const __m512i v_23 = _mm512_or_si512(v_20, v_22);
-      const __m512i v_24 = _mm512_and_si512(v_8, low_nibbles_2);
-      const __m512i v_25 = _mm512_srli_epi32(v_8, 4);
-      const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles_2);
-      const __m512i v_27 = _mm512_unpacklo_epi8(v_24, v_26);
-      const __m512i v_28 = _mm512_unpackhi_epi8(v_24, v_26);
-      const __m512i v_29 = _mm512_slli_epi32(v_28, 4);
-      const __m512i v_30 = _mm512_or_si512(v_27, v_29);
-      const __m512i v_31 = _mm512_and_si512(v_12, low_nibbles_2);
-      const __m512i v_32 = _mm512_srli_epi32(v_12, 4);
+      const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
+      const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
+      const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+      const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+      const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
+      const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
+      const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
+      const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
+      const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
+      const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
+      const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
+      const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+      const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
+      const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
+      const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
+      const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
       const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-      const __m512i v_34 = _mm512_unpacklo_epi8(v_31, v_33);
-      const __m512i v_35 = _mm512_unpackhi_epi8(v_31, v_33);
-      const __m512i v_36 = _mm512_slli_epi32(v_35, 4);
-      const __m512i v_37 = _mm512_or_si512(v_34, v_36);
-      const __m512i v_38 = _mm512_and_si512(v_16, low_nibbles_2);
-      const __m512i v_39 = _mm512_srli_epi32(v_16, 4);
-      const __m512i v_40 = _mm512_and_si512(v_39, low_nibbles_2);
-      const __m512i v_41 = _mm512_unpacklo_epi8(v_38, v_40);
-      const __m512i v_42 = _mm512_unpackhi_epi8(v_38, v_40);
-      const __m512i v_43 = _mm512_slli_epi32(v_42, 4);
-      const __m512i v_44 = _mm512_or_si512(v_41, v_43);
-      const __m512i v_45 = _mm512_unpacklo_epi32(v_23, v_30);
-      const __m512i v_46 = _mm512_unpackhi_epi32(v_23, v_30);
-      const __m512i v_47 = _mm512_unpacklo_epi32(v_37, v_44);
-      const __m512i v_48 = _mm512_unpackhi_epi32(v_37, v_44);
-      const __m512i v_49 = _mm512_unpacklo_epi64(v_45, v_47);
-      const __m512i v_50 = _mm512_unpackhi_epi64(v_45, v_47);
-      const __m512i v_51 = _mm512_unpacklo_epi64(v_46, v_48);
-      const __m512i v_52 = _mm512_unpackhi_epi64(v_46, v_48);
-      const __m512i v_53 = _mm512_xor_si512(v_49, flip);
+      const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+      const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
+      const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
+      const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
+      const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
+      const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
+      const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
+      const __m512i v_41 = _mm512_xor_si512(v_38, flip);
+      const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
+      const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
+      const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
+      _mm512_storeu_si512((void *)dst_at, v_41);
+      const __m512i v_45 = _mm512_xor_si512(v_37, flip);
+      const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
+      const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
+      const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 128), v_45);
+      const __m512i v_49 = _mm512_xor_si512(v_40, flip);
+      const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
+      const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
+      const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 256), v_49);
+      const __m512i v_53 = _mm512_xor_si512(v_39, flip);
       const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
-      const __m512i v_55 = _mm512_dpbusd_epi32(sum, v_53, ones);
+      const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
       const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-      _mm512_storeu_si512((void *)dst_at, v_53);
-      const __m512i v_57 = _mm512_xor_si512(v_50, flip);
-      const __m512i v_58 = _mm512_and_si512(v_57, low_nibbles);
-      const __m512i v_59 = _mm512_dpbusd_epi32(v_56, v_57, ones);
-      const __m512i v_60 = _mm512_dpbusd_epi32(v_59, v_58, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 128), v_57);
-      const __m512i v_61 = _mm512_xor_si512(v_51, flip);
-      const __m512i v_62 = _mm512_and_si512(v_61, low_nibbles);
-      const __m512i v_63 = _mm512_dpbusd_epi32(v_60, v_61, ones);
-      const __m512i v_64 = _mm512_dpbusd_epi32(v_63, v_62, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 256), v_61);
-      const __m512i v_65 = _mm512_xor_si512(v_52, flip);
-      const __m512i v_66 = _mm512_and_si512(v_65, low_nibbles);
-      const __m512i v_67 = _mm512_dpbusd_epi32(v_64, v_65, ones);
-      const __m512i v_68 = _mm512_dpbusd_epi32(v_67, v_66, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 384), v_65);
-      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      _mm512_storeu_si512((void *)(dst_at + 384), v_53);
+      const __m512i v_57 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      const __m512i v_58 =
+          _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+      const __m512i v_59 =
+          _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+      const __m512i v_60 =
+          _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
+      const __m512i v_61 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
+      const __m512i v_62 =
+          _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+      const __m512i v_63 =
+          _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
+      const __m512i v_64 =
+          _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
+      const __m512i v_65 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+      const __m512i v_66 =
+          _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+      const __m512i v_67 =
+          _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
+      const __m512i v_68 =
+          _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
+      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
       const __m512i v_70 =
-          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
       const __m512i v_71 =
-          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
       const __m512i v_72 =
-          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
-      const __m512i v_73 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m512i v_74 =
-          _mm512_inserti32x4(v_73, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m512i v_75 =
-          _mm512_inserti32x4(v_74, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
-      const __m512i v_76 =
-          _mm512_inserti32x4(v_75, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
-      const __m512i v_77 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m512i v_78 =
-          _mm512_inserti32x4(v_77, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m512i v_79 =
-          _mm512_inserti32x4(v_78, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
-      const __m512i v_80 =
-          _mm512_inserti32x4(v_79, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
-      const __m512i v_81 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m512i v_82 =
-          _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m512i v_83 =
-          _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
-      const __m512i v_84 =
-          _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
-      const __m512i v_85 = _mm512_and_si512(v_72, low_nibbles_2);
-      const __m512i v_86 = _mm512_srli_epi32(v_72, 4);
-      const __m512i v_87 = _mm512_and_si512(v_86, low_nibbles_2);
-      const __m512i v_88 = _mm512_unpacklo_epi8(v_85, v_87);
-      const __m512i v_89 = _mm512_unpackhi_epi8(v_85, v_87);
+          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
+      const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
+      const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
+      const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
+      const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
+      const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
+      const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
+      const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
+      const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
+      const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
+      const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
+      const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+      const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
+      const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
+      const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
+      const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
+      const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
+      const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
       const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
-      const __m512i v_91 = _mm512_or_si512(v_88, v_90);
-      const __m512i v_92 = _mm512_and_si512(v_76, low_nibbles_2);
-      const __m512i v_93 = _mm512_srli_epi32(v_76, 4);
-      const __m512i v_94 = _mm512_and_si512(v_93, low_nibbles_2);
-      const __m512i v_95 = _mm512_unpacklo_epi8(v_92, v_94);
-      const __m512i v_96 = _mm512_unpackhi_epi8(v_92, v_94);
-      const __m512i v_97 = _mm512_slli_epi32(v_96, 4);
-      const __m512i v_98 = _mm512_or_si512(v_95, v_97);
-      const __m512i v_99 = _mm512_and_si512(v_80, low_nibbles_2);
-      const __m512i v_100 = _mm512_srli_epi32(v_80, 4);
-      const __m512i v_101 = _mm512_and_si512(v_100, low_nibbles_2);
-      const __m512i v_102 = _mm512_unpacklo_epi8(v_99, v_101);
-      const __m512i v_103 = _mm512_unpackhi_epi8(v_99, v_101);
-      const __m512i v_104 = _mm512_slli_epi32(v_103, 4);
-      const __m512i v_105 = _mm512_or_si512(v_102, v_104);
-      const __m512i v_106 = _mm512_and_si512(v_84, low_nibbles_2);
-      const __m512i v_107 = _mm512_srli_epi32(v_84, 4);
-      const __m512i v_108 = _mm512_and_si512(v_107, low_nibbles_2);
-      const __m512i v_109 = _mm512_unpacklo_epi8(v_106, v_108);
-      const __m512i v_110 = _mm512_unpackhi_epi8(v_106, v_108);
-      const __m512i v_111 = _mm512_slli_epi32(v_110, 4);
-      const __m512i v_112 = _mm512_or_si512(v_109, v_111);
-      const __m512i v_113 = _mm512_unpacklo_epi32(v_91, v_98);
-      const __m512i v_114 = _mm512_unpackhi_epi32(v_91, v_98);
-      const __m512i v_115 = _mm512_unpacklo_epi32(v_105, v_112);
-      const __m512i v_116 = _mm512_unpackhi_epi32(v_105, v_112);
-      const __m512i v_117 = _mm512_unpacklo_epi64(v_113, v_115);
-      const __m512i v_118 = _mm512_unpackhi_epi64(v_113, v_115);
-      const __m512i v_119 = _mm512_unpacklo_epi64(v_114, v_116);
-      const __m512i v_120 = _mm512_unpackhi_epi64(v_114, v_116);
-      const __m512i v_121 = _mm512_xor_si512(v_117, flip);
-      const __m512i v_122 = _mm512_and_si512(v_121, low_nibbles);
-      const __m512i v_123 = _mm512_dpbusd_epi32(v_68, v_121, ones);
-      const __m512i v_124 = _mm512_dpbusd_epi32(v_123, v_122, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 512), v_121);
-      const __m512i v_125 = _mm512_xor_si512(v_118, flip);
-      const __m512i v_126 = _mm512_and_si512(v_125, low_nibbles);
-      const __m512i v_127 = _mm512_dpbusd_epi32(v_124, v_125, ones);
-      const __m512i v_128 = _mm512_dpbusd_epi32(v_127, v_126, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 640), v_125);
-      const __m512i v_129 = _mm512_xor_si512(v_119, flip);
-      const __m512i v_130 = _mm512_and_si512(v_129, low_nibbles);
-      const __m512i v_131 = _mm512_dpbusd_epi32(v_128, v_129, ones);
-      const __m512i v_132 = _mm512_dpbusd_epi32(v_131, v_130, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 768), v_129);
-      const __m512i v_133 = _mm512_xor_si512(v_120, flip);
-      const __m512i v_134 = _mm512_and_si512(v_133, low_nibbles);
-      const __m512i v_135 = _mm512_dpbusd_epi32(v_132, v_133, ones);
-      const __m512i v_136 = _mm512_dpbusd_epi32(v_135, v_134, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 896), v_133);
-      const __m512i v_137 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m512i v_138 =
-          _mm512_inserti32x4(v_137, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m512i v_139 =
-          _mm512_inserti32x4(v_138, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
-      const __m512i v_140 =
-          _mm512_inserti32x4(v_139, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
-      const __m512i v_141 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m512i v_142 =
-          _mm512_inserti32x4(v_141, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m512i v_143 =
-          _mm512_inserti32x4(v_142, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
-      const __m512i v_144 =
-          _mm512_inserti32x4(v_143, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
-      const __m512i v_145 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m512i v_146 =
-          _mm512_inserti32x4(v_145, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m512i v_147 =
-          _mm512_inserti32x4(v_146, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
-      const __m512i v_148 =
-          _mm512_inserti32x4(v_147, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
-      const __m512i v_149 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m512i v_150 =
-          _mm512_inserti32x4(v_149, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m512i v_151 =
-          _mm512_inserti32x4(v_150, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
-      const __m512i v_152 =
-          _mm512_inserti32x4(v_151, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
-      const __m512i v_153 = _mm512_and_si512(v_140, low_nibbles_2);
-      const __m512i v_154 = _mm512_srli_epi32(v_140, 4);
-      const __m512i v_155 = _mm512_and_si512(v_154, low_nibbles_2);
-      const __m512i v_156 = _mm512_unpacklo_epi8(v_153, v_155);
-      const __m512i v_157 = _mm512_unpackhi_epi8(v_153, v_155);
-      const __m512i v_158 = _mm512_slli_epi32(v_157, 4);
-      const __m512i v_159 = _mm512_or_si512(v_156, v_158);
-      const __m512i v_160 = _mm512_and_si512(v_144, low_nibbles_2);
-      const __m512i v_161 = _mm512_srli_epi32(v_144, 4);
-      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles_2);
-      const __m512i v_163 = _mm512_unpacklo_epi8(v_160, v_162);
-      const __m512i v_164 = _mm512_unpackhi_epi8(v_160, v_162);
-      const __m512i v_165 = _mm512_slli_epi32(v_164, 4);
-      const __m512i v_166 = _mm512_or_si512(v_163, v_165);
-      const __m512i v_167 = _mm512_and_si512(v_148, low_nibbles_2);
-      const __m512i v_168 = _mm512_srli_epi32(v_148, 4);
-      const __m512i v_169 = _mm512_and_si512(v_168, low_nibbles_2);
-      const __m512i v_170 = _mm512_unpacklo_epi8(v_167, v_169);
-      const __m512i v_171 = _mm512_unpackhi_epi8(v_167, v_169);
-      const __m512i v_172 = _mm512_slli_epi32(v_171, 4);
-      const __m512i v_173 = _mm512_or_si512(v_170, v_172);
-      const __m512i v_174 = _mm512_and_si512(v_152, low_nibbles_2);
-      const __m512i v_175 = _mm512_srli_epi32(v_152, 4);
-      const __m512i v_176 = _mm512_and_si512(v_175, low_nibbles_2);
-      const __m512i v_177 = _mm512_unpacklo_epi8(v_174, v_176);
-      const __m512i v_178 = _mm512_unpackhi_epi8(v_174, v_176);
-      const __m512i v_179 = _mm512_slli_epi32(v_178, 4);
-      const __m512i v_180 = _mm512_or_si512(v_177, v_179);
-      const __m512i v_181 = _mm512_unpacklo_epi32(v_159, v_166);
-      const __m512i v_182 = _mm512_unpackhi_epi32(v_159, v_166);
-      const __m512i v_183 = _mm512_unpacklo_epi32(v_173, v_180);
-      const __m512i v_184 = _mm512_unpackhi_epi32(v_173, v_180);
-      const __m512i v_185 = _mm512_unpacklo_epi64(v_181, v_183);
-      const __m512i v_186 = _mm512_unpackhi_epi64(v_181, v_183);
-      const __m512i v_187 = _mm512_unpacklo_epi64(v_182, v_184);
-      const __m512i v_188 = _mm512_unpackhi_epi64(v_182, v_184);
-      const __m512i v_189 = _mm512_xor_si512(v_185, flip);
-      const __m512i v_190 = _mm512_and_si512(v_189, low_nibbles);
-      const __m512i v_191 = _mm512_dpbusd_epi32(v_136, v_189, ones);
-      const __m512i v_192 = _mm512_dpbusd_epi32(v_191, v_190, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1024), v_189);
-      const __m512i v_193 = _mm512_xor_si512(v_186, flip);
-      const __m512i v_194 = _mm512_and_si512(v_193, low_nibbles);
-      const __m512i v_195 = _mm512_dpbusd_epi32(v_192, v_193, ones);
-      const __m512i v_196 = _mm512_dpbusd_epi32(v_195, v_194, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1152), v_193);
-      const __m512i v_197 = _mm512_xor_si512(v_187, flip);
-      const __m512i v_198 = _mm512_and_si512(v_197, low_nibbles);
-      const __m512i v_199 = _mm512_dpbusd_epi32(v_196, v_197, ones);
-      const __m512i v_200 = _mm512_dpbusd_epi32(v_199, v_198, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1280), v_197);
-      const __m512i v_201 = _mm512_xor_si512(v_188, flip);
-      const __m512i v_202 = _mm512_and_si512(v_201, low_nibbles);
-      const __m512i v_203 = _mm512_dpbusd_epi32(v_200, v_201, ones);
-      const __m512i v_204 = _mm512_dpbusd_epi32(v_203, v_202, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1408), v_201);
-      const __m512i v_205 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m512i v_206 =
-          _mm512_inserti32x4(v_205, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m512i v_207 =
-          _mm512_inserti32x4(v_206, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
-      const __m512i v_208 =
-          _mm512_inserti32x4(v_207, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
-      const __m512i v_209 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m512i v_210 =
-          _mm512_inserti32x4(v_209, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m512i v_211 =
-          _mm512_inserti32x4(v_210, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-      const __m512i v_212 =
-          _mm512_inserti32x4(v_211, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-      const __m512i v_213 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m512i v_214 =
-          _mm512_inserti32x4(v_213, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m512i v_215 =
-          _mm512_inserti32x4(v_214, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-      const __m512i v_216 =
-          _mm512_inserti32x4(v_215, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-      const __m512i v_217 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m512i v_218 =
-          _mm512_inserti32x4(v_217, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m512i v_219 =
-          _mm512_inserti32x4(v_218, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-      const __m512i v_220 =
-          _mm512_inserti32x4(v_219, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-      const __m512i v_221 = _mm512_and_si512(v_208, low_nibbles_2);
-      const __m512i v_222 = _mm512_srli_epi32(v_208, 4);
-      const __m512i v_223 = _mm512_and_si512(v_222, low_nibbles_2);
-      const __m512i v_224 = _mm512_unpacklo_epi8(v_221, v_223);
-      const __m512i v_225 = _mm512_unpackhi_epi8(v_221, v_223);
-      const __m512i v_226 = _mm512_slli_epi32(v_225, 4);
-      const __m512i v_227 = _mm512_or_si512(v_224, v_226);
-      const __m512i v_228 = _mm512_and_si512(v_212, low_nibbles_2);
-      const __m512i v_229 = _mm512_srli_epi32(v_212, 4);
-      const __m512i v_230 = _mm512_and_si512(v_229, low_nibbles_2);
-      const __m512i v_231 = _mm512_unpacklo_epi8(v_228, v_230);
-      const __m512i v_232 = _mm512_unpackhi_epi8(v_228, v_230);
-      const __m512i v_233 = _mm512_slli_epi32(v_232, 4);
-      const __m512i v_234 = _mm512_or_si512(v_231, v_233);
-      const __m512i v_235 = _mm512_and_si512(v_216, low_nibbles_2);
-      const __m512i v_236 = _mm512_srli_epi32(v_216, 4);
-      const __m512i v_237 = _mm512_and_si512(v_236, low_nibbles_2);
-      const __m512i v_238 = _mm512_unpacklo_epi8(v_235, v_237);
-      const __m512i v_239 = _mm512_unpackhi_epi8(v_235, v_237);
-      const __m512i v_240 = _mm512_slli_epi32(v_239, 4);
-      const __m512i v_241 = _mm512_or_si512(v_238, v_240);
-      const __m512i v_242 = _mm512_and_si512(v_220, low_nibbles_2);
-      const __m512i v_243 = _mm512_srli_epi32(v_220, 4);
-      const __m512i v_244 = _mm512_and_si512(v_243, low_nibbles_2);
-      const __m512i v_245 = _mm512_unpacklo_epi8(v_242, v_244);
-      const __m512i v_246 = _mm512_unpackhi_epi8(v_242, v_244);
-      const __m512i v_247 = _mm512_slli_epi32(v_246, 4);
-      const __m512i v_248 = _mm512_or_si512(v_245, v_247);
-      const __m512i v_249 = _mm512_unpacklo_epi32(v_227, v_234);
-      const __m512i v_250 = _mm512_unpackhi_epi32(v_227, v_234);
-      const __m512i v_251 = _mm512_unpacklo_epi32(v_241, v_248);
-      const __m512i v_252 = _mm512_unpackhi_epi32(v_241, v_248);
-      const __m512i v_253 = _mm512_unpacklo_epi64(v_249, v_251);
-      const __m512i v_254 = _mm512_unpackhi_epi64(v_249, v_251);
-      const __m512i v_255 = _mm512_unpacklo_epi64(v_250, v_252);
-      const __m512i v_256 = _mm512_unpackhi_epi64(v_250, v_252);
-      const __m512i v_257 = _mm512_xor_si512(v_253, flip);
-      const __m512i v_258 = _mm512_and_si512(v_257, low_nibbles);
-      const __m512i v_259 = _mm512_dpbusd_epi32(v_204, v_257, ones);
-      const __m512i v_260 = _mm512_dpbusd_epi32(v_259, v_258, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1536), v_257);
-      const __m512i v_261 = _mm512_xor_si512(v_254, flip);
-      const __m512i v_262 = _mm512_and_si512(v_261, low_nibbles);
-      const __m512i v_263 = _mm512_dpbusd_epi32(v_260, v_261, ones);
-      const __m512i v_264 = _mm512_dpbusd_epi32(v_263, v_262, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1664), v_261);
-      const __m512i v_265 = _mm512_xor_si512(v_255, flip);
+      const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
+      const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
+      const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
+      const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
+      const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
+      const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
+      const __m512i v_97 = _mm512_xor_si512(v_94, flip);
+      const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
+      const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
+      const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 512), v_97);
+      const __m512i v_101 = _mm512_xor_si512(v_93, flip);
+      const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
+      const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+      const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 640), v_101);
+      const __m512i v_105 = _mm512_xor_si512(v_96, flip);
+      const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
+      const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+      const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 768), v_105);
+      const __m512i v_109 = _mm512_xor_si512(v_95, flip);
+      const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
+      const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+      const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 896), v_109);
+      const __m512i v_113 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
+      const __m512i v_114 =
+          _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
+      const __m512i v_115 =
+          _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
+      const __m512i v_116 =
+          _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
+      const __m512i v_117 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
+      const __m512i v_118 =
+          _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+      const __m512i v_119 =
+          _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
+      const __m512i v_120 =
+          _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
+      const __m512i v_121 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+      const __m512i v_122 =
+          _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+      const __m512i v_123 =
+          _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
+      const __m512i v_124 =
+          _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
+      const __m512i v_125 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+      const __m512i v_126 =
+          _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+      const __m512i v_127 =
+          _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
+      const __m512i v_128 =
+          _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
+      const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
+      const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
+      const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
+      const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
+      const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
+      const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
+      const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
+      const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
+      const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
+      const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
+      const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
+      const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
+      const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
+      const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
+      const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
+      const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
+      const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
+      const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
+      const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
+      const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
+      const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
+      const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
+      const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
+      const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
+      const __m512i v_153 = _mm512_xor_si512(v_150, flip);
+      const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
+      const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
+      const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1024), v_153);
+      const __m512i v_157 = _mm512_xor_si512(v_149, flip);
+      const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
+      const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
+      const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1152), v_157);
+      const __m512i v_161 = _mm512_xor_si512(v_152, flip);
+      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
+      const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
+      const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1280), v_161);
+      const __m512i v_165 = _mm512_xor_si512(v_151, flip);
+      const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
+      const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
+      const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1408), v_165);
+      const __m512i v_169 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
+      const __m512i v_170 =
+          _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
+      const __m512i v_171 =
+          _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
+      const __m512i v_172 =
+          _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
+      const __m512i v_173 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
+      const __m512i v_174 =
+          _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+      const __m512i v_175 =
+          _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+      const __m512i v_176 =
+          _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+      const __m512i v_177 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+      const __m512i v_178 =
+          _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+      const __m512i v_179 =
+          _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+      const __m512i v_180 =
+          _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+      const __m512i v_181 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+      const __m512i v_182 =
+          _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+      const __m512i v_183 =
+          _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+      const __m512i v_184 =
+          _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+      const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
+      const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
+      const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
+      const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
+      const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
+      const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
+      const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
+      const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
+      const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
+      const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
+      const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
+      const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+      const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
+      const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
+      const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
+      const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
+      const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
+      const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+      const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
+      const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
+      const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
+      const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
+      const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
+      const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
+      const __m512i v_209 = _mm512_xor_si512(v_206, flip);
+      const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
+      const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
+      const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1536), v_209);
+      const __m512i v_213 = _mm512_xor_si512(v_205, flip);
+      const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
+      const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
+      const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1664), v_213);
+      const __m512i v_217 = _mm512_xor_si512(v_208, flip);
+      const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
+      const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
+      const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1792), v_217);
+      const __m512i v_221 = _mm512_xor_si512(v_207, flip);
+      const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
+      const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
+      const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 1920), v_221);
+      const __m512i v_225 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
+      const __m512i v_226 =
+          _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
+      const __m512i v_227 =
+          _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 2);
+      const __m512i v_228 =
+          _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 3);
+      const __m512i v_229 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 64)));
+      const __m512i v_230 =
+          _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+      const __m512i v_231 =
+          _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
+      const __m512i v_232 =
+          _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
+      const __m512i v_233 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+      const __m512i v_234 =
+          _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+      const __m512i v_235 =
+          _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+      const __m512i v_236 =
+          _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
+      const __m512i v_237 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+      const __m512i v_238 =
+          _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+      const __m512i v_239 =
+          _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+      const __m512i v_240 =
+          _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
+      const __m512i v_241 = _mm512_unpackhi_epi16(v_228, v_232);
+      const __m512i v_242 = _mm512_unpacklo_epi16(v_228, v_232);
+      const __m512i v_243 = _mm512_unpackhi_epi16(v_236, v_240);
+      const __m512i v_244 = _mm512_unpacklo_epi16(v_236, v_240);
+      const __m512i v_245 = _mm512_unpackhi_epi32(v_242, v_244);
+      const __m512i v_246 = _mm512_unpacklo_epi32(v_242, v_244);
+      const __m512i v_247 = _mm512_unpackhi_epi32(v_241, v_243);
+      const __m512i v_248 = _mm512_unpacklo_epi32(v_241, v_243);
+      const __m512i v_249 = _mm512_srli_epi32(v_246, 4);
+      const __m512i v_250 = _mm512_xor_si512(v_249, v_248);
+      const __m512i v_251 = _mm512_and_si512(v_250, low_nibbles_2);
+      const __m512i v_252 = _mm512_slli_epi32(v_251, 4);
+      const __m512i v_253 = _mm512_xor_si512(v_246, v_252);
+      const __m512i v_254 = _mm512_xor_si512(v_248, v_251);
+      const __m512i v_255 = _mm512_srli_epi32(v_245, 4);
+      const __m512i v_256 = _mm512_xor_si512(v_255, v_247);
+      const __m512i v_257 = _mm512_and_si512(v_256, low_nibbles_2);
+      const __m512i v_258 = _mm512_slli_epi32(v_257, 4);
+      const __m512i v_259 = _mm512_xor_si512(v_245, v_258);
+      const __m512i v_260 = _mm512_xor_si512(v_247, v_257);
+      const __m512i v_261 = _mm512_unpackhi_epi8(v_253, v_254);
+      const __m512i v_262 = _mm512_unpacklo_epi8(v_253, v_254);
+      const __m512i v_263 = _mm512_unpackhi_epi8(v_259, v_260);
+      const __m512i v_264 = _mm512_unpacklo_epi8(v_259, v_260);
+      const __m512i v_265 = _mm512_xor_si512(v_262, flip);
       const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
-      const __m512i v_267 = _mm512_dpbusd_epi32(v_264, v_265, ones);
+      const __m512i v_267 = _mm512_dpbusd_epi32(v_224, v_265, ones);
       const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1792), v_265);
-      const __m512i v_269 = _mm512_xor_si512(v_256, flip);
+      _mm512_storeu_si512((void *)(dst_at + 2048), v_265);
+      const __m512i v_269 = _mm512_xor_si512(v_261, flip);
       const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
       const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
       const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1920), v_269);
-      const __m512i v_273 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
-      const __m512i v_274 =
-          _mm512_inserti32x4(v_273, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
-      const __m512i v_275 =
-          _mm512_inserti32x4(v_274, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 2);
-      const __m512i v_276 =
-          _mm512_inserti32x4(v_275, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 3);
-      const __m512i v_277 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 64)));
-      const __m512i v_278 =
-          _mm512_inserti32x4(v_277, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-      const __m512i v_279 =
-          _mm512_inserti32x4(v_278, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
-      const __m512i v_280 =
-          _mm512_inserti32x4(v_279, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
-      const __m512i v_281 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+      _mm512_storeu_si512((void *)(dst_at + 2176), v_269);
+      const __m512i v_273 = _mm512_xor_si512(v_264, flip);
+      const __m512i v_274 = _mm512_and_si512(v_273, low_nibbles);
+      const __m512i v_275 = _mm512_dpbusd_epi32(v_272, v_273, ones);
+      const __m512i v_276 = _mm512_dpbusd_epi32(v_275, v_274, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 2304), v_273);
+      const __m512i v_277 = _mm512_xor_si512(v_263, flip);
+      const __m512i v_278 = _mm512_and_si512(v_277, low_nibbles);
+      const __m512i v_279 = _mm512_dpbusd_epi32(v_276, v_277, ones);
+      const __m512i v_280 = _mm512_dpbusd_epi32(v_279, v_278, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 2432), v_277);
+      const __m512i v_281 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
       const __m512i v_282 =
-          _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+          _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
       const __m512i v_283 =
-          _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+          _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 2);
       const __m512i v_284 =
-          _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
-      const __m512i v_285 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+          _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 3);
+      const __m512i v_285 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 80)));
       const __m512i v_286 =
-          _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+          _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
       const __m512i v_287 =
-          _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+          _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
       const __m512i v_288 =
-          _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
-      const __m512i v_289 = _mm512_and_si512(v_276, low_nibbles_2);
-      const __m512i v_290 = _mm512_srli_epi32(v_276, 4);
-      const __m512i v_291 = _mm512_and_si512(v_290, low_nibbles_2);
-      const __m512i v_292 = _mm512_unpacklo_epi8(v_289, v_291);
-      const __m512i v_293 = _mm512_unpackhi_epi8(v_289, v_291);
-      const __m512i v_294 = _mm512_slli_epi32(v_293, 4);
-      const __m512i v_295 = _mm512_or_si512(v_292, v_294);
-      const __m512i v_296 = _mm512_and_si512(v_280, low_nibbles_2);
-      const __m512i v_297 = _mm512_srli_epi32(v_280, 4);
-      const __m512i v_298 = _mm512_and_si512(v_297, low_nibbles_2);
-      const __m512i v_299 = _mm512_unpacklo_epi8(v_296, v_298);
-      const __m512i v_300 = _mm512_unpackhi_epi8(v_296, v_298);
-      const __m512i v_301 = _mm512_slli_epi32(v_300, 4);
-      const __m512i v_302 = _mm512_or_si512(v_299, v_301);
-      const __m512i v_303 = _mm512_and_si512(v_284, low_nibbles_2);
-      const __m512i v_304 = _mm512_srli_epi32(v_284, 4);
-      const __m512i v_305 = _mm512_and_si512(v_304, low_nibbles_2);
-      const __m512i v_306 = _mm512_unpacklo_epi8(v_303, v_305);
-      const __m512i v_307 = _mm512_unpackhi_epi8(v_303, v_305);
+          _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
+      const __m512i v_289 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+      const __m512i v_290 =
+          _mm512_inserti32x4(v_289, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+      const __m512i v_291 =
+          _mm512_inserti32x4(v_290, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+      const __m512i v_292 =
+          _mm512_inserti32x4(v_291, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
+      const __m512i v_293 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
+      const __m512i v_294 =
+          _mm512_inserti32x4(v_293, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+      const __m512i v_295 =
+          _mm512_inserti32x4(v_294, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
+      const __m512i v_296 =
+          _mm512_inserti32x4(v_295, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
+      const __m512i v_297 = _mm512_unpackhi_epi16(v_284, v_288);
+      const __m512i v_298 = _mm512_unpacklo_epi16(v_284, v_288);
+      const __m512i v_299 = _mm512_unpackhi_epi16(v_292, v_296);
+      const __m512i v_300 = _mm512_unpacklo_epi16(v_292, v_296);
+      const __m512i v_301 = _mm512_unpackhi_epi32(v_298, v_300);
+      const __m512i v_302 = _mm512_unpacklo_epi32(v_298, v_300);
+      const __m512i v_303 = _mm512_unpackhi_epi32(v_297, v_299);
+      const __m512i v_304 = _mm512_unpacklo_epi32(v_297, v_299);
+      const __m512i v_305 = _mm512_srli_epi32(v_302, 4);
+      const __m512i v_306 = _mm512_xor_si512(v_305, v_304);
+      const __m512i v_307 = _mm512_and_si512(v_306, low_nibbles_2);
       const __m512i v_308 = _mm512_slli_epi32(v_307, 4);
-      const __m512i v_309 = _mm512_or_si512(v_306, v_308);
-      const __m512i v_310 = _mm512_and_si512(v_288, low_nibbles_2);
-      const __m512i v_311 = _mm512_srli_epi32(v_288, 4);
-      const __m512i v_312 = _mm512_and_si512(v_311, low_nibbles_2);
-      const __m512i v_313 = _mm512_unpacklo_epi8(v_310, v_312);
-      const __m512i v_314 = _mm512_unpackhi_epi8(v_310, v_312);
-      const __m512i v_315 = _mm512_slli_epi32(v_314, 4);
-      const __m512i v_316 = _mm512_or_si512(v_313, v_315);
-      const __m512i v_317 = _mm512_unpacklo_epi32(v_295, v_302);
-      const __m512i v_318 = _mm512_unpackhi_epi32(v_295, v_302);
-      const __m512i v_319 = _mm512_unpacklo_epi32(v_309, v_316);
-      const __m512i v_320 = _mm512_unpackhi_epi32(v_309, v_316);
-      const __m512i v_321 = _mm512_unpacklo_epi64(v_317, v_319);
-      const __m512i v_322 = _mm512_unpackhi_epi64(v_317, v_319);
-      const __m512i v_323 = _mm512_unpacklo_epi64(v_318, v_320);
-      const __m512i v_324 = _mm512_unpackhi_epi64(v_318, v_320);
-      const __m512i v_325 = _mm512_xor_si512(v_321, flip);
+      const __m512i v_309 = _mm512_xor_si512(v_302, v_308);
+      const __m512i v_310 = _mm512_xor_si512(v_304, v_307);
+      const __m512i v_311 = _mm512_srli_epi32(v_301, 4);
+      const __m512i v_312 = _mm512_xor_si512(v_311, v_303);
+      const __m512i v_313 = _mm512_and_si512(v_312, low_nibbles_2);
+      const __m512i v_314 = _mm512_slli_epi32(v_313, 4);
+      const __m512i v_315 = _mm512_xor_si512(v_301, v_314);
+      const __m512i v_316 = _mm512_xor_si512(v_303, v_313);
+      const __m512i v_317 = _mm512_unpackhi_epi8(v_309, v_310);
+      const __m512i v_318 = _mm512_unpacklo_epi8(v_309, v_310);
+      const __m512i v_319 = _mm512_unpackhi_epi8(v_315, v_316);
+      const __m512i v_320 = _mm512_unpacklo_epi8(v_315, v_316);
+      const __m512i v_321 = _mm512_xor_si512(v_318, flip);
+      const __m512i v_322 = _mm512_and_si512(v_321, low_nibbles);
+      const __m512i v_323 = _mm512_dpbusd_epi32(v_280, v_321, ones);
+      const __m512i v_324 = _mm512_dpbusd_epi32(v_323, v_322, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 2560), v_321);
+      const __m512i v_325 = _mm512_xor_si512(v_317, flip);
       const __m512i v_326 = _mm512_and_si512(v_325, low_nibbles);
-      const __m512i v_327 = _mm512_dpbusd_epi32(v_272, v_325, ones);
+      const __m512i v_327 = _mm512_dpbusd_epi32(v_324, v_325, ones);
       const __m512i v_328 = _mm512_dpbusd_epi32(v_327, v_326, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2048), v_325);
-      const __m512i v_329 = _mm512_xor_si512(v_322, flip);
+      _mm512_storeu_si512((void *)(dst_at + 2688), v_325);
+      const __m512i v_329 = _mm512_xor_si512(v_320, flip);
       const __m512i v_330 = _mm512_and_si512(v_329, low_nibbles);
       const __m512i v_331 = _mm512_dpbusd_epi32(v_328, v_329, ones);
       const __m512i v_332 = _mm512_dpbusd_epi32(v_331, v_330, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2176), v_329);
-      const __m512i v_333 = _mm512_xor_si512(v_323, flip);
+      _mm512_storeu_si512((void *)(dst_at + 2816), v_329);
+      const __m512i v_333 = _mm512_xor_si512(v_319, flip);
       const __m512i v_334 = _mm512_and_si512(v_333, low_nibbles);
       const __m512i v_335 = _mm512_dpbusd_epi32(v_332, v_333, ones);
       const __m512i v_336 = _mm512_dpbusd_epi32(v_335, v_334, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2304), v_333);
-      const __m512i v_337 = _mm512_xor_si512(v_324, flip);
-      const __m512i v_338 = _mm512_and_si512(v_337, low_nibbles);
-      const __m512i v_339 = _mm512_dpbusd_epi32(v_336, v_337, ones);
-      const __m512i v_340 = _mm512_dpbusd_epi32(v_339, v_338, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2432), v_337);
-      const __m512i v_341 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
+      _mm512_storeu_si512((void *)(dst_at + 2944), v_333);
+      const __m512i v_337 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
+      const __m512i v_338 =
+          _mm512_inserti32x4(v_337, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
+      const __m512i v_339 =
+          _mm512_inserti32x4(v_338, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 2);
+      const __m512i v_340 =
+          _mm512_inserti32x4(v_339, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 3);
+      const __m512i v_341 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 96)));
       const __m512i v_342 =
-          _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
+          _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
       const __m512i v_343 =
-          _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 2);
+          _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
       const __m512i v_344 =
-          _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 3);
-      const __m512i v_345 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 80)));
+          _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
+      const __m512i v_345 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
       const __m512i v_346 =
-          _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+          _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
       const __m512i v_347 =
-          _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
+          _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
       const __m512i v_348 =
-          _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
-      const __m512i v_349 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+          _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
+      const __m512i v_349 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
       const __m512i v_350 =
-          _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+          _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
       const __m512i v_351 =
-          _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+          _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
       const __m512i v_352 =
-          _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
-      const __m512i v_353 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-      const __m512i v_354 =
-          _mm512_inserti32x4(v_353, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-      const __m512i v_355 =
-          _mm512_inserti32x4(v_354, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
-      const __m512i v_356 =
-          _mm512_inserti32x4(v_355, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
-      const __m512i v_357 = _mm512_and_si512(v_344, low_nibbles_2);
-      const __m512i v_358 = _mm512_srli_epi32(v_344, 4);
-      const __m512i v_359 = _mm512_and_si512(v_358, low_nibbles_2);
-      const __m512i v_360 = _mm512_unpacklo_epi8(v_357, v_359);
-      const __m512i v_361 = _mm512_unpackhi_epi8(v_357, v_359);
-      const __m512i v_362 = _mm512_slli_epi32(v_361, 4);
-      const __m512i v_363 = _mm512_or_si512(v_360, v_362);
-      const __m512i v_364 = _mm512_and_si512(v_348, low_nibbles_2);
-      const __m512i v_365 = _mm512_srli_epi32(v_348, 4);
-      const __m512i v_366 = _mm512_and_si512(v_365, low_nibbles_2);
-      const __m512i v_367 = _mm512_unpacklo_epi8(v_364, v_366);
-      const __m512i v_368 = _mm512_unpackhi_epi8(v_364, v_366);
-      const __m512i v_369 = _mm512_slli_epi32(v_368, 4);
-      const __m512i v_370 = _mm512_or_si512(v_367, v_369);
-      const __m512i v_371 = _mm512_and_si512(v_352, low_nibbles_2);
-      const __m512i v_372 = _mm512_srli_epi32(v_352, 4);
-      const __m512i v_373 = _mm512_and_si512(v_372, low_nibbles_2);
-      const __m512i v_374 = _mm512_unpacklo_epi8(v_371, v_373);
-      const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_373);
-      const __m512i v_376 = _mm512_slli_epi32(v_375, 4);
-      const __m512i v_377 = _mm512_or_si512(v_374, v_376);
-      const __m512i v_378 = _mm512_and_si512(v_356, low_nibbles_2);
-      const __m512i v_379 = _mm512_srli_epi32(v_356, 4);
-      const __m512i v_380 = _mm512_and_si512(v_379, low_nibbles_2);
-      const __m512i v_381 = _mm512_unpacklo_epi8(v_378, v_380);
-      const __m512i v_382 = _mm512_unpackhi_epi8(v_378, v_380);
-      const __m512i v_383 = _mm512_slli_epi32(v_382, 4);
-      const __m512i v_384 = _mm512_or_si512(v_381, v_383);
-      const __m512i v_385 = _mm512_unpacklo_epi32(v_363, v_370);
-      const __m512i v_386 = _mm512_unpackhi_epi32(v_363, v_370);
-      const __m512i v_387 = _mm512_unpacklo_epi32(v_377, v_384);
-      const __m512i v_388 = _mm512_unpackhi_epi32(v_377, v_384);
-      const __m512i v_389 = _mm512_unpacklo_epi64(v_385, v_387);
-      const __m512i v_390 = _mm512_unpackhi_epi64(v_385, v_387);
-      const __m512i v_391 = _mm512_unpacklo_epi64(v_386, v_388);
-      const __m512i v_392 = _mm512_unpackhi_epi64(v_386, v_388);
-      const __m512i v_393 = _mm512_xor_si512(v_389, flip);
-      const __m512i v_394 = _mm512_and_si512(v_393, low_nibbles);
-      const __m512i v_395 = _mm512_dpbusd_epi32(v_340, v_393, ones);
-      const __m512i v_396 = _mm512_dpbusd_epi32(v_395, v_394, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2560), v_393);
-      const __m512i v_397 = _mm512_xor_si512(v_390, flip);
-      const __m512i v_398 = _mm512_and_si512(v_397, low_nibbles);
-      const __m512i v_399 = _mm512_dpbusd_epi32(v_396, v_397, ones);
-      const __m512i v_400 = _mm512_dpbusd_epi32(v_399, v_398, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2688), v_397);
-      const __m512i v_401 = _mm512_xor_si512(v_391, flip);
-      const __m512i v_402 = _mm512_and_si512(v_401, low_nibbles);
-      const __m512i v_403 = _mm512_dpbusd_epi32(v_400, v_401, ones);
-      const __m512i v_404 = _mm512_dpbusd_epi32(v_403, v_402, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2816), v_401);
-      const __m512i v_405 = _mm512_xor_si512(v_392, flip);
-      const __m512i v_406 = _mm512_and_si512(v_405, low_nibbles);
-      const __m512i v_407 = _mm512_dpbusd_epi32(v_404, v_405, ones);
-      const __m512i v_408 = _mm512_dpbusd_epi32(v_407, v_406, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2944), v_405);
-      const __m512i v_409 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
-      const __m512i v_410 =
-          _mm512_inserti32x4(v_409, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
-      const __m512i v_411 =
-          _mm512_inserti32x4(v_410, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 2);
-      const __m512i v_412 =
-          _mm512_inserti32x4(v_411, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 3);
-      const __m512i v_413 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 96)));
-      const __m512i v_414 =
-          _mm512_inserti32x4(v_413, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-      const __m512i v_415 =
-          _mm512_inserti32x4(v_414, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
-      const __m512i v_416 =
-          _mm512_inserti32x4(v_415, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
-      const __m512i v_417 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-      const __m512i v_418 =
-          _mm512_inserti32x4(v_417, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-      const __m512i v_419 =
-          _mm512_inserti32x4(v_418, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
-      const __m512i v_420 =
-          _mm512_inserti32x4(v_419, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
-      const __m512i v_421 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-      const __m512i v_422 =
-          _mm512_inserti32x4(v_421, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-      const __m512i v_423 =
-          _mm512_inserti32x4(v_422, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
-      const __m512i v_424 =
-          _mm512_inserti32x4(v_423, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
-      const __m512i v_425 = _mm512_and_si512(v_412, low_nibbles_2);
-      const __m512i v_426 = _mm512_srli_epi32(v_412, 4);
-      const __m512i v_427 = _mm512_and_si512(v_426, low_nibbles_2);
-      const __m512i v_428 = _mm512_unpacklo_epi8(v_425, v_427);
-      const __m512i v_429 = _mm512_unpackhi_epi8(v_425, v_427);
-      const __m512i v_430 = _mm512_slli_epi32(v_429, 4);
-      const __m512i v_431 = _mm512_or_si512(v_428, v_430);
-      const __m512i v_432 = _mm512_and_si512(v_416, low_nibbles_2);
-      const __m512i v_433 = _mm512_srli_epi32(v_416, 4);
-      const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles_2);
-      const __m512i v_435 = _mm512_unpacklo_epi8(v_432, v_434);
-      const __m512i v_436 = _mm512_unpackhi_epi8(v_432, v_434);
-      const __m512i v_437 = _mm512_slli_epi32(v_436, 4);
-      const __m512i v_438 = _mm512_or_si512(v_435, v_437);
-      const __m512i v_439 = _mm512_and_si512(v_420, low_nibbles_2);
-      const __m512i v_440 = _mm512_srli_epi32(v_420, 4);
-      const __m512i v_441 = _mm512_and_si512(v_440, low_nibbles_2);
-      const __m512i v_442 = _mm512_unpacklo_epi8(v_439, v_441);
-      const __m512i v_443 = _mm512_unpackhi_epi8(v_439, v_441);
-      const __m512i v_444 = _mm512_slli_epi32(v_443, 4);
-      const __m512i v_445 = _mm512_or_si512(v_442, v_444);
-      const __m512i v_446 = _mm512_and_si512(v_424, low_nibbles_2);
-      const __m512i v_447 = _mm512_srli_epi32(v_424, 4);
-      const __m512i v_448 = _mm512_and_si512(v_447, low_nibbles_2);
-      const __m512i v_449 = _mm512_unpacklo_epi8(v_446, v_448);
-      const __m512i v_450 = _mm512_unpackhi_epi8(v_446, v_448);
-      const __m512i v_451 = _mm512_slli_epi32(v_450, 4);
-      const __m512i v_452 = _mm512_or_si512(v_449, v_451);
-      const __m512i v_453 = _mm512_unpacklo_epi32(v_431, v_438);
-      const __m512i v_454 = _mm512_unpackhi_epi32(v_431, v_438);
-      const __m512i v_455 = _mm512_unpacklo_epi32(v_445, v_452);
-      const __m512i v_456 = _mm512_unpackhi_epi32(v_445, v_452);
-      const __m512i v_457 = _mm512_unpacklo_epi64(v_453, v_455);
-      const __m512i v_458 = _mm512_unpackhi_epi64(v_453, v_455);
-      const __m512i v_459 = _mm512_unpacklo_epi64(v_454, v_456);
-      const __m512i v_460 = _mm512_unpackhi_epi64(v_454, v_456);
-      const __m512i v_461 = _mm512_xor_si512(v_457, flip);
-      const __m512i v_462 = _mm512_and_si512(v_461, low_nibbles);
-      const __m512i v_463 = _mm512_dpbusd_epi32(v_408, v_461, ones);
-      const __m512i v_464 = _mm512_dpbusd_epi32(v_463, v_462, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3072), v_461);
-      const __m512i v_465 = _mm512_xor_si512(v_458, flip);
-      const __m512i v_466 = _mm512_and_si512(v_465, low_nibbles);
-      const __m512i v_467 = _mm512_dpbusd_epi32(v_464, v_465, ones);
-      const __m512i v_468 = _mm512_dpbusd_epi32(v_467, v_466, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3200), v_465);
-      const __m512i v_469 = _mm512_xor_si512(v_459, flip);
-      const __m512i v_470 = _mm512_and_si512(v_469, low_nibbles);
-      const __m512i v_471 = _mm512_dpbusd_epi32(v_468, v_469, ones);
-      const __m512i v_472 = _mm512_dpbusd_epi32(v_471, v_470, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3328), v_469);
-      const __m512i v_473 = _mm512_xor_si512(v_460, flip);
-      const __m512i v_474 = _mm512_and_si512(v_473, low_nibbles);
-      const __m512i v_475 = _mm512_dpbusd_epi32(v_472, v_473, ones);
-      const __m512i v_476 = _mm512_dpbusd_epi32(v_475, v_474, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3456), v_473);
-      const __m512i v_477 =
+          _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
+      const __m512i v_353 = _mm512_unpackhi_epi16(v_340, v_344);
+      const __m512i v_354 = _mm512_unpacklo_epi16(v_340, v_344);
+      const __m512i v_355 = _mm512_unpackhi_epi16(v_348, v_352);
+      const __m512i v_356 = _mm512_unpacklo_epi16(v_348, v_352);
+      const __m512i v_357 = _mm512_unpackhi_epi32(v_354, v_356);
+      const __m512i v_358 = _mm512_unpacklo_epi32(v_354, v_356);
+      const __m512i v_359 = _mm512_unpackhi_epi32(v_353, v_355);
+      const __m512i v_360 = _mm512_unpacklo_epi32(v_353, v_355);
+      const __m512i v_361 = _mm512_srli_epi32(v_358, 4);
+      const __m512i v_362 = _mm512_xor_si512(v_361, v_360);
+      const __m512i v_363 = _mm512_and_si512(v_362, low_nibbles_2);
+      const __m512i v_364 = _mm512_slli_epi32(v_363, 4);
+      const __m512i v_365 = _mm512_xor_si512(v_358, v_364);
+      const __m512i v_366 = _mm512_xor_si512(v_360, v_363);
+      const __m512i v_367 = _mm512_srli_epi32(v_357, 4);
+      const __m512i v_368 = _mm512_xor_si512(v_367, v_359);
+      const __m512i v_369 = _mm512_and_si512(v_368, low_nibbles_2);
+      const __m512i v_370 = _mm512_slli_epi32(v_369, 4);
+      const __m512i v_371 = _mm512_xor_si512(v_357, v_370);
+      const __m512i v_372 = _mm512_xor_si512(v_359, v_369);
+      const __m512i v_373 = _mm512_unpackhi_epi8(v_365, v_366);
+      const __m512i v_374 = _mm512_unpacklo_epi8(v_365, v_366);
+      const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_372);
+      const __m512i v_376 = _mm512_unpacklo_epi8(v_371, v_372);
+      const __m512i v_377 = _mm512_xor_si512(v_374, flip);
+      const __m512i v_378 = _mm512_and_si512(v_377, low_nibbles);
+      const __m512i v_379 = _mm512_dpbusd_epi32(v_336, v_377, ones);
+      const __m512i v_380 = _mm512_dpbusd_epi32(v_379, v_378, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3072), v_377);
+      const __m512i v_381 = _mm512_xor_si512(v_373, flip);
+      const __m512i v_382 = _mm512_and_si512(v_381, low_nibbles);
+      const __m512i v_383 = _mm512_dpbusd_epi32(v_380, v_381, ones);
+      const __m512i v_384 = _mm512_dpbusd_epi32(v_383, v_382, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3200), v_381);
+      const __m512i v_385 = _mm512_xor_si512(v_376, flip);
+      const __m512i v_386 = _mm512_and_si512(v_385, low_nibbles);
+      const __m512i v_387 = _mm512_dpbusd_epi32(v_384, v_385, ones);
+      const __m512i v_388 = _mm512_dpbusd_epi32(v_387, v_386, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3328), v_385);
+      const __m512i v_389 = _mm512_xor_si512(v_375, flip);
+      const __m512i v_390 = _mm512_and_si512(v_389, low_nibbles);
+      const __m512i v_391 = _mm512_dpbusd_epi32(v_388, v_389, ones);
+      const __m512i v_392 = _mm512_dpbusd_epi32(v_391, v_390, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3456), v_389);
+      const __m512i v_393 =
           _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 112)));
-      const __m512i v_478 =
-          _mm512_inserti32x4(v_477, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
-      const __m512i v_479 =
-          _mm512_inserti32x4(v_478, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 2);
-      const __m512i v_480 =
-          _mm512_inserti32x4(v_479, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 3);
-      const __m512i v_481 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 112)));
-      const __m512i v_482 =
-          _mm512_inserti32x4(v_481, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-      const __m512i v_483 =
-          _mm512_inserti32x4(v_482, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
-      const __m512i v_484 =
-          _mm512_inserti32x4(v_483, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
-      const __m512i v_485 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-      const __m512i v_486 =
-          _mm512_inserti32x4(v_485, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-      const __m512i v_487 =
-          _mm512_inserti32x4(v_486, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
-      const __m512i v_488 =
-          _mm512_inserti32x4(v_487, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
-      const __m512i v_489 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-      const __m512i v_490 =
-          _mm512_inserti32x4(v_489, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-      const __m512i v_491 =
-          _mm512_inserti32x4(v_490, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
-      const __m512i v_492 =
-          _mm512_inserti32x4(v_491, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
-      const __m512i v_493 = _mm512_and_si512(v_480, low_nibbles_2);
-      const __m512i v_494 = _mm512_srli_epi32(v_480, 4);
-      const __m512i v_495 = _mm512_and_si512(v_494, low_nibbles_2);
-      const __m512i v_496 = _mm512_unpacklo_epi8(v_493, v_495);
-      const __m512i v_497 = _mm512_unpackhi_epi8(v_493, v_495);
-      const __m512i v_498 = _mm512_slli_epi32(v_497, 4);
-      const __m512i v_499 = _mm512_or_si512(v_496, v_498);
-      const __m512i v_500 = _mm512_and_si512(v_484, low_nibbles_2);
-      const __m512i v_501 = _mm512_srli_epi32(v_484, 4);
-      const __m512i v_502 = _mm512_and_si512(v_501, low_nibbles_2);
-      const __m512i v_503 = _mm512_unpacklo_epi8(v_500, v_502);
-      const __m512i v_504 = _mm512_unpackhi_epi8(v_500, v_502);
-      const __m512i v_505 = _mm512_slli_epi32(v_504, 4);
-      const __m512i v_506 = _mm512_or_si512(v_503, v_505);
-      const __m512i v_507 = _mm512_and_si512(v_488, low_nibbles_2);
-      const __m512i v_508 = _mm512_srli_epi32(v_488, 4);
-      const __m512i v_509 = _mm512_and_si512(v_508, low_nibbles_2);
-      const __m512i v_510 = _mm512_unpacklo_epi8(v_507, v_509);
-      const __m512i v_511 = _mm512_unpackhi_epi8(v_507, v_509);
-      const __m512i v_512 = _mm512_slli_epi32(v_511, 4);
-      const __m512i v_513 = _mm512_or_si512(v_510, v_512);
-      const __m512i v_514 = _mm512_and_si512(v_492, low_nibbles_2);
-      const __m512i v_515 = _mm512_srli_epi32(v_492, 4);
-      const __m512i v_516 = _mm512_and_si512(v_515, low_nibbles_2);
-      const __m512i v_517 = _mm512_unpacklo_epi8(v_514, v_516);
-      const __m512i v_518 = _mm512_unpackhi_epi8(v_514, v_516);
-      const __m512i v_519 = _mm512_slli_epi32(v_518, 4);
-      const __m512i v_520 = _mm512_or_si512(v_517, v_519);
-      const __m512i v_521 = _mm512_unpacklo_epi32(v_499, v_506);
-      const __m512i v_522 = _mm512_unpackhi_epi32(v_499, v_506);
-      const __m512i v_523 = _mm512_unpacklo_epi32(v_513, v_520);
-      const __m512i v_524 = _mm512_unpackhi_epi32(v_513, v_520);
-      const __m512i v_525 = _mm512_unpacklo_epi64(v_521, v_523);
-      const __m512i v_526 = _mm512_unpackhi_epi64(v_521, v_523);
-      const __m512i v_527 = _mm512_unpacklo_epi64(v_522, v_524);
-      const __m512i v_528 = _mm512_unpackhi_epi64(v_522, v_524);
-      const __m512i v_529 = _mm512_xor_si512(v_525, flip);
-      const __m512i v_530 = _mm512_and_si512(v_529, low_nibbles);
-      const __m512i v_531 = _mm512_dpbusd_epi32(v_476, v_529, ones);
-      const __m512i v_532 = _mm512_dpbusd_epi32(v_531, v_530, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3584), v_529);
-      const __m512i v_533 = _mm512_xor_si512(v_526, flip);
-      const __m512i v_534 = _mm512_and_si512(v_533, low_nibbles);
-      const __m512i v_535 = _mm512_dpbusd_epi32(v_532, v_533, ones);
-      const __m512i v_536 = _mm512_dpbusd_epi32(v_535, v_534, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3712), v_533);
-      const __m512i v_537 = _mm512_xor_si512(v_527, flip);
-      const __m512i v_538 = _mm512_and_si512(v_537, low_nibbles);
-      const __m512i v_539 = _mm512_dpbusd_epi32(v_536, v_537, ones);
-      const __m512i v_540 = _mm512_dpbusd_epi32(v_539, v_538, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3840), v_537);
-      const __m512i v_541 = _mm512_xor_si512(v_528, flip);
-      const __m512i v_542 = _mm512_and_si512(v_541, low_nibbles);
-      const __m512i v_543 = _mm512_dpbusd_epi32(v_540, v_541, ones);
-      const __m512i v_544 = _mm512_dpbusd_epi32(v_543, v_542, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3968), v_541);
-      const __m512i v_545 = _mm512_srai_epi32(v_544, 4);
-      const __m512i v_546 = _mm512_sub_epi32(v_545, offset);
+      const __m512i v_394 =
+          _mm512_inserti32x4(v_393, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
+      const __m512i v_395 =
+          _mm512_inserti32x4(v_394, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 2);
+      const __m512i v_396 =
+          _mm512_inserti32x4(v_395, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 3);
+      const __m512i v_397 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 112)));
+      const __m512i v_398 =
+          _mm512_inserti32x4(v_397, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+      const __m512i v_399 =
+          _mm512_inserti32x4(v_398, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
+      const __m512i v_400 =
+          _mm512_inserti32x4(v_399, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
+      const __m512i v_401 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
+      const __m512i v_402 =
+          _mm512_inserti32x4(v_401, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+      const __m512i v_403 =
+          _mm512_inserti32x4(v_402, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
+      const __m512i v_404 =
+          _mm512_inserti32x4(v_403, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
+      const __m512i v_405 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
+      const __m512i v_406 =
+          _mm512_inserti32x4(v_405, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+      const __m512i v_407 =
+          _mm512_inserti32x4(v_406, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
+      const __m512i v_408 =
+          _mm512_inserti32x4(v_407, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
+      const __m512i v_409 = _mm512_unpackhi_epi16(v_396, v_400);
+      const __m512i v_410 = _mm512_unpacklo_epi16(v_396, v_400);
+      const __m512i v_411 = _mm512_unpackhi_epi16(v_404, v_408);
+      const __m512i v_412 = _mm512_unpacklo_epi16(v_404, v_408);
+      const __m512i v_413 = _mm512_unpackhi_epi32(v_410, v_412);
+      const __m512i v_414 = _mm512_unpacklo_epi32(v_410, v_412);
+      const __m512i v_415 = _mm512_unpackhi_epi32(v_409, v_411);
+      const __m512i v_416 = _mm512_unpacklo_epi32(v_409, v_411);
+      const __m512i v_417 = _mm512_srli_epi32(v_414, 4);
+      const __m512i v_418 = _mm512_xor_si512(v_417, v_416);
+      const __m512i v_419 = _mm512_and_si512(v_418, low_nibbles_2);
+      const __m512i v_420 = _mm512_slli_epi32(v_419, 4);
+      const __m512i v_421 = _mm512_xor_si512(v_414, v_420);
+      const __m512i v_422 = _mm512_xor_si512(v_416, v_419);
+      const __m512i v_423 = _mm512_srli_epi32(v_413, 4);
+      const __m512i v_424 = _mm512_xor_si512(v_423, v_415);
+      const __m512i v_425 = _mm512_and_si512(v_424, low_nibbles_2);
+      const __m512i v_426 = _mm512_slli_epi32(v_425, 4);
+      const __m512i v_427 = _mm512_xor_si512(v_413, v_426);
+      const __m512i v_428 = _mm512_xor_si512(v_415, v_425);
+      const __m512i v_429 = _mm512_unpackhi_epi8(v_421, v_422);
+      const __m512i v_430 = _mm512_unpacklo_epi8(v_421, v_422);
+      const __m512i v_431 = _mm512_unpackhi_epi8(v_427, v_428);
+      const __m512i v_432 = _mm512_unpacklo_epi8(v_427, v_428);
+      const __m512i v_433 = _mm512_xor_si512(v_430, flip);
+      const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles);
+      const __m512i v_435 = _mm512_dpbusd_epi32(v_392, v_433, ones);
+      const __m512i v_436 = _mm512_dpbusd_epi32(v_435, v_434, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3584), v_433);
+      const __m512i v_437 = _mm512_xor_si512(v_429, flip);
+      const __m512i v_438 = _mm512_and_si512(v_437, low_nibbles);
+      const __m512i v_439 = _mm512_dpbusd_epi32(v_436, v_437, ones);
+      const __m512i v_440 = _mm512_dpbusd_epi32(v_439, v_438, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3712), v_437);
+      const __m512i v_441 = _mm512_xor_si512(v_432, flip);
+      const __m512i v_442 = _mm512_and_si512(v_441, low_nibbles);
+      const __m512i v_443 = _mm512_dpbusd_epi32(v_440, v_441, ones);
+      const __m512i v_444 = _mm512_dpbusd_epi32(v_443, v_442, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3840), v_441);
+      const __m512i v_445 = _mm512_xor_si512(v_431, flip);
+      const __m512i v_446 = _mm512_and_si512(v_445, low_nibbles);
+      const __m512i v_447 = _mm512_dpbusd_epi32(v_444, v_445, ones);
+      const __m512i v_448 = _mm512_dpbusd_epi32(v_447, v_446, low_nibbles);
+      _mm512_storeu_si512((void *)(dst_at + 3968), v_445);
+      const __m512i v_449 = _mm512_srai_epi32(v_448, 4);
+      const __m512i v_450 = _mm512_sub_epi32(v_449, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
       _mm256_storeu_si256((__m256i *)s_3, scale);
-      const __m512 v_547 = _mm512_cvtph_ps(scale);
-      const __m512 v_548 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_549 = _mm512_cvtepi32_ps(v_546);
-      const __m512 v_550 = _mm512_fmadd_ps(v_549, v_547, v_548);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_550));
+      const __m512 v_451 = _mm512_cvtph_ps(scale);
+      const __m512 v_452 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
+      const __m512 v_453 = _mm512_cvtepi32_ps(v_450);
+      const __m512 v_454 = _mm512_fmadd_ps(v_453, v_451, v_452);
+      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_454));
       lhs_at = row_15 + lhs_stride;
       dst_at += 64;
       lookup_at += 32;
@@ -945,660 +849,564 @@ static void pack_steps_stream(const tw_args* args) {
       const __m512i v_14 = _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_7), 1);
       const __m512i v_15 = _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_11), 2);
       const __m512i v_16 = _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_15), 3);
-      const __m512i v_17 = _mm512_and_si512(v_4, low_nibbles_2);
-      const __m512i v_18 = _mm512_srli_epi32(v_4, 4);
-      const __m512i v_19 = _mm512_and_si512(v_18, low_nibbles_2);
-      const __m512i v_20 = _mm512_unpacklo_epi8(v_17, v_19);
-      const __m512i v_21 = _mm512_unpackhi_epi8(v_17, v_19);
-      const __m512i v_22 = _mm512_slli_epi32(v_21, 4);
-      const __m512i v_23 = _mm512_or_si512(v_20, v_22);
-      const __m512i v_24 = _mm512_and_si512(v_8, low_nibbles_2);
-      const __m512i v_25 = _mm512_srli_epi32(v_8, 4);
-      const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles_2);
-      const __m512i v_27 = _mm512_unpacklo_epi8(v_24, v_26);
-      const __m512i v_28 = _mm512_unpackhi_epi8(v_24, v_26);
-      const __m512i v_29 = _mm512_slli_epi32(v_28, 4);
-      const __m512i v_30 = _mm512_or_si512(v_27, v_29);
-      const __m512i v_31 = _mm512_and_si512(v_12, low_nibbles_2);
-      const __m512i v_32 = _mm512_srli_epi32(v_12, 4);
+      const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
+      const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
+      const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+      const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+      const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
+      const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
+      const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
+      const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
+      const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
+      const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
+      const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
+      const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+      const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
+      const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
+      const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
+      const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
       const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-      const __m512i v_34 = _mm512_unpacklo_epi8(v_31, v_33);
-      const __m512i v_35 = _mm512_unpackhi_epi8(v_31, v_33);
-      const __m512i v_36 = _mm512_slli_epi32(v_35, 4);
-      const __m512i v_37 = _mm512_or_si512(v_34, v_36);
-      const __m512i v_38 = _mm512_and_si512(v_16, low_nibbles_2);
-      const __m512i v_39 = _mm512_srli_epi32(v_16, 4);
-      const __m512i v_40 = _mm512_and_si512(v_39, low_nibbles_2);
-      const __m512i v_41 = _mm512_unpacklo_epi8(v_38, v_40);
-      const __m512i v_42 = _mm512_unpackhi_epi8(v_38, v_40);
-      const __m512i v_43 = _mm512_slli_epi32(v_42, 4);
-      const __m512i v_44 = _mm512_or_si512(v_41, v_43);
-      const __m512i v_45 = _mm512_unpacklo_epi32(v_23, v_30);
-      const __m512i v_46 = _mm512_unpackhi_epi32(v_23, v_30);
-      const __m512i v_47 = _mm512_unpacklo_epi32(v_37, v_44);
-      const __m512i v_48 = _mm512_unpackhi_epi32(v_37, v_44);
-      const __m512i v_49 = _mm512_unpacklo_epi64(v_45, v_47);
-      const __m512i v_50 = _mm512_unpackhi_epi64(v_45, v_47);
-      const __m512i v_51 = _mm512_unpacklo_epi64(v_46, v_48);
-      const __m512i v_52 = _mm512_unpackhi_epi64(v_46, v_48);
-      const __m512i v_53 = _mm512_xor_si512(v_49, flip);
+      const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+      const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
+      const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
+      const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
+      const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
+      const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
+      const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
+      const __m512i v_41 = _mm512_xor_si512(v_38, flip);
+      const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
+      const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
+      const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
+      _mm512_stream_si512((__m512i *)dst_at, v_41);
+      const __m512i v_45 = _mm512_xor_si512(v_37, flip);
+      const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
+      const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
+      const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 128), v_45);
+      const __m512i v_49 = _mm512_xor_si512(v_40, flip);
+      const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
+      const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
+      const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 256), v_49);
+      const __m512i v_53 = _mm512_xor_si512(v_39, flip);
       const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
-      const __m512i v_55 = _mm512_dpbusd_epi32(sum, v_53, ones);
+      const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
       const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-      _mm512_stream_si512((__m512i *)dst_at, v_53);
-      const __m512i v_57 = _mm512_xor_si512(v_50, flip);
-      const __m512i v_58 = _mm512_and_si512(v_57, low_nibbles);
-      const __m512i v_59 = _mm512_dpbusd_epi32(v_56, v_57, ones);
-      const __m512i v_60 = _mm512_dpbusd_epi32(v_59, v_58, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 128), v_57);
-      const __m512i v_61 = _mm512_xor_si512(v_51, flip);
-      const __m512i v_62 = _mm512_and_si512(v_61, low_nibbles);
-      const __m512i v_63 = _mm512_dpbusd_epi32(v_60, v_61, ones);
-      const __m512i v_64 = _mm512_dpbusd_epi32(v_63, v_62, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 256), v_61);
-      const __m512i v_65 = _mm512_xor_si512(v_52, flip);
-      const __m512i v_66 = _mm512_and_si512(v_65, low_nibbles);
-      const __m512i v_67 = _mm512_dpbusd_epi32(v_64, v_65, ones);
-      const __m512i v_68 = _mm512_dpbusd_epi32(v_67, v_66, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 384), v_65);
-      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      _mm512_stream_si512((__m512i *)(dst_at + 384), v_53);
+      const __m512i v_57 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
+      const __m512i v_58 =
+          _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+      const __m512i v_59 =
+          _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+      const __m512i v_60 =
+          _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
+      const __m512i v_61 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
+      const __m512i v_62 =
+          _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+      const __m512i v_63 =
+          _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
+      const __m512i v_64 =
+          _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
+      const __m512i v_65 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+      const __m512i v_66 =
+          _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+      const __m512i v_67 =
+          _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
+      const __m512i v_68 =
+          _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
+      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
       const __m512i v_70 =
-          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
+          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
       const __m512i v_71 =
-          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
+          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
       const __m512i v_72 =
-          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
-      const __m512i v_73 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m512i v_74 =
-          _mm512_inserti32x4(v_73, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m512i v_75 =
-          _mm512_inserti32x4(v_74, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
-      const __m512i v_76 =
-          _mm512_inserti32x4(v_75, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
-      const __m512i v_77 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m512i v_78 =
-          _mm512_inserti32x4(v_77, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m512i v_79 =
-          _mm512_inserti32x4(v_78, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
-      const __m512i v_80 =
-          _mm512_inserti32x4(v_79, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
-      const __m512i v_81 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m512i v_82 =
-          _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m512i v_83 =
-          _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
-      const __m512i v_84 =
-          _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
-      const __m512i v_85 = _mm512_and_si512(v_72, low_nibbles_2);
-      const __m512i v_86 = _mm512_srli_epi32(v_72, 4);
-      const __m512i v_87 = _mm512_and_si512(v_86, low_nibbles_2);
-      const __m512i v_88 = _mm512_unpacklo_epi8(v_85, v_87);
-      const __m512i v_89 = _mm512_unpackhi_epi8(v_85, v_87);
+          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
+      const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
+      const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
+      const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
+      const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
+      const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
+      const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
+      const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
+      const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
+      const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
+      const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
+      const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+      const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
+      const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
+      const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
+      const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
+      const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
+      const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
       const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
-      const __m512i v_91 = _mm512_or_si512(v_88, v_90);
-      const __m512i v_92 = _mm512_and_si512(v_76, low_nibbles_2);
-      const __m512i v_93 = _mm512_srli_epi32(v_76, 4);
-      const __m512i v_94 = _mm512_and_si512(v_93, low_nibbles_2);
-      const __m512i v_95 = _mm512_unpacklo_epi8(v_92, v_94);
-      const __m512i v_96 = _mm512_unpackhi_epi8(v_92, v_94);
-      const __m512i v_97 = _mm512_slli_epi32(v_96, 4);
-      const __m512i v_98 = _mm512_or_si512(v_95, v_97);
-      const __m512i v_99 = _mm512_and_si512(v_80, low_nibbles_2);
-      const __m512i v_100 = _mm512_srli_epi32(v_80, 4);
-      const __m512i v_101 = _mm512_and_si512(v_100, low_nibbles_2);
-      const __m512i v_102 = _mm512_unpacklo_epi8(v_99, v_101);
-      const __m512i v_103 = _mm512_unpackhi_epi8(v_99, v_101);
-      const __m512i v_104 = _mm512_slli_epi32(v_103, 4);
-      const __m512i v_105 = _mm512_or_si512(v_102, v_104);
-      const __m512i v_106 = _mm512_and_si512(v_84, low_nibbles_2);
-      const __m512i v_107 = _mm512_srli_epi32(v_84, 4);
-      const __m512i v_108 = _mm512_and_si512(v_107, low_nibbles_2);
-      const __m512i v_109 = _mm512_unpacklo_epi8(v_106, v_108);
-      const __m512i v_110 = _mm512_unpackhi_epi8(v_106, v_108);
-      const __m512i v_111 = _mm512_slli_epi32(v_110, 4);
-      const __m512i v_112 = _mm512_or_si512(v_109, v_111);
-      const __m512i v_113 = _mm512_unpacklo_epi32(v_91, v_98);
-      const __m512i v_114 = _mm512_unpackhi_epi32(v_91, v_98);
-      const __m512i v_115 = _mm512_unpacklo_epi32(v_105, v_112);
-      const __m512i v_116 = _mm512_unpackhi_epi32(v_105, v_112);
-      const __m512i v_117 = _mm512_unpacklo_epi64(v_113, v_115);
-      const __m512i v_118 = _mm512_unpackhi_epi64(v_113, v_115);
-      const __m512i v_119 = _mm512_unpacklo_epi64(v_114, v_116);
-      const __m512i v_120 = _mm512_unpackhi_epi64(v_114, v_116);
-      const __m512i v_121 = _mm512_xor_si512(v_117, flip);
-      const __m512i v_122 = _mm512_and_si512(v_121, low_nibbles);
-      const __m512i v_123 = _mm512_dpbusd_epi32(v_68, v_121, ones);
-      const __m512i v_124 = _mm512_dpbusd_epi32(v_123, v_122, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 512), v_121);
-      const __m512i v_125 = _mm512_xor_si512(v_118, flip);
-      const __m512i v_126 = _mm512_and_si512(v_125, low_nibbles);
-      const __m512i v_127 = _mm512_dpbusd_epi32(v_124, v_125, ones);
-      const __m512i v_128 = _mm512_dpbusd_epi32(v_127, v_126, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 640), v_125);
-      const __m512i v_129 = _mm512_xor_si512(v_119, flip);
-      const __m512i v_130 = _mm512_and_si512(v_129, low_nibbles);
-      const __m512i v_131 = _mm512_dpbusd_epi32(v_128, v_129, ones);
-      const __m512i v_132 = _mm512_dpbusd_epi32(v_131, v_130, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 768), v_129);
-      const __m512i v_133 = _mm512_xor_si512(v_120, flip);
-      const __m512i v_134 = _mm512_and_si512(v_133, low_nibbles);
-      const __m512i v_135 = _mm512_dpbusd_epi32(v_132, v_133, ones);
-      const __m512i v_136 = _mm512_dpbusd_epi32(v_135, v_134, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 896), v_133);
-      const __m512i v_137 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m512i v_138 =
-          _mm512_inserti32x4(v_137, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m512i v_139 =
-          _mm512_inserti32x4(v_138, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
-      const __m512i v_140 =
-          _mm512_inserti32x4(v_139, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
-      const __m512i v_141 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m512i v_142 =
-          _mm512_inserti32x4(v_141, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m512i v_143 =
-          _mm512_inserti32x4(v_142, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
-      const __m512i v_144 =
-          _mm512_inserti32x4(v_143, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
-      const __m512i v_145 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m512i v_146 =
-          _mm512_inserti32x4(v_145, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m512i v_147 =
-          _mm512_inserti32x4(v_146, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
-      const __m512i v_148 =
-          _mm512_inserti32x4(v_147, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
-      const __m512i v_149 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m512i v_150 =
-          _mm512_inserti32x4(v_149, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m512i v_151 =
-          _mm512_inserti32x4(v_150, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
-      const __m512i v_152 =
-          _mm512_inserti32x4(v_151, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
-      const __m512i v_153 = _mm512_and_si512(v_140, low_nibbles_2);
-      const __m512i v_154 = _mm512_srli_epi32(v_140, 4);
-      const __m512i v_155 = _mm512_and_si512(v_154, low_nibbles_2);
-      const __m512i v_156 = _mm512_unpacklo_epi8(v_153, v_155);
-      const __m512i v_157 = _mm512_unpackhi_epi8(v_153, v_155);
-      const __m512i v_158 = _mm512_slli_epi32(v_157, 4);
-      const __m512i v_159 = _mm512_or_si512(v_156, v_158);
-      const __m512i v_160 = _mm512_and_si512(v_144, low_nibbles_2);
-      const __m512i v_161 = _mm512_srli_epi32(v_144, 4);
-      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles_2);
-      const __m512i v_163 = _mm512_unpacklo_epi8(v_160, v_162);
-      const __m512i v_164 = _mm512_unpackhi_epi8(v_160, v_162);
-      const __m512i v_165 = _mm512_slli_epi32(v_164, 4);
-      const __m512i v_166 = _mm512_or_si512(v_163, v_165);
-      const __m512i v_167 = _mm512_and_si512(v_148, low_nibbles_2);
-      const __m512i v_168 = _mm512_srli_epi32(v_148, 4);
-      const __m512i v_169 = _mm512_and_si512(v_168, low_nibbles_2);
-      const __m512i v_170 = _mm512_unpacklo_epi8(v_167, v_169);
-      const __m512i v_171 = _mm512_unpackhi_epi8(v_167, v_169);
-      const __m512i v_172 = _mm512_slli_epi32(v_171, 4);
-      const __m512i v_173 = _mm512_or_si512(v_170, v_172);
-      const __m512i v_174 = _mm512_and_si512(v_152, low_nibbles_2);
-      const __m512i v_175 = _mm512_srli_epi32(v_152, 4);
-      const __m512i v_176 = _mm512_and_si512(v_175, low_nibbles_2);
-      const __m512i v_177 = _mm512_unpacklo_epi8(v_174, v_176);
-      const __m512i v_178 = _mm512_unpackhi_epi8(v_174, v_176);
-      const __m512i v_179 = _mm512_slli_epi32(v_178, 4);
-      const __m512i v_180 = _mm512_or_si512(v_177, v_179);
-      const __m512i v_181 = _mm512_unpacklo_epi32(v_159, v_166);
-      const __m512i v_182 = _mm512_unpackhi_epi32(v_159, v_166);
-      const __m512i v_183 = _mm512_unpacklo_epi32(v_173, v_180);
-      const __m512i v_184 = _mm512_unpackhi_epi32(v_173, v_180);
-      const __m512i v_185 = _mm512_unpacklo_epi64(v_181, v_183);
-      const __m512i v_186 = _mm512_unpackhi_epi64(v_181, v_183);
-      const __m512i v_187 = _mm512_unpacklo_epi64(v_182, v_184);
-      const __m512i v_188 = _mm512_unpackhi_epi64(v_182, v_184);
-      const __m512i v_189 = _mm512_xor_si512(v_185, flip);
-      const __m512i v_190 = _mm512_and_si512(v_189, low_nibbles);
-      const __m512i v_191 = _mm512_dpbusd_epi32(v_136, v_189, ones);
-      const __m512i v_192 = _mm512_dpbusd_epi32(v_191, v_190, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_189);
-      const __m512i v_193 = _mm512_xor_si512(v_186, flip);
-      const __m512i v_194 = _mm512_and_si512(v_193, low_nibbles);
-      const __m512i v_195 = _mm512_dpbusd_epi32(v_192, v_193, ones);
-      const __m512i v_196 = _mm512_dpbusd_epi32(v_195, v_194, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_193);
-      const __m512i v_197 = _mm512_xor_si512(v_187, flip);
-      const __m512i v_198 = _mm512_and_si512(v_197, low_nibbles);
-      const __m512i v_199 = _mm512_dpbusd_epi32(v_196, v_197, ones);
-      const __m512i v_200 = _mm512_dpbusd_epi32(v_199, v_198, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_197);
-      const __m512i v_201 = _mm512_xor_si512(v_188, flip);
-      const __m512i v_202 = _mm512_and_si512(v_201, low_nibbles);
-      const __m512i v_203 = _mm512_dpbusd_epi32(v_200, v_201, ones);
-      const __m512i v_204 = _mm512_dpbusd_epi32(v_203, v_202, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_201);
-      const __m512i v_205 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m512i v_206 =
-          _mm512_inserti32x4(v_205, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m512i v_207 =
-          _mm512_inserti32x4(v_206, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
-      const __m512i v_208 =
-          _mm512_inserti32x4(v_207, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
-      const __m512i v_209 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m512i v_210 =
-          _mm512_inserti32x4(v_209, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m512i v_211 =
-          _mm512_inserti32x4(v_210, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-      const __m512i v_212 =
-          _mm512_inserti32x4(v_211, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-      const __m512i v_213 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m512i v_214 =
-          _mm512_inserti32x4(v_213, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m512i v_215 =
-          _mm512_inserti32x4(v_214, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-      const __m512i v_216 =
-          _mm512_inserti32x4(v_215, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-      const __m512i v_217 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m512i v_218 =
-          _mm512_inserti32x4(v_217, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m512i v_219 =
-          _mm512_inserti32x4(v_218, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-      const __m512i v_220 =
-          _mm512_inserti32x4(v_219, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-      const __m512i v_221 = _mm512_and_si512(v_208, low_nibbles_2);
-      const __m512i v_222 = _mm512_srli_epi32(v_208, 4);
-      const __m512i v_223 = _mm512_and_si512(v_222, low_nibbles_2);
-      const __m512i v_224 = _mm512_unpacklo_epi8(v_221, v_223);
-      const __m512i v_225 = _mm512_unpackhi_epi8(v_221, v_223);
-      const __m512i v_226 = _mm512_slli_epi32(v_225, 4);
-      const __m512i v_227 = _mm512_or_si512(v_224, v_226);
-      const __m512i v_228 = _mm512_and_si512(v_212, low_nibbles_2);
-      const __m512i v_229 = _mm512_srli_epi32(v_212, 4);
-      const __m512i v_230 = _mm512_and_si512(v_229, low_nibbles_2);
-      const __m512i v_231 = _mm512_unpacklo_epi8(v_228, v_230);
-      const __m512i v_232 = _mm512_unpackhi_epi8(v_228, v_230);
-      const __m512i v_233 = _mm512_slli_epi32(v_232, 4);
-      const __m512i v_234 = _mm512_or_si512(v_231, v_233);
-      const __m512i v_235 = _mm512_and_si512(v_216, low_nibbles_2);
-      const __m512i v_236 = _mm512_srli_epi32(v_216, 4);
-      const __m512i v_237 = _mm512_and_si512(v_236, low_nibbles_2);
-      const __m512i v_238 = _mm512_unpacklo_epi8(v_235, v_237);
-      const __m512i v_239 = _mm512_unpackhi_epi8(v_235, v_237);
-      const __m512i v_240 = _mm512_slli_epi32(v_239, 4);
-      const __m512i v_241 = _mm512_or_si512(v_238, v_240);
-      const __m512i v_242 = _mm512_and_si512(v_220, low_nibbles_2);
-      const __m512i v_243 = _mm512_srli_epi32(v_220, 4);
-      const __m512i v_244 = _mm512_and_si512(v_243, low_nibbles_2);
-      const __m512i v_245 = _mm512_unpacklo_epi8(v_242, v_244);
-      const __m512i v_246 = _mm512_unpackhi_epi8(v_242, v_244);
-      const __m512i v_247 = _mm512_slli_epi32(v_246, 4);
-      const __m512i v_248 = _mm512_or_si512(v_245, v_247);
-      const __m512i v_249 = _mm512_unpacklo_epi32(v_227, v_234);
-      const __m512i v_250 = _mm512_unpackhi_epi32(v_227, v_234);
-      const __m512i v_251 = _mm512_unpacklo_epi32(v_241, v_248);
-      const __m512i v_252 = _mm512_unpackhi_epi32(v_241, v_248);
-      const __m512i v_253 = _mm512_unpacklo_epi64(v_249, v_251);
-      const __m512i v_254 = _mm512_unpackhi_epi64(v_249, v_251);
-      const __m512i v_255 = _mm512_unpacklo_epi64(v_250, v_252);
-      const __m512i v_256 = _mm512_unpackhi_epi64(v_250, v_252);
-      const __m512i v_257 = _mm512_xor_si512(v_253, flip);
-      const __m512i v_258 = _mm512_and_si512(v_257, low_nibbles);
-      const __m512i v_259 = _mm512_dpbusd_epi32(v_204, v_257, ones);
-      const __m512i v_260 = _mm512_dpbusd_epi32(v_259, v_258, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_257);
-      const __m512i v_261 = _mm512_xor_si512(v_254, flip);
-      const __m512i v_262 = _mm512_and_si512(v_261, low_nibbles);
-      const __m512i v_263 = _mm512_dpbusd_epi32(v_260, v_261, ones);
-      const __m512i v_264 = _mm512_dpbusd_epi32(v_263, v_262, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_261);
-      const __m512i v_265 = _mm512_xor_si512(v_255, flip);
+      const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
+      const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
+      const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
+      const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
+      const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
+      const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
+      const __m512i v_97 = _mm512_xor_si512(v_94, flip);
+      const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
+      const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
+      const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 512), v_97);
+      const __m512i v_101 = _mm512_xor_si512(v_93, flip);
+      const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
+      const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+      const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 640), v_101);
+      const __m512i v_105 = _mm512_xor_si512(v_96, flip);
+      const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
+      const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+      const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 768), v_105);
+      const __m512i v_109 = _mm512_xor_si512(v_95, flip);
+      const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
+      const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+      const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 896), v_109);
+      const __m512i v_113 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
+      const __m512i v_114 =
+          _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
+      const __m512i v_115 =
+          _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
+      const __m512i v_116 =
+          _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
+      const __m512i v_117 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
+      const __m512i v_118 =
+          _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+      const __m512i v_119 =
+          _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
+      const __m512i v_120 =
+          _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
+      const __m512i v_121 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+      const __m512i v_122 =
+          _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+      const __m512i v_123 =
+          _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
+      const __m512i v_124 =
+          _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
+      const __m512i v_125 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+      const __m512i v_126 =
+          _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+      const __m512i v_127 =
+          _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
+      const __m512i v_128 =
+          _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
+      const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
+      const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
+      const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
+      const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
+      const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
+      const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
+      const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
+      const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
+      const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
+      const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
+      const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
+      const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
+      const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
+      const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
+      const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
+      const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
+      const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
+      const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
+      const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
+      const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
+      const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
+      const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
+      const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
+      const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
+      const __m512i v_153 = _mm512_xor_si512(v_150, flip);
+      const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
+      const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
+      const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_153);
+      const __m512i v_157 = _mm512_xor_si512(v_149, flip);
+      const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
+      const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
+      const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_157);
+      const __m512i v_161 = _mm512_xor_si512(v_152, flip);
+      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
+      const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
+      const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_161);
+      const __m512i v_165 = _mm512_xor_si512(v_151, flip);
+      const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
+      const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
+      const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_165);
+      const __m512i v_169 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
+      const __m512i v_170 =
+          _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
+      const __m512i v_171 =
+          _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
+      const __m512i v_172 =
+          _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
+      const __m512i v_173 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
+      const __m512i v_174 =
+          _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+      const __m512i v_175 =
+          _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+      const __m512i v_176 =
+          _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+      const __m512i v_177 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+      const __m512i v_178 =
+          _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+      const __m512i v_179 =
+          _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+      const __m512i v_180 =
+          _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+      const __m512i v_181 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+      const __m512i v_182 =
+          _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+      const __m512i v_183 =
+          _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+      const __m512i v_184 =
+          _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+      const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
+      const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
+      const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
+      const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
+      const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
+      const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
+      const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
+      const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
+      const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
+      const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
+      const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
+      const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+      const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
+      const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
+      const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
+      const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
+      const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
+      const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+      const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
+      const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
+      const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
+      const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
+      const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
+      const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
+      const __m512i v_209 = _mm512_xor_si512(v_206, flip);
+      const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
+      const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
+      const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_209);
+      const __m512i v_213 = _mm512_xor_si512(v_205, flip);
+      const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
+      const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
+      const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_213);
+      const __m512i v_217 = _mm512_xor_si512(v_208, flip);
+      const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
+      const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
+      const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_217);
+      const __m512i v_221 = _mm512_xor_si512(v_207, flip);
+      const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
+      const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
+      const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_221);
+      const __m512i v_225 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
+      const __m512i v_226 =
+          _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
+      const __m512i v_227 =
+          _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 2);
+      const __m512i v_228 =
+          _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 3);
+      const __m512i v_229 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 64)));
+      const __m512i v_230 =
+          _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+      const __m512i v_231 =
+          _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
+      const __m512i v_232 =
+          _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
+      const __m512i v_233 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+      const __m512i v_234 =
+          _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+      const __m512i v_235 =
+          _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+      const __m512i v_236 =
+          _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
+      const __m512i v_237 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+      const __m512i v_238 =
+          _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+      const __m512i v_239 =
+          _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+      const __m512i v_240 =
+          _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
+      const __m512i v_241 = _mm512_unpackhi_epi16(v_228, v_232);
+      const __m512i v_242 = _mm512_unpacklo_epi16(v_228, v_232);
+      const __m512i v_243 = _mm512_unpackhi_epi16(v_236, v_240);
+      const __m512i v_244 = _mm512_unpacklo_epi16(v_236, v_240);
+      const __m512i v_245 = _mm512_unpackhi_epi32(v_242, v_244);
+      const __m512i v_246 = _mm512_unpacklo_epi32(v_242, v_244);
+      const __m512i v_247 = _mm512_unpackhi_epi32(v_241, v_243);
+      const __m512i v_248 = _mm512_unpacklo_epi32(v_241, v_243);
+      const __m512i v_249 = _mm512_srli_epi32(v_246, 4);
+      const __m512i v_250 = _mm512_xor_si512(v_249, v_248);
+      const __m512i v_251 = _mm512_and_si512(v_250, low_nibbles_2);
+      const __m512i v_252 = _mm512_slli_epi32(v_251, 4);
+      const __m512i v_253 = _mm512_xor_si512(v_246, v_252);
+      const __m512i v_254 = _mm512_xor_si512(v_248, v_251);
+      const __m512i v_255 = _mm512_srli_epi32(v_245, 4);
+      const __m512i v_256 = _mm512_xor_si512(v_255, v_247);
+      const __m512i v_257 = _mm512_and_si512(v_256, low_nibbles_2);
+      const __m512i v_258 = _mm512_slli_epi32(v_257, 4);
+      const __m512i v_259 = _mm512_xor_si512(v_245, v_258);
+      const __m512i v_260 = _mm512_xor_si512(v_247, v_257);
+      const __m512i v_261 = _mm512_unpackhi_epi8(v_253, v_254);
+      const __m512i v_262 = _mm512_unpacklo_epi8(v_253, v_254);
+      const __m512i v_263 = _mm512_unpackhi_epi8(v_259, v_260);
+      const __m512i v_264 = _mm512_unpacklo_epi8(v_259, v_260);
+      const __m512i v_265 = _mm512_xor_si512(v_262, flip);
       const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
-      const __m512i v_267 = _mm512_dpbusd_epi32(v_264, v_265, ones);
+      const __m512i v_267 = _mm512_dpbusd_epi32(v_224, v_265, ones);
       const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_265);
-      const __m512i v_269 = _mm512_xor_si512(v_256, flip);
+      _mm512_stream_si512((__m512i *)(dst_at + 2048), v_265);
+      const __m512i v_269 = _mm512_xor_si512(v_261, flip);
       const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
       const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
       const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_269);
-      const __m512i v_273 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
-      const __m512i v_274 =
-          _mm512_inserti32x4(v_273, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
-      const __m512i v_275 =
-          _mm512_inserti32x4(v_274, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 2);
-      const __m512i v_276 =
-          _mm512_inserti32x4(v_275, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 3);
-      const __m512i v_277 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 64)));
-      const __m512i v_278 =
-          _mm512_inserti32x4(v_277, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-      const __m512i v_279 =
-          _mm512_inserti32x4(v_278, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
-      const __m512i v_280 =
-          _mm512_inserti32x4(v_279, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
-      const __m512i v_281 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+      _mm512_stream_si512((__m512i *)(dst_at + 2176), v_269);
+      const __m512i v_273 = _mm512_xor_si512(v_264, flip);
+      const __m512i v_274 = _mm512_and_si512(v_273, low_nibbles);
+      const __m512i v_275 = _mm512_dpbusd_epi32(v_272, v_273, ones);
+      const __m512i v_276 = _mm512_dpbusd_epi32(v_275, v_274, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 2304), v_273);
+      const __m512i v_277 = _mm512_xor_si512(v_263, flip);
+      const __m512i v_278 = _mm512_and_si512(v_277, low_nibbles);
+      const __m512i v_279 = _mm512_dpbusd_epi32(v_276, v_277, ones);
+      const __m512i v_280 = _mm512_dpbusd_epi32(v_279, v_278, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 2432), v_277);
+      const __m512i v_281 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
       const __m512i v_282 =
-          _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+          _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
       const __m512i v_283 =
-          _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+          _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 2);
       const __m512i v_284 =
-          _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
-      const __m512i v_285 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+          _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 3);
+      const __m512i v_285 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 80)));
       const __m512i v_286 =
-          _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+          _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
       const __m512i v_287 =
-          _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+          _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
       const __m512i v_288 =
-          _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
-      const __m512i v_289 = _mm512_and_si512(v_276, low_nibbles_2);
-      const __m512i v_290 = _mm512_srli_epi32(v_276, 4);
-      const __m512i v_291 = _mm512_and_si512(v_290, low_nibbles_2);
-      const __m512i v_292 = _mm512_unpacklo_epi8(v_289, v_291);
-      const __m512i v_293 = _mm512_unpackhi_epi8(v_289, v_291);
-      const __m512i v_294 = _mm512_slli_epi32(v_293, 4);
-      const __m512i v_295 = _mm512_or_si512(v_292, v_294);
-      const __m512i v_296 = _mm512_and_si512(v_280, low_nibbles_2);
-      const __m512i v_297 = _mm512_srli_epi32(v_280, 4);
-      const __m512i v_298 = _mm512_and_si512(v_297, low_nibbles_2);
-      const __m512i v_299 = _mm512_unpacklo_epi8(v_296, v_298);
-      const __m512i v_300 = _mm512_unpackhi_epi8(v_296, v_298);
-      const __m512i v_301 = _mm512_slli_epi32(v_300, 4);
-      const __m512i v_302 = _mm512_or_si512(v_299, v_301);
-      const __m512i v_303 = _mm512_and_si512(v_284, low_nibbles_2);
-      const __m512i v_304 = _mm512_srli_epi32(v_284, 4);
-      const __m512i v_305 = _mm512_and_si512(v_304, low_nibbles_2);
-      const __m512i v_306 = _mm512_unpacklo_epi8(v_303, v_305);
-      const __m512i v_307 = _mm512_unpackhi_epi8(v_303, v_305);
+          _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
+      const __m512i v_289 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+      const __m512i v_290 =
+          _mm512_inserti32x4(v_289, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+      const __m512i v_291 =
+          _mm512_inserti32x4(v_290, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+      const __m512i v_292 =
+          _mm512_inserti32x4(v_291, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
+      const __m512i v_293 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
+      const __m512i v_294 =
+          _mm512_inserti32x4(v_293, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+      const __m512i v_295 =
+          _mm512_inserti32x4(v_294, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
+      const __m512i v_296 =
+          _mm512_inserti32x4(v_295, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
+      const __m512i v_297 = _mm512_unpackhi_epi16(v_284, v_288);
+      const __m512i v_298 = _mm512_unpacklo_epi16(v_284, v_288);
+      const __m512i v_299 = _mm512_unpackhi_epi16(v_292, v_296);
+      const __m512i v_300 = _mm512_unpacklo_epi16(v_292, v_296);
+      const __m512i v_301 = _mm512_unpackhi_epi32(v_298, v_300);
+      const __m512i v_302 = _mm512_unpacklo_epi32(v_298, v_300);
+      const __m512i v_303 = _mm512_unpackhi_epi32(v_297, v_299);
+      const __m512i v_304 = _mm512_unpacklo_epi32(v_297, v_299);
+      const __m512i v_305 = _mm512_srli_epi32(v_302, 4);
+      const __m512i v_306 = _mm512_xor_si512(v_305, v_304);
+      const __m512i v_307 = _mm512_and_si512(v_306, low_nibbles_2);
       const __m512i v_308 = _mm512_slli_epi32(v_307, 4);
-      const __m512i v_309 = _mm512_or_si512(v_306, v_308);
-      const __m512i v_310 = _mm512_and_si512(v_288, low_nibbles_2);
-      const __m512i v_311 = _mm512_srli_epi32(v_288, 4);
-      const __m512i v_312 = _mm512_and_si512(v_311, low_nibbles_2);
-      const __m512i v_313 = _mm512_unpacklo_epi8(v_310, v_312);
-      const __m512i v_314 = _mm512_unpackhi_epi8(v_310, v_312);
-      const __m512i v_315 = _mm512_slli_epi32(v_314, 4);
-      const __m512i v_316 = _mm512_or_si512(v_313, v_315);
-      const __m512i v_317 = _mm512_unpacklo_epi32(v_295, v_302);
-      const __m512i v_318 = _mm512_unpackhi_epi32(v_295, v_302);
-      const __m512i v_319 = _mm512_unpacklo_epi32(v_309, v_316);
-      const __m512i v_320 = _mm512_unpackhi_epi32(v_309, v_316);
-      const __m512i v_321 = _mm512_unpacklo_epi64(v_317, v_319);
-      const __m512i v_322 = _mm512_unpackhi_epi64(v_317, v_319);
-      const __m512i v_323 = _mm512_unpacklo_epi64(v_318, v_320);
-      const __m512i v_324 = _mm512_unpackhi_epi64(v_318, v_320);
-      const __m512i v_325 = _mm512_xor_si512(v_321, flip);
+      const __m512i v_309 = _mm512_xor_si512(v_302, v_308);
+      const __m512i v_310 = _mm512_xor_si512(v_304, v_307);
+      const __m512i v_311 = _mm512_srli_epi32(v_301, 4);
+      const __m512i v_312 = _mm512_xor_si512(v_311, v_303);
+      const __m512i v_313 = _mm512_and_si512(v_312, low_nibbles_2);
+      const __m512i v_314 = _mm512_slli_epi32(v_313, 4);
+      const __m512i v_315 = _mm512_xor_si512(v_301, v_314);
+      const __m512i v_316 = _mm512_xor_si512(v_303, v_313);
+      const __m512i v_317 = _mm512_unpackhi_epi8(v_309, v_310);
+      const __m512i v_318 = _mm512_unpacklo_epi8(v_309, v_310);
+      const __m512i v_319 = _mm512_unpackhi_epi8(v_315, v_316);
+      const __m512i v_320 = _mm512_unpacklo_epi8(v_315, v_316);
+      const __m512i v_321 = _mm512_xor_si512(v_318, flip);
+      const __m512i v_322 = _mm512_and_si512(v_321, low_nibbles);
+      const __m512i v_323 = _mm512_dpbusd_epi32(v_280, v_321, ones);
+      const __m512i v_324 = _mm512_dpbusd_epi32(v_323, v_322, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 2560), v_321);
+      const __m512i v_325 = _mm512_xor_si512(v_317, flip);
       const __m512i v_326 = _mm512_and_si512(v_325, low_nibbles);
-      const __m512i v_327 = _mm512_dpbusd_epi32(v_272, v_325, ones);
+      const __m512i v_327 = _mm512_dpbusd_epi32(v_324, v_325, ones);
       const __m512i v_328 = _mm512_dpbusd_epi32(v_327, v_326, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2048), v_325);
-      const __m512i v_329 = _mm512_xor_si512(v_322, flip);
+      _mm512_stream_si512((__m512i *)(dst_at + 2688), v_325);
+      const __m512i v_329 = _mm512_xor_si512(v_320, flip);
       const __m512i v_330 = _mm512_and_si512(v_329, low_nibbles);
       const __m512i v_331 = _mm512_dpbusd_epi32(v_328, v_329, ones);
       const __m512i v_332 = _mm512_dpbusd_epi32(v_331, v_330, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2176), v_329);
-      const __m512i v_333 = _mm512_xor_si512(v_323, flip);
+      _mm512_stream_si512((__m512i *)(dst_at + 2816), v_329);
+      const __m512i v_333 = _mm512_xor_si512(v_319, flip);
       const __m512i v_334 = _mm512_and_si512(v_333, low_nibbles);
       const __m512i v_335 = _mm512_dpbusd_epi32(v_332, v_333, ones);
       const __m512i v_336 = _mm512_dpbusd_epi32(v_335, v_334, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2304), v_333);
-      const __m512i v_337 = _mm512_xor_si512(v_324, flip);
-      const __m512i v_338 = _mm512_and_si512(v_337, low_nibbles);
-      const __m512i v_339 = _mm512_dpbusd_epi32(v_336, v_337, ones);
-      const __m512i v_340 = _mm512_dpbusd_epi32(v_339, v_338, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2432), v_337);
-      const __m512i v_341 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
+      _mm512_stream_si512((__m512i *)(dst_at + 2944), v_333);
+      const __m512i v_337 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
+      const __m512i v_338 =
+          _mm512_inserti32x4(v_337, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
+      const __m512i v_339 =
+          _mm512_inserti32x4(v_338, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 2);
+      const __m512i v_340 =
+          _mm512_inserti32x4(v_339, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 3);
+      const __m512i v_341 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 96)));
       const __m512i v_342 =
-          _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
+          _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
       const __m512i v_343 =
-          _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 2);
+          _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
       const __m512i v_344 =
-          _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 3);
-      const __m512i v_345 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 80)));
+          _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
+      const __m512i v_345 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
       const __m512i v_346 =
-          _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+          _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
       const __m512i v_347 =
-          _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
+          _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
       const __m512i v_348 =
-          _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
-      const __m512i v_349 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+          _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
+      const __m512i v_349 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
       const __m512i v_350 =
-          _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+          _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
       const __m512i v_351 =
-          _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+          _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
       const __m512i v_352 =
-          _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
-      const __m512i v_353 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-      const __m512i v_354 =
-          _mm512_inserti32x4(v_353, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-      const __m512i v_355 =
-          _mm512_inserti32x4(v_354, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
-      const __m512i v_356 =
-          _mm512_inserti32x4(v_355, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
-      const __m512i v_357 = _mm512_and_si512(v_344, low_nibbles_2);
-      const __m512i v_358 = _mm512_srli_epi32(v_344, 4);
-      const __m512i v_359 = _mm512_and_si512(v_358, low_nibbles_2);
-      const __m512i v_360 = _mm512_unpacklo_epi8(v_357, v_359);
-      const __m512i v_361 = _mm512_unpackhi_epi8(v_357, v_359);
-      const __m512i v_362 = _mm512_slli_epi32(v_361, 4);
-      const __m512i v_363 = _mm512_or_si512(v_360, v_362);
-      const __m512i v_364 = _mm512_and_si512(v_348, low_nibbles_2);
-      const __m512i v_365 = _mm512_srli_epi32(v_348, 4);
-      const __m512i v_366 = _mm512_and_si512(v_365, low_nibbles_2);
-      const __m512i v_367 = _mm512_unpacklo_epi8(v_364, v_366);
-      const __m512i v_368 = _mm512_unpackhi_epi8(v_364, v_366);
-      const __m512i v_369 = _mm512_slli_epi32(v_368, 4);
-      const __m512i v_370 = _mm512_or_si512(v_367, v_369);
-      const __m512i v_371 = _mm512_and_si512(v_352, low_nibbles_2);
-      const __m512i v_372 = _mm512_srli_epi32(v_352, 4);
-      const __m512i v_373 = _mm512_and_si512(v_372, low_nibbles_2);
-      const __m512i v_374 = _mm512_unpacklo_epi8(v_371, v_373);
-      const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_373);
-      const __m512i v_376 = _mm512_slli_epi32(v_375, 4);
-      const __m512i v_377 = _mm512_or_si512(v_374, v_376);
-      const __m512i v_378 = _mm512_and_si512(v_356, low_nibbles_2);
-      const __m512i v_379 = _mm512_srli_epi32(v_356, 4);
-      const __m512i v_380 = _mm512_and_si512(v_379, low_nibbles_2);
-      const __m512i v_381 = _mm512_unpacklo_epi8(v_378, v_380);
-      const __m512i v_382 = _mm512_unpackhi_epi8(v_378, v_380);
-      const __m512i v_383 = _mm512_slli_epi32(v_382, 4);
-      const __m512i v_384 = _mm512_or_si512(v_381, v_383);
-      const __m512i v_385 = _mm512_unpacklo_epi32(v_363, v_370);
-      const __m512i v_386 = _mm512_unpackhi_epi32(v_363, v_370);
-      const __m512i v_387 = _mm512_unpacklo_epi32(v_377, v_384);
-      const __m512i v_388 = _mm512_unpackhi_epi32(v_377, v_384);
-      const __m512i v_389 = _mm512_unpacklo_epi64(v_385, v_387);
-      const __m512i v_390 = _mm512_unpackhi_epi64(v_385, v_387);
-      const __m512i v_391 = _mm512_unpacklo_epi64(v_386, v_388);
-      const __m512i v_392 = _mm512_unpackhi_epi64(v_386, v_388);
-      const __m512i v_393 = _mm512_xor_si512(v_389, flip);
-      const __m512i v_394 = _mm512_and_si512(v_393, low_nibbles);
-      const __m512i v_395 = _mm512_dpbusd_epi32(v_340, v_393, ones);
-      const __m512i v_396 = _mm512_dpbusd_epi32(v_395, v_394, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2560), v_393);
-      const __m512i v_397 = _mm512_xor_si512(v_390, flip);
-      const __m512i v_398 = _mm512_and_si512(v_397, low_nibbles);
-      const __m512i v_399 = _mm512_dpbusd_epi32(v_396, v_397, ones);
-      const __m512i v_400 = _mm512_dpbusd_epi32(v_399, v_398, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2688), v_397);
-      const __m512i v_401 = _mm512_xor_si512(v_391, flip);
-      const __m512i v_402 = _mm512_and_si512(v_401, low_nibbles);
-      const __m512i v_403 = _mm512_dpbusd_epi32(v_400, v_401, ones);
-      const __m512i v_404 = _mm512_dpbusd_epi32(v_403, v_402, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2816), v_401);
-      const __m512i v_405 = _mm512_xor_si512(v_392, flip);
-      const __m512i v_406 = _mm512_and_si512(v_405, low_nibbles);
-      const __m512i v_407 = _mm512_dpbusd_epi32(v_404, v_405, ones);
-      const __m512i v_408 = _mm512_dpbusd_epi32(v_407, v_406, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2944), v_405);
-      const __m512i v_409 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
-      const __m512i v_410 =
-          _mm512_inserti32x4(v_409, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
-      const __m512i v_411 =
-          _mm512_inserti32x4(v_410, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 2);
-      const __m512i v_412 =
-          _mm512_inserti32x4(v_411, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 3);
-      const __m512i v_413 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 96)));
-      const __m512i v_414 =
-          _mm512_inserti32x4(v_413, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-      const __m512i v_415 =
-          _mm512_inserti32x4(v_414, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
-      const __m512i v_416 =
-          _mm512_inserti32x4(v_415, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
-      const __m512i v_417 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-      const __m512i v_418 =
-          _mm512_inserti32x4(v_417, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-      const __m512i v_419 =
-          _mm512_inserti32x4(v_418, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
-      const __m512i v_420 =
-          _mm512_inserti32x4(v_419, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
-      const __m512i v_421 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-      const __m512i v_422 =
-          _mm512_inserti32x4(v_421, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-      const __m512i v_423 =
-          _mm512_inserti32x4(v_422, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
-      const __m512i v_424 =
-          _mm512_inserti32x4(v_423, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
-      const __m512i v_425 = _mm512_and_si512(v_412, low_nibbles_2);
-      const __m512i v_426 = _mm512_srli_epi32(v_412, 4);
-      const __m512i v_427 = _mm512_and_si512(v_426, low_nibbles_2);
-      const __m512i v_428 = _mm512_unpacklo_epi8(v_425, v_427);
-      const __m512i v_429 = _mm512_unpackhi_epi8(v_425, v_427);
-      const __m512i v_430 = _mm512_slli_epi32(v_429, 4);
-      const __m512i v_431 = _mm512_or_si512(v_428, v_430);
-      const __m512i v_432 = _mm512_and_si512(v_416, low_nibbles_2);
-      const __m512i v_433 = _mm512_srli_epi32(v_416, 4);
-      const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles_2);
-      const __m512i v_435 = _mm512_unpacklo_epi8(v_432, v_434);
-      const __m512i v_436 = _mm512_unpackhi_epi8(v_432, v_434);
-      const __m512i v_437 = _mm512_slli_epi32(v_436, 4);
-      const __m512i v_438 = _mm512_or_si512(v_435, v_437);
-      const __m512i v_439 = _mm512_and_si512(v_420, low_nibbles_2);
-      const __m512i v_440 = _mm512_srli_epi32(v_420, 4);
-      const __m512i v_441 = _mm512_and_si512(v_440, low_nibbles_2);
-      const __m512i v_442 = _mm512_unpacklo_epi8(v_439, v_441);
-      const __m512i v_443 = _mm512_unpackhi_epi8(v_439, v_441);
-      const __m512i v_444 = _mm512_slli_epi32(v_443, 4);
-      const __m512i v_445 = _mm512_or_si512(v_442, v_444);
-      const __m512i v_446 = _mm512_and_si512(v_424, low_nibbles_2);
-      const __m512i v_447 = _mm512_srli_epi32(v_424, 4);
-      const __m512i v_448 = _mm512_and_si512(v_447, low_nibbles_2);
-      const __m512i v_449 = _mm512_unpacklo_epi8(v_446, v_448);
-      const __m512i v_450 = _mm512_unpackhi_epi8(v_446, v_448);
-      const __m512i v_451 = _mm512_slli_epi32(v_450, 4);
-      const __m512i v_452 = _mm512_or_si512(v_449, v_451);
-      const __m512i v_453 = _mm512_unpacklo_epi32(v_431, v_438);
-      const __m512i v_454 = _mm512_unpackhi_epi32(v_431, v_438);
-      const __m512i v_455 = _mm512_unpacklo_epi32(v_445, v_452);
-      const __m512i v_456 = _mm512_unpackhi_epi32(v_445, v_452);
-      const __m512i v_457 = _mm512_unpacklo_epi64(v_453, v_455);
-      const __m512i v_458 = _mm512_unpackhi_epi64(v_453, v_455);
-      const __m512i v_459 = _mm512_unpacklo_epi64(v_454, v_456);
-      const __m512i v_460 = _mm512_unpackhi_epi64(v_454, v_456);
-      const __m512i v_461 = _mm512_xor_si512(v_457, flip);
-      const __m512i v_462 = _mm512_and_si512(v_461, low_nibbles);
-      const __m512i v_463 = _mm512_dpbusd_epi32(v_408, v_461, ones);
-      const __m512i v_464 = _mm512_dpbusd_epi32(v_463, v_462, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3072), v_461);
-      const __m512i v_465 = _mm512_xor_si512(v_458, flip);
-      const __m512i v_466 = _mm512_and_si512(v_465, low_nibbles);
-      const __m512i v_467 = _mm512_dpbusd_epi32(v_464, v_465, ones);
-      const __m512i v_468 = _mm512_dpbusd_epi32(v_467, v_466, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3200), v_465);
-      const __m512i v_469 = _mm512_xor_si512(v_459, flip);
-      const __m512i v_470 = _mm512_and_si512(v_469, low_nibbles);
-      const __m512i v_471 = _mm512_dpbusd_epi32(v_468, v_469, ones);
-      const __m512i v_472 = _mm512_dpbusd_epi32(v_471, v_470, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3328), v_469);
-      const __m512i v_473 = _mm512_xor_si512(v_460, flip);
-      const __m512i v_474 = _mm512_and_si512(v_473, low_nibbles);
-      const __m512i v_475 = _mm512_dpbusd_epi32(v_472, v_473, ones);
-      const __m512i v_476 = _mm512_dpbusd_epi32(v_475, v_474, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3456), v_473);
-      const __m512i v_477 =
+          _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
+      const __m512i v_353 = _mm512_unpackhi_epi16(v_340, v_344);
+      const __m512i v_354 = _mm512_unpacklo_epi16(v_340, v_344);
+      const __m512i v_355 = _mm512_unpackhi_epi16(v_348, v_352);
+      const __m512i v_356 = _mm512_unpacklo_epi16(v_348, v_352);
+      const __m512i v_357 = _mm512_unpackhi_epi32(v_354, v_356);
+      const __m512i v_358 = _mm512_unpacklo_epi32(v_354, v_356);
+      const __m512i v_359 = _mm512_unpackhi_epi32(v_353, v_355);
+      const __m512i v_360 = _mm512_unpacklo_epi32(v_353, v_355);
+      const __m512i v_361 = _mm512_srli_epi32(v_358, 4);
+      const __m512i v_362 = _mm512_xor_si512(v_361, v_360);
+      const __m512i v_363 = _mm512_and_si512(v_362, low_nibbles_2);
+      const __m512i v_364 = _mm512_slli_epi32(v_363, 4);
+      const __m512i v_365 = _mm512_xor_si512(v_358, v_364);
+      const __m512i v_366 = _mm512_xor_si512(v_360, v_363);
+      const __m512i v_367 = _mm512_srli_epi32(v_357, 4);
+      const __m512i v_368 = _mm512_xor_si512(v_367, v_359);
+      const __m512i v_369 = _mm512_and_si512(v_368, low_nibbles_2);
+      const __m512i v_370 = _mm512_slli_epi32(v_369, 4);
+      const __m512i v_371 = _mm512_xor_si512(v_357, v_370);
+      const __m512i v_372 = _mm512_xor_si512(v_359, v_369);
+      const __m512i v_373 = _mm512_unpackhi_epi8(v_365, v_366);
+      const __m512i v_374 = _mm512_unpacklo_epi8(v_365, v_366);
+      const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_372);
+      const __m512i v_376 = _mm512_unpacklo_epi8(v_371, v_372);
+      const __m512i v_377 = _mm512_xor_si512(v_374, flip);
+      const __m512i v_378 = _mm512_and_si512(v_377, low_nibbles);
+      const __m512i v_379 = _mm512_dpbusd_epi32(v_336, v_377, ones);
+      const __m512i v_380 = _mm512_dpbusd_epi32(v_379, v_378, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3072), v_377);
+      const __m512i v_381 = _mm512_xor_si512(v_373, flip);
+      const __m512i v_382 = _mm512_and_si512(v_381, low_nibbles);
+      const __m512i v_383 = _mm512_dpbusd_epi32(v_380, v_381, ones);
+      const __m512i v_384 = _mm512_dpbusd_epi32(v_383, v_382, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3200), v_381);
+      const __m512i v_385 = _mm512_xor_si512(v_376, flip);
+      const __m512i v_386 = _mm512_and_si512(v_385, low_nibbles);
+      const __m512i v_387 = _mm512_dpbusd_epi32(v_384, v_385, ones);
+      const __m512i v_388 = _mm512_dpbusd_epi32(v_387, v_386, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3328), v_385);
+      const __m512i v_389 = _mm512_xor_si512(v_375, flip);
+      const __m512i v_390 = _mm512_and_si512(v_389, low_nibbles);
+      const __m512i v_391 = _mm512_dpbusd_epi32(v_388, v_389, ones);
+      const __m512i v_392 = _mm512_dpbusd_epi32(v_391, v_390, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3456), v_389);
+      const __m512i v_393 =
           _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 112)));
-      const __m512i v_478 =
-          _mm512_inserti32x4(v_477, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
-      const __m512i v_479 =
-          _mm512_inserti32x4(v_478, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 2);
-      const __m512i v_480 =
-          _mm512_inserti32x4(v_479, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 3);
-      const __m512i v_481 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 112)));
-      const __m512i v_482 =
-          _mm512_inserti32x4(v_481, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-      const __m512i v_483 =
-          _mm512_inserti32x4(v_482, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
-      const __m512i v_484 =
-          _mm512_inserti32x4(v_483, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
-      const __m512i v_485 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-      const __m512i v_486 =
-          _mm512_inserti32x4(v_485, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-      const __m512i v_487 =
-          _mm512_inserti32x4(v_486, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
-      const __m512i v_488 =
-          _mm512_inserti32x4(v_487, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
-      const __m512i v_489 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-      const __m512i v_490 =
-          _mm512_inserti32x4(v_489, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-      const __m512i v_491 =
-          _mm512_inserti32x4(v_490, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
-      const __m512i v_492 =
-          _mm512_inserti32x4(v_491, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
-      const __m512i v_493 = _mm512_and_si512(v_480, low_nibbles_2);
-      const __m512i v_494 = _mm512_srli_epi32(v_480, 4);
-      const __m512i v_495 = _mm512_and_si512(v_494, low_nibbles_2);
-      const __m512i v_496 = _mm512_unpacklo_epi8(v_493, v_495);
-      const __m512i v_497 = _mm512_unpackhi_epi8(v_493, v_495);
-      const __m512i v_498 = _mm512_slli_epi32(v_497, 4);
-      const __m512i v_499 = _mm512_or_si512(v_496, v_498);
-      const __m512i v_500 = _mm512_and_si512(v_484, low_nibbles_2);
-      const __m512i v_501 = _mm512_srli_epi32(v_484, 4);
-      const __m512i v_502 = _mm512_and_si512(v_501, low_nibbles_2);
-      const __m512i v_503 = _mm512_unpacklo_epi8(v_500, v_502);
-      const __m512i v_504 = _mm512_unpackhi_epi8(v_500, v_502);
-      const __m512i v_505 = _mm512_slli_epi32(v_504, 4);
-      const __m512i v_506 = _mm512_or_si512(v_503, v_505);
-      const __m512i v_507 = _mm512_and_si512(v_488, low_nibbles_2);
-      const __m512i v_508 = _mm512_srli_epi32(v_488, 4);
-      const __m512i v_509 = _mm512_and_si512(v_508, low_nibbles_2);
-      const __m512i v_510 = _mm512_unpacklo_epi8(v_507, v_509);
-      const __m512i v_511 = _mm512_unpackhi_epi8(v_507, v_509);
-      const __m512i v_512 = _mm512_slli_epi32(v_511, 4);
-      const __m512i v_513 = _mm512_or_si512(v_510, v_512);
-      const __m512i v_514 = _mm512_and_si512(v_492, low_nibbles_2);
-      const __m512i v_515 = _mm512_srli_epi32(v_492, 4);
-      const __m512i v_516 = _mm512_and_si512(v_515, low_nibbles_2);
-      const __m512i v_517 = _mm512_unpacklo_epi8(v_514, v_516);
-      const __m512i v_518 = _mm512_unpackhi_epi8(v_514, v_516);
-      const __m512i v_519 = _mm512_slli_epi32(v_518, 4);
-      const __m512i v_520 = _mm512_or_si512(v_517, v_519);
-      const __m512i v_521 = _mm512_unpacklo_epi32(v_499, v_506);
-      const __m512i v_522 = _mm512_unpackhi_epi32(v_499, v_506);
-      const __m512i v_523 = _mm512_unpacklo_epi32(v_513, v_520);
-      const __m512i v_524 = _mm512_unpackhi_epi32(v_513, v_520);
-      const __m512i v_525 = _mm512_unpacklo_epi64(v_521, v_523);
-      const __m512i v_526 = _mm512_unpackhi_epi64(v_521, v_523);
-      const __m512i v_527 = _mm512_unpacklo_epi64(v_522, v_524);
-      const __m512i v_528 = _mm512_unpackhi_epi64(v_522, v_524);
-      const __m512i v_529 = _mm512_xor_si512(v_525, flip);
-      const __m512i v_530 = _mm512_and_si512(v_529, low_nibbles);
-      const __m512i v_531 = _mm512_dpbusd_epi32(v_476, v_529, ones);
-      const __m512i v_532 = _mm512_dpbusd_epi32(v_531, v_530, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3584), v_529);
-      const __m512i v_533 = _mm512_xor_si512(v_526, flip);
-      const __m512i v_534 = _mm512_and_si512(v_533, low_nibbles);
-      const __m512i v_535 = _mm512_dpbusd_epi32(v_532, v_533, ones);
-      const __m512i v_536 = _mm512_dpbusd_epi32(v_535, v_534, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3712), v_533);
-      const __m512i v_537 = _mm512_xor_si512(v_527, flip);
-      const __m512i v_538 = _mm512_and_si512(v_537, low_nibbles);
-      const __m512i v_539 = _mm512_dpbusd_epi32(v_536, v_537, ones);
-      const __m512i v_540 = _mm512_dpbusd_epi32(v_539, v_538, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3840), v_537);
-      const __m512i v_541 = _mm512_xor_si512(v_528, flip);
-      const __m512i v_542 = _mm512_and_si512(v_541, low_nibbles);
-      const __m512i v_543 = _mm512_dpbusd_epi32(v_540, v_541, ones);
-      const __m512i v_544 = _mm512_dpbusd_epi32(v_543, v_542, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3968), v_541);
-      const __m512i v_545 = _mm512_srai_epi32(v_544, 4);
-      const __m512i v_546 = _mm512_sub_epi32(v_545, offset);
+      const __m512i v_394 =
+          _mm512_inserti32x4(v_393, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
+      const __m512i v_395 =
+          _mm512_inserti32x4(v_394, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 2);
+      const __m512i v_396 =
+          _mm512_inserti32x4(v_395, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 3);
+      const __m512i v_397 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 112)));
+      const __m512i v_398 =
+          _mm512_inserti32x4(v_397, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+      const __m512i v_399 =
+          _mm512_inserti32x4(v_398, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
+      const __m512i v_400 =
+          _mm512_inserti32x4(v_399, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
+      const __m512i v_401 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
+      const __m512i v_402 =
+          _mm512_inserti32x4(v_401, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+      const __m512i v_403 =
+          _mm512_inserti32x4(v_402, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
+      const __m512i v_404 =
+          _mm512_inserti32x4(v_403, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
+      const __m512i v_405 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
+      const __m512i v_406 =
+          _mm512_inserti32x4(v_405, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+      const __m512i v_407 =
+          _mm512_inserti32x4(v_406, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
+      const __m512i v_408 =
+          _mm512_inserti32x4(v_407, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
+      const __m512i v_409 = _mm512_unpackhi_epi16(v_396, v_400);
+      const __m512i v_410 = _mm512_unpacklo_epi16(v_396, v_400);
+      const __m512i v_411 = _mm512_unpackhi_epi16(v_404, v_408);
+      const __m512i v_412 = _mm512_unpacklo_epi16(v_404, v_408);
+      const __m512i v_413 = _mm512_unpackhi_epi32(v_410, v_412);
+      const __m512i v_414 = _mm512_unpacklo_epi32(v_410, v_412);
+      const __m512i v_415 = _mm512_unpackhi_epi32(v_409, v_411);
+      const __m512i v_416 = _mm512_unpacklo_epi32(v_409, v_411);
+      const __m512i v_417 = _mm512_srli_epi32(v_414, 4);
+      const __m512i v_418 = _mm512_xor_si512(v_417, v_416);
+      const __m512i v_419 = _mm512_and_si512(v_418, low_nibbles_2);
+      const __m512i v_420 = _mm512_slli_epi32(v_419, 4);
+      const __m512i v_421 = _mm512_xor_si512(v_414, v_420);
+      const __m512i v_422 = _mm512_xor_si512(v_416, v_419);
+      const __m512i v_423 = _mm512_srli_epi32(v_413, 4);
+      const __m512i v_424 = _mm512_xor_si512(v_423, v_415);
+      const __m512i v_425 = _mm512_and_si512(v_424, low_nibbles_2);
+      const __m512i v_426 = _mm512_slli_epi32(v_425, 4);
+      const __m512i v_427 = _mm512_xor_si512(v_413, v_426);
+      const __m512i v_428 = _mm512_xor_si512(v_415, v_425);
+      const __m512i v_429 = _mm512_unpackhi_epi8(v_421, v_422);
+      const __m512i v_430 = _mm512_unpacklo_epi8(v_421, v_422);
+      const __m512i v_431 = _mm512_unpackhi_epi8(v_427, v_428);
+      const __m512i v_432 = _mm512_unpacklo_epi8(v_427, v_428);
+      const __m512i v_433 = _mm512_xor_si512(v_430, flip);
+      const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles);
+      const __m512i v_435 = _mm512_dpbusd_epi32(v_392, v_433, ones);
+      const __m512i v_436 = _mm512_dpbusd_epi32(v_435, v_434, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3584), v_433);
+      const __m512i v_437 = _mm512_xor_si512(v_429, flip);
+      const __m512i v_438 = _mm512_and_si512(v_437, low_nibbles);
+      const __m512i v_439 = _mm512_dpbusd_epi32(v_436, v_437, ones);
+      const __m512i v_440 = _mm512_dpbusd_epi32(v_439, v_438, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3712), v_437);
+      const __m512i v_441 = _mm512_xor_si512(v_432, flip);
+      const __m512i v_442 = _mm512_and_si512(v_441, low_nibbles);
+      const __m512i v_443 = _mm512_dpbusd_epi32(v_440, v_441, ones);
+      const __m512i v_444 = _mm512_dpbusd_epi32(v_443, v_442, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3840), v_441);
+      const __m512i v_445 = _mm512_xor_si512(v_431, flip);
+      const __m512i v_446 = _mm512_and_si512(v_445, low_nibbles);
+      const __m512i v_447 = _mm512_dpbusd_epi32(v_444, v_445, ones);
+      const __m512i v_448 = _mm512_dpbusd_epi32(v_447, v_446, low_nibbles);
+      _mm512_stream_si512((__m512i *)(dst_at + 3968), v_445);
+      const __m512i v_449 = _mm512_srai_epi32(v_448, 4);
+      const __m512i v_450 = _mm512_sub_epi32(v_449, offset);
       const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
       _mm256_stream_si256((__m256i *)s_3, scale);
-      const __m512 v_547 = _mm512_cvtph_ps(scale);
-      const __m512 v_548 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_549 = _mm512_cvtepi32_ps(v_546);
-      const __m512 v_550 = _mm512_fmadd_ps(v_549, v_547, v_548);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_550));
+      const __m512 v_451 = _mm512_cvtph_ps(scale);
+      const __m512 v_452 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
+      const __m512 v_453 = _mm512_cvtepi32_ps(v_450);
+      const __m512 v_454 = _mm512_fmadd_ps(v_453, v_451, v_452);
+      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_454));
       lhs_at = row_15 + lhs_stride;
       dst_at += 64;
       lookup_at += 32;

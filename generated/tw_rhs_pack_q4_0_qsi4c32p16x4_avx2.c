@@ -92,15 +92,15 @@ static void pack_steps(const tw_args* args) {
           _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 2)));
       const __m256i v_8 =
           _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)(row_7 + 2)), 1);
-      const __m256i v_9 = _mm256_unpacklo_epi32(v_2, v_4);
-      const __m256i v_10 = _mm256_unpackhi_epi32(v_2, v_4);
-      const __m256i v_11 = _mm256_unpacklo_epi32(v_6, v_8);
-      const __m256i v_12 = _mm256_unpackhi_epi32(v_6, v_8);
-      const __m256i v_13 = _mm256_unpacklo_epi64(v_9, v_11);
-      const __m256i v_14 = _mm256_unpackhi_epi64(v_9, v_11);
-      const __m256i v_15 = _mm256_unpacklo_epi64(v_10, v_12);
-      const __m256i v_16 = _mm256_unpackhi_epi64(v_10, v_12);
-      const __m256i v_17 = _mm256_xor_si256(v_13, flip);
+      const __m256i v_9 = _mm256_unpackhi_epi32(v_2, v_4);
+      const __m256i v_10 = _mm256_unpacklo_epi32(v_2, v_4);
+      const __m256i v_11 = _mm256_unpackhi_epi32(v_6, v_8);
+      const __m256i v_12 = _mm256_unpacklo_epi32(v_6, v_8);
+      const __m256i v_13 = _mm256_unpackhi_epi64(v_10, v_12);
+      const __m256i v_14 = _mm256_unpacklo_epi64(v_10, v_12);
+      const __m256i v_15 = _mm256_unpackhi_epi64(v_9, v_11);
+      const __m256i v_16 = _mm256_unpacklo_epi64(v_9, v_11);
+      const __m256i v_17 = _mm256_xor_si256(v_14, flip);
       const __m256i v_18 = _mm256_and_si256(v_17, low_nibbles);
       const __m256i v_19 = _mm256_maddubs_epi16(v_17, ones);
       const __m256i v_20 = _mm256_madd_epi16(v_19, ones_16);
@@ -109,7 +109,7 @@ static void pack_steps(const tw_args* args) {
       const __m256i v_23 = _mm256_madd_epi16(v_22, ones_16);
       const __m256i v_24 = _mm256_add_epi32(v_21, v_23);
       _mm256_storeu_si256((__m256i *)dst_at, v_17);
-      const __m256i v_25 = _mm256_xor_si256(v_14, flip);
+      const __m256i v_25 = _mm256_xor_si256(v_13, flip);
       const __m256i v_26 = _mm256_and_si256(v_25, low_nibbles);
       const __m256i v_27 = _mm256_maddubs_epi16(v_25, ones);
       const __m256i v_28 = _mm256_madd_epi16(v_27, ones_16);
@@ -118,7 +118,7 @@ static void pack_steps(const tw_args* args) {
       const __m256i v_31 = _mm256_madd_epi16(v_30, ones_16);
       const __m256i v_32 = _mm256_add_epi32(v_29, v_31);
       _mm256_storeu_si256((__m256i *)(dst_at + 64), v_25);
-      const __m256i v_33 = _mm256_xor_si256(v_15, flip);
+      const __m256i v_33 = _mm256_xor_si256(v_16, flip);
       const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
       const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
       const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
@@ -127,7 +127,7 @@ static void pack_steps(const tw_args* args) {
       const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
       const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
       _mm256_storeu_si256((__m256i *)(dst_at + 128), v_33);
-      const __m256i v_41 = _mm256_xor_si256(v_16, flip);
+      const __m256i v_41 = _mm256_xor_si256(v_15, flip);
       const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
       const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
       const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
@@ -207,15 +207,15 @@ static void pack_steps_stream(const tw_args* args) {
           _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 2)));
       const __m256i v_8 =
           _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)(row_7 + 2)), 1);
-      const __m256i v_9 = _mm256_unpacklo_epi32(v_2, v_4);
-      const __m256i v_10 = _mm256_unpackhi_epi32(v_2, v_4);
-      const __m256i v_11 = _mm256_unpacklo_epi32(v_6, v_8);
-      const __m256i v_12 = _mm256_unpackhi_epi32(v_6, v_8);
-      const __m256i v_13 = _mm256_unpacklo_epi64(v_9, v_11);
-      const __m256i v_14 = _mm256_unpackhi_epi64(v_9, v_11);
-      const __m256i v_15 = _mm256_unpacklo_epi64(v_10, v_12);
-      const __m256i v_16 = _mm256_unpackhi_epi64(v_10, v_12);
-      const __m256i v_17 = _mm256_xor_si256(v_13, flip);
+      const __m256i v_9 = _mm256_unpackhi_epi32(v_2, v_4);
+      const __m256i v_10 = _mm256_unpacklo_epi32(v_2, v_4);
+      const __m256i v_11 = _mm256_unpackhi_epi32(v_6, v_8);
+      const __m256i v_12 = _mm256_unpacklo_epi32(v_6, v_8);
+      const __m256i v_13 = _mm256_unpackhi_epi64(v_10, v_12);
+      const __m256i v_14 = _mm256_unpacklo_epi64(v_10, v_12);
+      const __m256i v_15 = _mm256_unpackhi_epi64(v_9, v_11);
+      const __m256i v_16 = _mm256_unpacklo_epi64(v_9, v_11);
+      const __m256i v_17 = _mm256_xor_si256(v_14, flip);
       const __m256i v_18 = _mm256_and_si256(v_17, low_nibbles);
       const __m256i v_19 = _mm256_maddubs_epi16(v_17, ones);
       const __m256i v_20 = _mm256_madd_epi16(v_19, ones_16);
@@ -224,7 +224,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m256i v_23 = _mm256_madd_epi16(v_22, ones_16);
       const __m256i v_24 = _mm256_add_epi32(v_21, v_23);
       _mm256_stream_si256((__m256i *)dst_at, v_17);
-      const __m256i v_25 = _mm256_xor_si256(v_14, flip);
+      const __m256i v_25 = _mm256_xor_si256(v_13, flip);
       const __m256i v_26 = _mm256_and_si256(v_25, low_nibbles);
       const __m256i v_27 = _mm256_maddubs_epi16(v_25, ones);
       const __m256i v_28 = _mm256_madd_epi16(v_27, ones_16);
@@ -233,7 +233,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m256i v_31 = _mm256_madd_epi16(v_30, ones_16);
       const __m256i v_32 = _mm256_add_epi32(v_29, v_31);
       _mm256_stream_si256((__m256i *)(dst_at + 64), v_25);
-      const __m256i v_33 = _mm256_xor_si256(v_15, flip);
+      const __m256i v_33 = _mm256_xor_si256(v_16, flip);
       const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
       const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
       const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
@@ -242,7 +242,7 @@ static void pack_steps_stream(const tw_args* args) {
       const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
       const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
       _mm256_stream_si256((__m256i *)(dst_at + 128), v_33);
-      const __m256i v_41 = _mm256_xor_si256(v_16, flip);
+      const __m256i v_41 = _mm256_xor_si256(v_15, flip);
       const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
       const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
       const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);

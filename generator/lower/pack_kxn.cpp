@@ -1,6 +1,5 @@
 // RHS from rows of n values (k x n): every source row holds the codes of all columns for one k.
-// Vectors of so many rows as a group of k takes hold whole panels; they are turned by zips of
-// bytes.
+// A vector of columns is packed at a time.
 #include <algorithm>
 #include <numeric>
 
@@ -9,13 +8,13 @@
 namespace tw {
 namespace {
 
-/// Source rows, near and far ones: those of low nibbles, then those of high nibbles.
-using SourceRows = std::vector<Value>;
-
 /// Values of k that one step takes: what lies between nibbles must be at hand.
 int64_t step_k(const Layout& layout) {
-  if (layout.order.pair == NibblePair::none) return group_k(layout);
-  return is_apart(layout) ? 2 * layout.order.distance : 8;
+  return is_apart(layout) ? 2 * layout.order.distance : group_k(layout);
+}
+
+std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
+  return find_relayout(layout, isa, {true, false, isa.vector_bytes.fixed});
 }
 
 /// The packed vectors of one panel that a call makes: the panel may go on in the next call.
@@ -56,117 +55,23 @@ struct PanelStore {
   const Layout& layout;
   const Touched& touched;
   std::vector<Value> panels;  ///< where each panel's step of k goes
-  int64_t group;              ///< of k in the step
   Value flip;
   bool stream;
   std::vector<Value>& carried;  ///< accumulators of all parts, one after the other
 
-  void operator()(int64_t column, Value codes) const {
-    const auto index = static_cast<size_t>(column / layout.panel.fixed - touched.first_panel);
+  void operator()(CodeAt at, Value codes) const {
+    const int64_t panel = layout.panel.fixed;
+    const auto index = static_cast<size_t>(at.n / panel - touched.first_panel);
     const Part& part = touched.parts[index];
-    const int64_t vector = column % layout.panel.fixed / vector_columns(layout, b.isa());
+    const int64_t offset = packed_offset(layout, {at.n % panel, at.k});
+    const size_t vector =
+        vector_of(layout, b.isa(), offset) - static_cast<size_t>(part.first_vector);
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
     std::vector<Value> own(begin, begin + static_cast<int64_t>(part.sums.accumulators()));
-    const int64_t at = group * group_bytes(layout) + vector * b.isa().vector_bytes.fixed;
-    PackedStore{b, part.sums, flip, stream}(
-        panels[index], at, static_cast<size_t>(vector - part.first_vector), codes, own);
+    PackedStore{b, part.sums, flip, stream}(panels[index], offset, vector, codes, own);
     std::copy(own.begin(), own.end(), begin);
   }
 };
-
-/// From vectors of the bytes 0, 1, 2, 3 of 16 columns: the columns in fours.
-Four join_bytes(Builder& b, const Four& bytes) {
-  const Pair x01 = zip(b, 8, bytes[0], bytes[1]);
-  const Pair x23 = zip(b, 8, bytes[2], bytes[3]);
-  const Pair first = zip(b, 16, x01.low, x23.low);
-  const Pair second = zip(b, 16, x01.high, x23.high);
-  return {first.low, first.high, second.low, second.high};
-}
-
-/// Stores columns from their bytes, [kr / 4][4]: in every segment those of 16 columns, as many as
-/// `pitch` behind the columns of the segment before.
-void store_columns(const std::vector<Four>& bytes, int64_t first_column, int64_t pitch,
-                   const PanelStore& store) {
-  Builder& b = store.b;
-  const Four fours = join_bytes(b, bytes[0]);  // columns 0-3, 4-7 ...
-  if (bytes.size() == 2) {
-    const Four behind = join_bytes(b, bytes[1]);
-    for (size_t i = 0; i < 4; ++i) {
-      const Pair twos = zip(b, 32, fours[i], behind[i]);
-      store(first_column + static_cast<int64_t>(i) * 4, twos.low);
-      store(first_column + static_cast<int64_t>(i) * 4 + 2, twos.high);
-    }
-    return;
-  }
-  // Every segment had columns of its own; now vectors hold neighbors.
-  const int64_t count = segments(b.isa());
-  for (int64_t i = 0; i < 4; i += count) {
-    const std::vector<Value> neighbors =
-        transpose_segments(b, {fours.begin() + i, fours.begin() + i + count});
-    for (int64_t s = 0; s < count; ++s) {
-      store(first_column + pitch * s + 4 * i, neighbors[static_cast<size_t>(s)]);
-    }
-  }
-}
-
-/// Packed byte x of a column is row x.
-void pack_bytes(const SourceRows& rows, int64_t first_column, const PanelStore& store) {
-  std::vector<Four> bytes(rows.size() / 4);
-  for (size_t x = 0; x < rows.size(); ++x) bytes[x / 4][x % 4] = rows[x];
-  store_columns(bytes, first_column, 16, store);
-}
-
-/// Packed byte x of a column: near row x low, far row x high.
-void pack_depth(const SourceRows& rows, const NibbleZip& nibbles, int64_t first_column,
-                const PanelStore& store) {
-  Builder& b = store.b;
-  const size_t kr = rows.size() / 2;
-  // Byte x of columns in order: of each segment the first 16, then the others.
-  std::vector<Four> low_half(kr / 4);
-  std::vector<Four> high_half(kr / 4);
-  for (size_t x = 0; x < kr; ++x) {
-    const Value high = nibbles.high(b, rows[x], rows[x + kr]);
-    const Value low = nibbles.low(b, rows[x], rows[x + kr]);
-    const Pair columns = zip(b, 8, low, high);
-    low_half[x / 4][x % 4] = columns.low;
-    high_half[x / 4][x % 4] = columns.high;
-  }
-  store_columns(low_half, first_column, 32, store);
-  store_columns(high_half, first_column + 16, 32, store);
-}
-
-/// Bytes 2 t and 2 t + 1 of a row hold columns 4 t .. 4 t + 3: columns 0 and 2 of the four make
-/// one packed byte, 1 and 3 the other. Turns 8 rows of them into [t][column][k].
-void pack_column(const SourceRows& rows, const NibbleZip& nibbles, int64_t first_column,
-                 const PanelStore& store) {
-  Builder& b = store.b;
-  std::array<Four, 2> bytes{};  // [column 0, 1 of four][rows 0|2, 1|3, 4|6, 5|7], 8 t each
-  constexpr std::array<size_t, 4> first_row = {0, 1, 4, 5};
-  for (size_t i = 0; i < 4; ++i) {
-    const Value x = rows[first_row[i]];
-    const Value y = rows[first_row[i] + 2];
-    const Value even = b.op(OpCode::uzp_even, {x, y}, {.bits = 8});
-    const Value odd = b.op(OpCode::uzp_odd, {x, y}, {.bits = 8});
-    bytes[0][i] = nibbles.low(b, odd, even);
-    bytes[1][i] = nibbles.high(b, odd, even);
-  }
-  std::array<Four, 2> turned{};  // [column][t 0 1, 2 3, 4 5, 6 7], 8 k each
-  for (size_t j = 0; j < 2; ++j) {
-    const Pair k0123 = zip(b, 8, bytes[j][0], bytes[j][1]);  // k 0 1, k 2 3
-    const Pair k4567 = zip(b, 8, bytes[j][2], bytes[j][3]);
-    const Pair low = zip(b, 16, k0123.low, k0123.high);  // k 0 .. 3 of t 0 .. 3, t 4 .. 7
-    const Pair high = zip(b, 16, k4567.low, k4567.high);
-    const Pair t0123 = zip(b, 32, low.low, high.low);
-    const Pair t4567 = zip(b, 32, low.high, high.high);
-    turned[j] = {t0123.low, t0123.high, t4567.low, t4567.high};
-  }
-  for (size_t i = 0; i < 4; ++i) {
-    const Pair packed = zip(b, 64, turned[0][i], turned[1][i]);
-    const int64_t column = first_column + static_cast<int64_t>(i) * 8;
-    store(column, packed.low);
-    store(column + 4, packed.high);
-  }
-}
 
 /// `from` + i * stride for i in [first, first + count).
 std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, int64_t count,
@@ -183,26 +88,8 @@ std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, 
 }  // namespace
 
 std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
-  const bool bytes = layout.order.pair == NibblePair::none;
-  if (!is_plain_panel(layout) || !CodeSums::possible(layout, isa) ||
-      (!bytes && !NibbleZip::possible(isa)) ||
-      !has_all(isa, {"xor", "zip_lo.8", "zip_hi.8", "zip_lo.16", "zip_hi.16"})) {
-    return std::nullopt;
-  }
-  const bool pairs =
-      segments(isa) == 1 && layout.order.kr == 8 && has_all(isa, {"zip_lo.32", "zip_hi.32"});
-  if (bytes) {
-    if (layout.order.kr != 4 && !pairs) return std::nullopt;
-  } else if (is_apart(layout)) {
-    if (segments(isa) != 1 || (layout.order.kr != 4 && !pairs)) return std::nullopt;
-  } else if (group_k(layout) != 8) {
-    return std::nullopt;
-  }
-  if (layout.order.pair == NibblePair::column) {
-    if (!has_all(isa, {"uzp_even.8", "uzp_odd.8", "zip_lo.32", "zip_hi.32"})) return std::nullopt;
-  } else if (!can_transpose_segments(isa)) {
-    return std::nullopt;
-  }
+  const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
+  if (!codes || !isa.has(OpCode::xor_) || !way_of(layout, isa)) return std::nullopt;
   const int64_t panel = layout.panel.fixed;
   if (panel % vector_columns(layout, isa) != 0) return std::nullopt;
   const int64_t calls = panel / std::gcd(panel, byte_codes(layout) * isa.vector_bytes.fixed);
@@ -228,38 +115,51 @@ void finish_sums(Builder& b, const Layout& layout, const Touched& touched,
   }
 }
 
-/// Rows of the source, with a prefetch ahead of each.
+/// Pointers to rows of the source; what they point to ahead is fetched.
 struct RowReader {
   Builder& b;
   Value stride, ahead;
 
   /// Adds `count` rows from `first` on to `rows`; returns the one behind them.
-  Value read(Value first, int64_t count, SourceRows& rows) const {
-    const std::vector<Value> pointers = strided(b, first, stride, 0, count, "row");
-    for (const Value pointer : pointers) {
+  Value read(Value first, int64_t count, std::vector<Value>& rows) const {
+    for (const Value pointer : strided(b, first, stride, 0, count, "row")) {
       if (b.isa().has(OpCode::prefetch)) {
         b.op(OpCode::prefetch, {b.op(OpCode::iadd, {pointer, ahead})});
       }
-      rows.push_back(b.op(OpCode::load, {pointer}));
+      rows.push_back(pointer);
     }
-    return b.op(OpCode::iadd, {pointers.back(), stride}, {}, "source");
+    return b.op(OpCode::iadd, {rows.back(), stride}, {}, "source");
   }
 };
 
-/// A step whose near and far rows have others between them. Returns the row behind all of them.
-Value pack_apart(const Layout& layout, const RowReader& reader, Value first,
-                 const NibbleZip& nibbles, int64_t first_column, PanelStore& store) {
+/// Packs a step of k from its first row on, some columns from `first_column` on; returns the row
+/// behind the step. Where the nibbles of a byte have other rows between them, near and far rows are
+/// taken together.
+Value pack_step(const Layout& layout, const Relayout& way, Value mask, const RowReader& reader,
+                Value first, int64_t first_column, const PanelStore& store) {
   Builder& b = store.b;
-  const Value distance = b.op(OpCode::imul, {reader.stride, b.constant(layout.order.distance)});
+  const int64_t distance = layout.order.distance;
+  const bool apart = is_apart(layout);
+  const int64_t near_rows = apart ? layout.order.kr : step_k(layout);
   Value near = first;
-  Value far = b.op(OpCode::iadd, {first, distance}, {}, "far");
-  for (store.group = 0; store.group < layout.order.distance / layout.order.kr; ++store.group) {
-    SourceRows rows;
-    near = reader.read(near, layout.order.kr, rows);
-    far = reader.read(far, layout.order.kr, rows);
-    pack_depth(rows, nibbles, first_column, store);
+  Value far = no_value;
+  if (apart) {
+    const Value between = b.op(OpCode::imul, {reader.stride, b.constant(distance)});
+    far = b.op(OpCode::iadd, {first, between}, {}, "far");
   }
-  return far;
+  for (int64_t k = 0; k < (apart ? distance : near_rows); k += near_rows) {
+    std::vector<Value> rows;
+    near = reader.read(near, near_rows, rows);
+    if (apart) far = reader.read(far, near_rows, rows);
+    const auto find = [&](CodeAt at) {
+      const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
+      return std::pair(rows[static_cast<size_t>(row)], int64_t{0});
+    };
+    relayout_tile(b, way, mask, {0, k}, find, [&](CodeAt at, Value packed) {
+      store({first_column + at.n, at.k}, packed);
+    });
+  }
+  return apart ? far : near;
 }
 
 }  // namespace
@@ -268,8 +168,8 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
                        int64_t call) {
   Builder b(options.name, isa);
   const Touched touched(b, layout, call);
-  std::optional<NibbleZip> nibbles;
-  if (layout.order.pair != NibblePair::none) nibbles.emplace(b);
+  const Relayout way = *way_of(layout, isa);
+  const Value mask = relayout_mask(b, way);
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
   const Value source = b.add(b.arg(ArgField::lhs), call * isa.vector_bytes.fixed, "source");
   std::vector<Value> inits = {source, b.arg(ArgField::dst)};
@@ -281,29 +181,10 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
   const RowReader reader{b, b.arg(ArgField::lhs_stride), b.arg(ArgField::rhs_prefetch)};
   const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
     std::vector<Value> carried(now.begin() + 2, now.end());
-    PanelStore store{b,
-                     layout,
-                     touched,
-                     strided(b, now[1], panel_stride, touched.first_panel,
-                             static_cast<int64_t>(touched.parts.size()), "panel"),
-                     0,
-                     flip,
-                     options.stream,
-                     carried};
-    Value behind = no_value;
-    if (is_apart(layout)) {
-      behind = pack_apart(layout, reader, now[0], *nibbles, first_column, store);
-    } else {
-      SourceRows rows;
-      behind = reader.read(now[0], step_k(layout), rows);
-      if (!nibbles) {
-        pack_bytes(rows, first_column, store);
-      } else if (layout.order.pair == NibblePair::depth) {
-        pack_depth(rows, *nibbles, first_column, store);
-      } else {
-        pack_column(rows, *nibbles, first_column, store);
-      }
-    }
+    const std::vector<Value> panels = strided(b, now[1], panel_stride, touched.first_panel,
+                                              static_cast<int64_t>(touched.parts.size()), "panel");
+    const PanelStore store{b, layout, touched, panels, flip, options.stream, carried};
+    const Value behind = pack_step(layout, way, mask, reader, now[0], first_column, store);
     std::vector<Value> next = {
         behind, b.add(now[1], step_k(layout) / group_k(layout) * group_bytes(layout), "packed")};
     next.insert(next.end(), carried.begin(), carried.end());

@@ -7,6 +7,7 @@
 #include "lower/pack_lanes.h"
 #include "lower/pack_lhs.h"
 #include "lower/pack_rhs.h"
+#include "lower/splat.h"
 
 namespace tw {
 namespace {

@@ -34,24 +34,6 @@ void PackedStore::operator()(Value pointer, int64_t offset, size_t vector, Value
   b.op(stream ? OpCode::store_stream : OpCode::store, {pointer, flipped}, {.offset = offset});
 }
 
-std::vector<Value> groups_of_columns(Builder& b, const std::vector<Pair>& columns) {
-  std::vector<Value> packed;
-  if (columns.size() == 2) {
-    for (const Pair& k : {zip(b, 64, columns[0].low, columns[1].low),
-                          zip(b, 64, columns[0].high, columns[1].high)}) {
-      packed.insert(packed.end(), {k.low, k.high});
-    }
-    return packed;
-  }
-  const Four low =
-      transpose_dwords(b, {columns[0].low, columns[1].low, columns[2].low, columns[3].low});
-  const Four high =
-      transpose_dwords(b, {columns[0].high, columns[1].high, columns[2].high, columns[3].high});
-  packed.insert(packed.end(), low.begin(), low.end());
-  packed.insert(packed.end(), high.begin(), high.end());
-  return packed;
-}
-
 bool can_stream(const Isa& isa) {
   return isa.has(OpCode::store_stream) && isa.has(OpCode::store_fence);
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lower/pack.h"
-#include "lower/pack_lanes.h"
 #include "lower/pack_sums.h"
+#include "lower/relayout.h"
 
 namespace tw {
 
@@ -28,10 +28,6 @@ struct PackedStore {
                   std::vector<Value>& carried) const;
 };
 
-/// From bytes of k 0 .. 15 and of k 16 .. 31 of 2 or 4 columns: the groups of 8 or 4 values of k,
-/// in each of which the columns stand side by side.
-std::vector<Value> groups_of_columns(Builder& b, const std::vector<Pair>& columns);
-
 /// Values of k in one group: what the bytes of one column, kr of them, hold.
 inline int64_t group_k(const Layout& layout) {
   return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
@@ -47,6 +43,10 @@ inline int64_t vector_columns(const Layout& layout, const Isa& isa) {
 /// Packed bytes of one group of k of a whole panel.
 inline int64_t group_bytes(const Layout& layout) {
   return layout.panel.fixed * group_k(layout) / byte_codes(layout);
+}
+/// The number of a packed vector within its group of k.
+inline size_t vector_of(const Layout& layout, const Isa& isa, int64_t offset) {
+  return static_cast<size_t>(offset % group_bytes(layout) / isa.vector_bytes.fixed);
 }
 
 }  // namespace tw

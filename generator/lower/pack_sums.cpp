@@ -1,6 +1,7 @@
 #include "lower/pack_sums.h"
 
 #include "lower/pack_lanes.h"
+#include "lower/splat.h"
 
 namespace tw {
 namespace {

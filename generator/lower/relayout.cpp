@@ -1,0 +1,385 @@
+#include "lower/relayout.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "ir/semantics.h"
+#include "lower/relayout_search.h"
+#include "lower/splat.h"
+
+namespace tw {
+namespace {
+
+CodeAt both(CodeAt a, CodeAt b) {
+  return {a.n & b.n, a.k & b.k};
+}
+CodeAt without(CodeAt a, CodeAt b) {
+  return {a.n & ~b.n, a.k & ~b.k};
+}
+CodeAt sum(const std::vector<CodeAt>& symbols) {
+  CodeAt all;
+  for (const CodeAt symbol : symbols) all = all + symbol;
+  return all;
+}
+/// What the bits of `number` name.
+CodeAt named(size_t number, const std::vector<CodeAt>& symbols) {
+  CodeAt at;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if ((number >> i & 1) != 0) at = at + symbols[i];
+  }
+  return at;
+}
+size_t number_of(CodeAt at, const std::vector<CodeAt>& symbols) {
+  size_t number = 0;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (both(at, symbols[i]) == symbols[i]) number |= size_t{1} << i;
+  }
+  return number;
+}
+bool among(CodeAt symbol, const std::vector<CodeAt>& symbols) {
+  return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+}
+
+/// Address in a panel; those of other panels are far away.
+int64_t packed_bit(const Layout& layout, CodeAt at) {
+  const int64_t panel = layout.panel.fixed;
+  const CodePlace place = code_place(layout, 0, at.n % panel, at.k, {});
+  return (at.n / panel << 40) + 8 * place.byte + place.shift;
+}
+
+/// What lanes of packed vectors hold; none unless each has one bit of the coordinates.
+std::optional<std::vector<CodeAt>> goal_lanes(const Layout& layout, int unit, int width,
+                                              CodeAt& turned) {
+  std::vector<CodeAt> symbols;
+  for (int64_t n = 1; n < layout.panel.fixed; n *= 2) symbols.push_back({n, 0});
+  const int64_t k_end = layout.block != 0 ? layout.block : int64_t{1} << width;
+  for (int64_t k = 1; k < k_end; k *= 2) symbols.push_back({0, k});
+  std::vector<CodeAt> goal(static_cast<size_t>(width - unit));
+  const int64_t start = packed_bit(layout, {});
+  for (const CodeAt symbol : symbols) {
+    const int64_t distance = packed_bit(layout, symbol) - start;
+    const auto apart = static_cast<uint64_t>(std::abs(distance));
+    if (!std::has_single_bit(apart) || apart >> width != 0) continue;
+    const int lane = std::countr_zero(apart) - unit;
+    if (lane < 0 || !(goal[static_cast<size_t>(lane)] == CodeAt{})) return std::nullopt;
+    goal[static_cast<size_t>(lane)] = symbol;
+    if (distance < 0) turned = turned + symbol;
+  }
+  return among({}, goal) ? std::nullopt : std::optional(goal);
+}
+
+/// Distance of a code from the first one of its row, or column, of a source.
+int64_t source_bit(const Layout& layout, const SourceRuns& source, CodeAt at) {
+  const int64_t code_bits = bits(layout.element);
+  if (source.columns) return at.n * code_bits;
+  if (!source.apart || code_bits != 4) return at.k * code_bits;
+  return at.k / 32 * 128 + at.k % 16 * 8 + at.k / 16 % 2 * 4;
+}
+
+std::vector<CodeAt> source_lanes(const Layout& layout, const SourceRuns& source, int unit) {
+  std::vector<CodeAt> lanes;
+  for (int64_t bit = int64_t{1} << unit; bit < 8 * source.bytes; bit *= 2) {
+    for (int64_t i = 1; i < 8 * source.bytes; i *= 2) {
+      const CodeAt symbol = source.columns ? CodeAt{i, 0} : CodeAt{0, i};
+      if (source_bit(layout, source, symbol) == bit) lanes.push_back(symbol);
+    }
+  }
+  return lanes;
+}
+
+/// Calls `use` with `all` ordered choices of `count` of them.
+void choose(const std::vector<CodeAt>& all, size_t count, std::vector<CodeAt> chosen,
+            const std::function<void(const std::vector<CodeAt>&)>& use) {
+  if (count == 0) return use(chosen);
+  for (const CodeAt symbol : all) {
+    if (among(symbol, chosen)) continue;
+    chosen.push_back(symbol);
+    choose(all, count - 1, chosen, use);
+    chosen.pop_back();
+  }
+}
+
+/// An instruction on one value, or two.
+using Apply = std::function<Value(const MoveOp&, Value, Value)>;
+
+struct Moved {
+  std::vector<Value> vectors;
+  std::vector<CodeAt> numbers;
+};
+
+/// The nibbles of x and y that are to be together: low ones in x, high ones in y.
+std::pair<Value, Value> exchange_nibbles(const Isa& isa, Value mask, Value x, Value y,
+                                         const Apply& apply) {
+  if (isa.has(OpCode::shl_insert, 8)) {
+    return {apply({OpCode::shl_insert, 8, 4}, x, y), apply({OpCode::shr_insert, 8, 4}, y, x)};
+  }
+  const Value high = apply({OpCode::shr, 32, 4}, x, no_value);
+  const Value differs = apply({OpCode::and_}, apply({OpCode::xor_}, high, y), mask);
+  const Value back = apply({OpCode::shl, 32, 4}, differs, no_value);
+  return {apply({OpCode::xor_}, x, back), apply({OpCode::xor_}, y, differs)};
+}
+
+/// Where in `numbers` the step's symbol is.
+size_t entering(const RelayoutStep& step, const Relayout& way, const std::vector<CodeAt>& numbers) {
+  const auto found = std::find_if(numbers.begin(), numbers.end(), [&](CodeAt symbol) {
+    return step.symbol == CodeAt{} ? !among(symbol, way.goal) : symbol == step.symbol;
+  });
+  return static_cast<size_t>(found - numbers.begin());
+}
+
+/// Replays the way. A symbol that is to count backwards is turned when it enters the lanes first:
+/// vectors are names, so that costs nothing.
+Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Value> vectors,
+                 const Apply& apply) {
+  std::vector<CodeAt> lanes = way.loaded;
+  std::vector<CodeAt> numbers = way.numbers;
+  CodeAt to_turn = way.turned;
+  for (const RelayoutStep& step : way.steps) {
+    if (!step.move.pair) {
+      for (Value& vector : vectors) vector = apply(step.move.first, vector, no_value);
+    }
+    const size_t place = step.move.pair ? entering(step, way, numbers) : numbers.size();
+    const CodeAt symbol = step.move.pair ? numbers[place] : CodeAt{};
+    const bool turns = both(symbol, to_turn) == symbol;
+    to_turn = without(to_turn, symbol);
+    for (size_t i = 0; i < vectors.size() && step.move.pair; ++i) {
+      if ((i >> place & 1) != 0) continue;
+      Value& x = vectors[i];
+      Value& y = vectors[i | size_t{1} << place];
+      if (turns) std::swap(x, y);
+      std::tie(x, y) = step.nibbles
+                           ? exchange_nibbles(isa, mask, x, y, apply)
+                           : std::pair(apply(step.move.first, x, y), apply(step.move.second, x, y));
+    }
+    const std::vector<CodeAt> old = lanes;
+    auto taken = [&](int from) {
+      const auto lane = static_cast<size_t>(from - way.unit);
+      return lane < old.size() ? old[lane] : symbol;
+    };
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      lanes[i] = taken(step.move.from[i + static_cast<size_t>(way.unit)]);
+    }
+    if (step.move.pair) numbers[place] = taken(step.move.from.back());
+  }
+  if (lanes != way.goal || !(to_turn == CodeAt{})) throw std::logic_error("a way leads elsewhere");
+  return {std::move(vectors), std::move(numbers)};
+}
+
+/// Runs the way on bits that know where they come from, and compares with what the layout says.
+class Proof {
+ public:
+  Proof(const Relayout& way, const Layout& layout, const Isa& isa, const SourceRuns& source)
+      : way_(way), layout_(layout), isa_(isa), source_(source) {
+    const size_t all = 8 * bytes() * way.vectors();
+    for (int digit = 0; all >> digit != 0; ++digit) {
+      run(digit, false);
+      run(digit, true);
+    }
+  }
+
+ private:
+  [[nodiscard]] size_t bytes() const { return static_cast<size_t>(isa_.vector_bytes.fixed); }
+
+  void run(int digit, bool opposite) {
+    store_.assign(way_.vectors() + 1, std::vector<uint8_t>(bytes()));
+    std::vector<Value> loaded;
+    for (size_t i = 0; i < way_.vectors() * 8 * bytes(); ++i) {
+      const bool set = (i >> digit & 1) != 0;
+      if (set != opposite) store_[i / 8 / bytes()][i / 8 % bytes()] |= uint8_t(1U << (i % 8));
+    }
+    for (size_t i = 0; i < way_.vectors(); ++i) loaded.push_back(static_cast<Value>(i));
+    store_.back().assign(bytes(), 0x0f);
+    const auto mask = static_cast<Value>(way_.vectors());
+    const Moved moved =
+        move_lanes(way_, isa_, mask, loaded, [&](const MoveOp& op, Value x, Value y) {
+          VectorOperation in{op.code, op.bits, op.imm, bytes(), bytes(), {}};
+          in.arg[0] = store_[static_cast<size_t>(x)].data();
+          if (y != no_value) in.arg[1] = store_[static_cast<size_t>(y)].data();
+          std::vector<uint8_t> result(bytes());
+          vector_operation(in, result.data());
+          store_.push_back(std::move(result));
+          return static_cast<Value>(store_.size()) - 1;
+        });
+    if (places_.empty()) find_places(moved);
+    for (const Bit& bit : places_) {
+      const uint8_t byte = store_[static_cast<size_t>(moved.vectors[bit.vector])][bit.to / 8];
+      const bool set = (byte >> (bit.to % 8) & 1) != 0;
+      if ((set != opposite) != ((bit.from >> digit & 1) != 0)) {
+        throw std::logic_error("a code does not arrive: " + canonical(layout_));
+      }
+    }
+  }
+
+  /// Of every bit of every code: its number in loaded vectors, and its place in packed ones.
+  struct Bit {
+    size_t from, vector, to;
+  };
+  void find_places(const Moved& moved) {
+    std::map<int64_t, size_t> starts;
+    for (size_t i = 0; i < moved.vectors.size(); ++i) {
+      starts[packed_bit(layout_, named(i, moved.numbers) + way_.turned)] = i;
+    }
+    const auto segment = static_cast<int64_t>(8 * bytes()) / way_.loads;
+    const size_t run_lanes =
+        way_.loaded.size() - std::bit_width(static_cast<size_t>(way_.loads)) + 1;
+    const std::vector<CodeAt> run(way_.loaded.begin(), way_.loaded.begin() + int64_t(run_lanes));
+    const std::vector<CodeAt> other(way_.loaded.begin() + int64_t(run_lanes), way_.loaded.end());
+    for (int64_t n = 0; n <= way_.tile.n; ++n) {
+      for (int64_t k = 0; k <= way_.tile.k; ++k) {
+        const CodeAt at{n, k};
+        if (!(both(at, way_.tile) == at)) continue;
+        const int64_t in_run =
+            source_bit(layout_, source_, at) - source_bit(layout_, source_, without(at, sum(run)));
+        const int64_t lane = int64_t(number_of(at, other)) * segment + in_run;
+        const size_t from = number_of(at, way_.numbers) * 8 * bytes() + size_t(lane);
+        const int64_t to = packed_bit(layout_, at);
+        const auto [start, vector] = *std::prev(starts.upper_bound(to));
+        for (size_t i = 0; i < size_t{1} << way_.unit; ++i) {
+          places_.push_back({from + i, vector, size_t(to - start) + i});
+        }
+      }
+    }
+  }
+
+  const Relayout& way_;
+  const Layout& layout_;
+  const Isa& isa_;
+  const SourceRuns& source_;
+  std::vector<std::vector<uint8_t>> store_;  ///< values
+  std::vector<Bit> places_;
+};
+
+/// The way that begins with these lanes, and its cost; none if it would cost `limit`, or take too
+/// many registers.
+std::optional<std::pair<int, Relayout>> way_from(const std::vector<PricedMove>& moves,
+                                                 size_t most_vectors, int limit, Relayout way) {
+  LaneOrder start;
+  for (const CodeAt symbol : way.loaded) {
+    const auto at = std::find(way.goal.begin(), way.goal.end(), symbol) - way.goal.begin();
+    start.push_back(static_cast<size_t>(at) < way.goal.size() ? static_cast<int>(at) + 1 : 0);
+  }
+  for (const CodeAt symbol : way.goal) {
+    if (!among(symbol, way.loaded)) way.numbers.push_back(symbol);
+  }
+  if (way.vectors() > most_vectors) return std::nullopt;
+  const auto spare = static_cast<int>(way.numbers.size());
+  const auto steps = shortest_way(moves, way.unit, start, spare, limit);
+  if (!steps) return std::nullopt;
+  int cost = 0;
+  for (const auto& [move, symbol] : *steps) {
+    cost += moves[move].cost;
+    way.steps.push_back({moves[move].move, moves[move].nibbles,
+                         symbol > 0 ? way.goal[static_cast<size_t>(symbol) - 1] : CodeAt{}});
+  }
+  way.tile = sum(way.loaded) + sum(way.numbers);
+  return std::pair(cost, std::move(way));
+}
+
+}  // namespace
+
+std::optional<Relayout> find_relayout(const Layout& layout, const Isa& isa,
+                                      const SourceRuns& source) {
+  const RegisterFile* file = isa.file_of(Kind::vector);
+  if (file == nullptr || !isa.vector_bytes.is_fixed() || isa.vector_bytes.fixed < 16 ||
+      !layout.panel.is_fixed()) {
+    return std::nullopt;
+  }
+  Relayout way;
+  way.unit = std::countr_zero(static_cast<unsigned>(bits(layout.element)));
+  const int width = std::countr_zero(static_cast<uint64_t>(8 * isa.vector_bytes.fixed));
+  const auto goal = goal_lanes(layout, way.unit, width, way.turned);
+  if (!goal) return std::nullopt;
+  way.goal = *goal;
+  const std::vector<PricedMove> moves = priced_moves(isa, way.unit);
+  const std::vector<CodeAt> run = source_lanes(layout, source, way.unit);
+  const bool inserts = isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128);
+  std::optional<std::pair<int, Relayout>> best;
+  for (const size_t inserted : {size_t{0}, static_cast<size_t>(width - 7)}) {
+    const size_t needed = goal->size() - inserted;
+    if (best || run.size() < needed || (inserted > 0 && !inserts)) continue;
+    way.loads = int64_t{1} << inserted;
+    const std::vector<CodeAt> first(run.begin(), run.begin() + static_cast<int64_t>(needed));
+    std::vector<CodeAt> others;
+    for (const CodeAt symbol : *goal) {
+      if (!among(symbol, first)) others.push_back(symbol);
+    }
+    choose(others, inserted, {}, [&](const std::vector<CodeAt>& top) {
+      way.loaded = first;
+      way.loaded.insert(way.loaded.end(), top.begin(), top.end());
+      const int limit = best ? best->first : std::numeric_limits<int>::max();
+      auto found = way_from(moves, static_cast<size_t>(file->count()) / 2, limit, way);
+      if (found) best = std::move(found);
+    });
+  }
+  if (!best) return std::nullopt;
+  Proof(best->second, layout, isa, source);
+  return std::move(best->second);
+}
+
+int64_t move_count(const Relayout& way, const Isa& isa) {
+  int64_t count = 0;
+  std::vector<Value> vectors(way.vectors());
+  move_lanes(way, isa, 0, vectors, [&](const MoveOp&, Value, Value) {
+    ++count;
+    return Value{0};
+  });
+  return count;
+}
+
+Value relayout_mask(Builder& b, const Relayout& way) {
+  const bool masks = std::any_of(way.steps.begin(), way.steps.end(),
+                                 [](const RelayoutStep& step) { return step.nibbles; });
+  return masks && !b.isa().has(OpCode::shl_insert, 8) ? splat32(b, 0x0f0f0f0fU, "low_nibbles")
+                                                      : no_value;
+}
+
+void relayout_tile(Builder& b, const Relayout& way, Value mask, CodeAt origin, const FindRun& find,
+                   const TakePacked& take) {
+  const auto run_lanes =
+      static_cast<int64_t>(way.loaded.size()) - std::countr_zero(static_cast<uint64_t>(way.loads));
+  const std::vector<CodeAt> segments(way.loaded.begin() + run_lanes, way.loaded.end());
+  std::vector<Value> loaded;
+  for (size_t i = 0; i < way.vectors(); ++i) {
+    const CodeAt first = origin + named(i, way.numbers);
+    const auto [pointer, offset] = find(first);
+    Value vector = b.op(way.loads > 1 ? OpCode::load_dup : OpCode::load, {pointer},
+                        {.bits = way.loads > 1 ? 128 : 0, .offset = offset});
+    for (int64_t s = 1; s < way.loads; ++s) {
+      const auto [from, behind] = find(first + named(static_cast<size_t>(s), segments));
+      vector = b.op(OpCode::load_lane, {vector, from}, {.bits = 128, .offset = behind, .imm = s});
+    }
+    loaded.push_back(vector);
+  }
+  const Moved moved =
+      move_lanes(way, b.isa(), mask, loaded, [&](const MoveOp& op, Value x, Value y) {
+        const Builder::With with{.bits = op.bits, .imm = op.imm};
+        return y == no_value ? b.op(op.code, {x}, with) : b.op(op.code, {x, y}, with);
+      });
+  // Neighbors one after the other: lines that are streamed fill up.
+  std::map<std::pair<int64_t, int64_t>, Value> in_order;
+  for (size_t i = 0; i < moved.vectors.size(); ++i) {
+    const CodeAt at = origin + named(i, moved.numbers) + way.turned;
+    in_order[{at.k, at.n}] = moved.vectors[i];
+  }
+  for (const auto& [at, vector] : in_order) take({at.second, at.first}, vector);
+}
+
+void relayout(Builder& b, const Relayout& way, Value mask, CodeAt end, const FindRun& find,
+              const TakePacked& take) {
+  for (int64_t n = 0; n < end.n; ++n) {
+    for (int64_t k = 0; k < end.k; ++k) {
+      const CodeAt origin{n, k};
+      if (both(origin, way.tile) == CodeAt{}) relayout_tile(b, way, mask, origin, find, take);
+    }
+  }
+}
+
+int64_t packed_offset(const Layout& layout, CodeAt at) {
+  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
+  return code_place(layout, 0, at.n, at.k, {}).byte - field_offset(layout, data, 0).fixed;
+}
+
+}  // namespace tw

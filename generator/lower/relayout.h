@@ -1,0 +1,76 @@
+// Moving codes from the order of a source into that of a layout. No order has code of its own: the
+// bits of a code's coordinates are the bits of its address, in one order before and in another
+// after, and instructions permute them (ir/bit_map). The shortest way is searched.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/bit_map.h"
+#include "ir/builder.h"
+#include "model/layout.h"
+
+namespace tw {
+
+/// Column and value of k of a code. With one bit set it is also the name of that bit of
+/// coordinates.
+struct CodeAt {
+  int64_t n = 0, k = 0;
+  friend bool operator==(const CodeAt&, const CodeAt&) = default;
+  friend CodeAt operator+(CodeAt a, CodeAt b) { return {a.n + b.n, a.k + b.k}; }
+};
+
+/// What lies together in a source.
+struct SourceRuns {
+  bool columns = false;  ///< values of n of one k; else values of k of one column
+  bool apart = false;    ///< a byte holds values k and k + 16 of 32; else neighbors
+  int64_t bytes = 16;
+};
+
+/// Moves of every pair of vectors, whose numbers differ in what `symbol` names.
+struct RelayoutStep {
+  LaneMove move;
+  bool nibbles = false;  ///< high nibbles of the first and low ones of the second change places
+  CodeAt symbol;         ///< {}: any that no lane wants
+};
+
+/// The way of one tile: all codes whose coordinates have bits of `tile` only.
+struct Relayout {
+  CodeAt tile;
+  int unit = 2;                 ///< lowest bit of a lane's number that says which code it is
+  std::vector<CodeAt> loaded;   ///< what those bits name in loaded vectors, lowest first
+  int64_t loads = 1;            ///< of one vector: segments come from different places
+  std::vector<CodeAt> numbers;  ///< what the bits of a loaded vector's number name
+  std::vector<RelayoutStep> steps;
+  std::vector<CodeAt> goal;  ///< as `loaded`, of packed vectors
+  CodeAt turned;             ///< bits of the goal that are 1 where those of coordinates are 0
+  [[nodiscard]] size_t vectors() const { return size_t{1} << numbers.size(); }
+};
+
+/// None where the ISA lacks moves, or registers. What it returns was run: every bit arrives where
+/// the layout wants it.
+std::optional<Relayout> find_relayout(const Layout& layout, const Isa& isa,
+                                      const SourceRuns& source);
+
+/// Instructions that move the vectors of a tile, without loads.
+int64_t move_count(const Relayout& way, const Isa& isa);
+
+/// A constant that the moves need, to be made outside of loops.
+Value relayout_mask(Builder& b, const Relayout& way);
+
+/// Where the run of codes from these coordinates on is: pointer and offset in bytes.
+using FindRun = std::function<std::pair<Value, int64_t>(CodeAt)>;
+/// Takes packed vectors; the coordinates are those of the first code.
+using TakePacked = std::function<void(CodeAt, Value)>;
+void relayout_tile(Builder& b, const Relayout& way, Value mask, CodeAt origin, const FindRun& find,
+                   const TakePacked& take);
+/// All tiles below `end`.
+void relayout(Builder& b, const Relayout& way, Value mask, CodeAt end, const FindRun& find,
+              const TakePacked& take);
+
+/// Distance of a code's byte from the data's start.
+int64_t packed_offset(const Layout& layout, CodeAt at);
+
+}  // namespace tw

@@ -1,0 +1,148 @@
+#include "lower/relayout_search.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+namespace tw {
+namespace {
+
+/// Four bits a lane. Seven lanes, which is what 64 bytes of nibbles have, are in at most 130,922
+/// orders: the search needs no limit of its own.
+using Packed = uint64_t;
+
+class Search {
+ public:
+  Search(const std::vector<PricedMove>& moves, int unit, const LaneOrder& start, int spare,
+         int limit)
+      : moves_(moves),
+        unit_(unit),
+        lanes_(static_cast<int>(start.size())),
+        spare_(spare),
+        limit_(limit) {
+    Packed packed = 0;
+    for (int i = 0; i < lanes_; ++i) {
+      packed |= Packed(start[static_cast<size_t>(i)]) << (4 * i);
+      goal_ |= Packed(i + 1) << (4 * i);
+    }
+    reach({packed, 0, -1, {}});
+  }
+
+  std::optional<std::vector<FoundStep>> run() {
+    while (!open_.empty()) {
+      const int index = open_.top().index;
+      open_.pop();
+      const Reached now = all_[static_cast<size_t>(index)];
+      if (best_.at(now.lanes) < now.cost) continue;
+      if (now.lanes == goal_) return steps(index);
+      for (size_t m = 0; m < moves_.size(); ++m) go_on(now, index, m);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Reached {
+    Packed lanes = 0;
+    int cost = 0;
+    int before = -1;  ///< index
+    FoundStep by{};
+  };
+  struct Open {
+    int estimate, index;
+    bool operator<(const Open& other) const {  // the smallest is on top, the earliest of equals
+      return std::pair(estimate, index) > std::pair(other.estimate, other.index);
+    }
+  };
+
+  [[nodiscard]] int missing(Packed lanes) const {
+    int count = 0;
+    for (int i = 0; i < lanes_; ++i) count += (lanes >> (4 * i) & 15) == 0 ? 1 : 0;
+    return count;
+  }
+
+  /// What a lane lacks, each takes a move: at least one instruction for each of two vectors.
+  void reach(const Reached& next) {
+    const int estimate = next.cost + 2 * missing(next.lanes);
+    if (estimate >= limit_) return;
+    const auto [place, is_new] = best_.try_emplace(next.lanes, next.cost);
+    if (!is_new && place->second <= next.cost) return;
+    place->second = next.cost;
+    open_.push({estimate, static_cast<int>(all_.size())});
+    all_.push_back(next);
+  }
+
+  void go_on(const Reached& now, int index, size_t m) {
+    if (!moves_[m].move.pair) return enter(now, index, {m, -1});
+    unsigned held = 0;
+    for (int i = 0; i < lanes_; ++i) held |= 1U << (now.lanes >> (4 * i) & 15);
+    for (int symbol = 1; symbol <= lanes_; ++symbol) {
+      if ((held >> symbol & 1) == 0) enter(now, index, {m, symbol});
+    }
+    if (spare_ > missing(now.lanes)) enter(now, index, {m, 0});
+  }
+
+  void enter(const Reached& now, int index, FoundStep by) {
+    const int* const from = moves_[by.move].move.from.data() + unit_;
+    Packed lanes = 0;
+    for (int i = 0; i < lanes_; ++i) {
+      const int lane = from[i] - unit_;
+      const Packed symbol = lane < lanes_ ? now.lanes >> (4 * lane) & 15 : Packed(by.symbol);
+      lanes |= symbol << (4 * i);
+    }
+    reach({lanes, now.cost + moves_[by.move].cost, index, by});
+  }
+
+  [[nodiscard]] std::vector<FoundStep> steps(int index) const {
+    std::vector<FoundStep> out;
+    for (; all_[static_cast<size_t>(index)].before >= 0;
+         index = all_[static_cast<size_t>(index)].before) {
+      out.push_back(all_[static_cast<size_t>(index)].by);
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+  }
+
+  const std::vector<PricedMove>& moves_;
+  int unit_, lanes_, spare_, limit_;
+  Packed goal_ = 0;
+  std::vector<Reached> all_;
+  std::unordered_map<Packed, int> best_;  ///< costs
+  std::priority_queue<Open> open_;
+};
+
+std::optional<PricedMove> nibble_exchange(const Isa& isa, size_t width) {
+  const bool inserts = isa.has(OpCode::shl_insert, 8) && isa.has(OpCode::shr_insert, 8);
+  const bool masks = isa.has(OpCode::and_) && isa.has(OpCode::xor_) && isa.has(OpCode::shl, 32) &&
+                     isa.has(OpCode::shr, 32);
+  if (!inserts && !masks) return std::nullopt;
+  LaneMove move{{}, {}, {}, true};
+  for (size_t i = 0; i <= width; ++i) move.from.push_back(static_cast<int>(i));
+  std::swap(move.from[2], move.from[width]);
+  return PricedMove{move, inserts ? 2 : 6, true};
+}
+
+}  // namespace
+
+std::vector<PricedMove> priced_moves(const Isa& isa, int unit) {
+  std::vector<PricedMove> out;
+  const std::vector<LaneMove> all = lane_moves(isa);
+  for (const LaneMove& move : all) {
+    bool whole = true;
+    for (int i = 0; i < unit; ++i) whole = whole && move.from[static_cast<size_t>(i)] == i;
+    const bool known = std::any_of(out.begin(), out.end(), [&](const PricedMove& other) {
+      return other.move.from == move.from && other.move.pair == move.pair;
+    });
+    if (whole && !known) out.push_back({move, 2, false});
+  }
+  if (all.empty() || unit != 2) return out;
+  const size_t width = all.front().from.size() - (all.front().pair ? 1 : 0);
+  if (const auto exchange = nibble_exchange(isa, width)) out.push_back(*exchange);
+  return out;
+}
+
+std::optional<std::vector<FoundStep>> shortest_way(const std::vector<PricedMove>& moves, int unit,
+                                                   const LaneOrder& start, int spare, int limit) {
+  return Search(moves, unit, start, spare, limit).run();
+}
+
+}  // namespace tw
