@@ -9,27 +9,10 @@
 namespace tw {
 namespace {
 
-bool multiplies(OpCode code) {
-  switch (code) {
-    case OpCode::dot4_u8s8:
-    case OpCode::dot4_s8s8:
-    case OpCode::dot4_s8s8_lane:
-    case OpCode::tile_dot4_s8s8_lane:
-    case OpCode::mmla_s8s8:
-    case OpCode::outer_s8s8:
-    case OpCode::outer_f32:
-    case OpCode::fma:
-    case OpCode::fma_lane:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// The multiply-accumulate in a row's meaning, null if there is none.
 const MeansNode* multiply_of(const Row& row) {
   for (const MeansNode& node : row.means) {
-    if (multiplies(node.code)) return &node;
+    if (info(node.code).facts.work != Work::other) return &node;
   }
   return nullptr;
 }
@@ -94,7 +77,7 @@ Explanation explain(const Program& program, const CoreModel& core) {
   it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
   const bool has_outer = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
     const MeansNode* node = multiply_of(*entry.first);
-    return node != nullptr && (node->code == OpCode::outer_s8s8 || node->code == OpCode::outer_f32);
+    return node != nullptr && info(node->code).facts.work == Work::outer_products;
   });
   it.times = times_longer(*program.isa, core, has_outer);
   it.bounds = bounds(program, *loop, core);

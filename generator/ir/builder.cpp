@@ -54,8 +54,7 @@ Value Builder::op(OpCode code, std::initializer_list<Value> args, With with, std
     result = program_.add_value(made, std::move(hint), role);
     op.results = {result};
   }
-  bool is_frame = code == OpCode::frame_load || code == OpCode::frame_store;
-  if (is_frame && with.imm >= program_.frame_slots) {
+  if (uses_frame(code) && with.imm >= program_.frame_slots) {
     program_.frame_slots = static_cast<int>(with.imm) + 1;
   }
   regions_.back()->nodes.emplace_back(std::move(op));

@@ -69,15 +69,15 @@ Length immediate(const Op& op, const std::string& name) {
 
 /// What the step makes by itself, which its operand must be.
 Type made_by(const Program& program, const Row& row, const RowStep& step) {
-  return result_type(
-      step.use.code, step.use.bits,
-      info(step.use.code).args.find('v') == std::string_view::npos ? row.bytes : Length{},
-      step.use.args, *program.isa);
+  return result_type(step.use.code, step.use.bits,
+                     info(step.use.code).takes('v') ? Length{} : row.bytes, step.use.args,
+                     *program.isa);
 }
 
 /// A row moves as many bytes as it has, whatever value it is given.
 void check_store(const Program& program, const Row& row, const OperationUse& use) {
-  if (use.code != OpCode::store && use.code != OpCode::store_stream) return;
+  const OpInfo& about = info(use.code);
+  if (!writes_memory(use.code) || !about.takes('v') || about.has('b')) return;
   Length stored = row.bytes == Length{} ? program.isa->vector_bytes : row.bytes;
   if (use.args.size() == 2 && use.args[1].bytes != stored) {
     wrong("it stores {} bytes, row {} stores {}", to_string(use.args[1].bytes), row.name,
@@ -118,7 +118,7 @@ RowStep step_of(const Program& program, const Op& op, const MeansNode& node,
   if (!node.result.empty()) {
     step.result = operand_index(row, node.result);
     Type wanted = program.type(operand_value(op, static_cast<size_t>(step.result)));
-    if (wanted != made && node.code != OpCode::dup_lane) {
+    if (wanted != made && info(node.code).facts.lengths != Lengths::any) {
       wrong("operand {} has length {}, row {} makes {}", node.result, to_string(wanted.bytes),
             row.name, to_string(made.bytes));
     }

@@ -4,17 +4,11 @@
 
 namespace tw {
 
-Kind kind_of(char letter) {
-  switch (letter) {
-    case 'v':
-      return Kind::vector;
-    case 'p':
-      return Kind::predicate;
-    case 't':
-      return Kind::tile;
-    default:
-      return Kind::scalar;
-  }
+Length result_bytes(OpCode code, Length argument) {
+  const OpInfo& about = info(code);
+  if (about.facts.lengths == Lengths::one_segment) return 16;
+  if (about.facts.lengths != Lengths::lanes) return argument;
+  return (argument * about.types[1]->bytes).divided(about.types[0]->bytes);
 }
 
 static Length vector_length(OpCode code, Length bytes, const std::vector<Type>& args,
@@ -22,11 +16,7 @@ static Length vector_length(OpCode code, Length bytes, const std::vector<Type>& 
   if (bytes != Length{}) return bytes;
   auto first = std::find_if(args.begin(), args.end(),
                             [](const Type& type) { return type.kind == Kind::vector; });
-  if (first == args.end()) return isa.vector_bytes;
-  if (code == OpCode::narrow_32_8) return first->bytes.divided(4);
-  if (code == OpCode::cvt_f16_f32 || code == OpCode::cvt_bf16_f32) return first->bytes * 2;
-  if (code == OpCode::segment) return 16;
-  return first->bytes;
+  return first == args.end() ? isa.vector_bytes : result_bytes(code, first->bytes);
 }
 
 Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args,

@@ -9,8 +9,8 @@ namespace tw {
 
 constexpr int64_t longest_vector = 256;  ///< bytes: 2048 bits
 
-/// The kind that a letter of OpInfo::args or OpInfo::result stands for.
-Kind kind_of(char letter);
+/// Length of the vector that `code` makes of one of `argument` bytes (Lengths).
+Length result_bytes(OpCode code, Length argument);
 
 /// Type of what `code` makes (a scalar for operations without a result).
 /// `bytes` is the length of a vector result, or of the vectors that a predicate governs; zero: the

@@ -105,9 +105,8 @@ class Verifier {
 
   /// What depends on where the operation stands.
   void operation(const OperationUse& use) {
-    bool slow = use.code == OpCode::frame_load || use.code == OpCode::frame_store ||
-                use.code == OpCode::idiv;
-    if (slow && hot_) fail("{} is not allowed in a hot loop", info(use.code).name);
+    const OpInfo& about = info(use.code);
+    if (about.facts.slow && hot_) fail("{} is not allowed in a hot loop", about.name);
     Mode mode = static_cast<Mode>(use.imm);
     if (use.code == OpCode::mode_enter) {
       for (Mode open : modes_) {

@@ -1,6 +1,8 @@
 #include "model/operation.h"
 
+#include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace tw {
 namespace {
@@ -10,10 +12,89 @@ constexpr std::string_view bare(std::string_view name) {
   return name;
 }
 
+/// The words of a row's operands.
+constexpr OperandType operand_types[] = {
+    {"n", Kind::scalar, Element::number, 0},
+    {"divisor", Kind::scalar, Element::divisor, 0},
+    {"below_256", Kind::scalar, Element::below_256, 0},
+    {"row", Kind::scalar, Element::tile_row, 0},
+    {"four_rows", Kind::scalar, Element::four_rows, 0},
+    {"v", Kind::vector, Element::lanes, 0},
+    {"s8", Kind::vector, Element::s8, 1},
+    {"u8", Kind::vector, Element::u8, 1},
+    {"s16", Kind::vector, Element::s16, 2},
+    {"i32", Kind::vector, Element::i32, 4},
+    {"f16", Kind::vector, Element::f16, 2},
+    {"bf16", Kind::vector, Element::bf16, 2},
+    {"f32", Kind::vector, Element::f32, 4},
+    {"i32_float", Kind::vector, Element::i32_float, 4},
+    {"p", Kind::predicate, Element::flags, 0},
+    {"tile", Kind::tile, Element::i32, 4},
+    {"tile_f32", Kind::tile, Element::f32, 4},
+};
+
+constexpr const OperandType* operand_type(std::string_view word) {
+  for (const OperandType& type : operand_types) {
+    if (type.word == word) return &type;
+  }
+  throw std::logic_error("no type of operands");  // while this file is compiled
+}
+
+constexpr char letter(Kind kind) {
+  constexpr char letters[] = {'s', 'v', 'p', 't'};
+  return letters[static_cast<size_t>(kind)];
+}
+
+struct Operands {
+  const OperandType* types[11] = {};
+  char letters[10] = {};
+  size_t args = 0;
+  char result = '-';
+};
+
+constexpr Operands read_operands(std::string_view words) {
+  Operands all;
+  size_t at = 0;
+  bool is_result = false;
+  while (at < words.size()) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    const std::string_view word = words.substr(at, end - at);
+    at = end + 1;
+    if (word == "->") {
+      is_result = true;
+      continue;
+    }
+    const OperandType* type = operand_type(word);
+    all.types[all.args] = type;
+    if (is_result) {
+      all.result = letter(type->kind);
+    } else {
+      all.letters[all.args++] = letter(type->kind);
+    }
+  }
+  return all;
+}
+
+constexpr Operands operands[] = {
+#define OP(name, operands, ...) read_operands(operands),
+#include "model/operations.h"
+#undef OP
+};
+
+constexpr const Operands& operands_of(OpCode code) {
+  return operands[static_cast<size_t>(code)];
+}
+
 constexpr OpInfo table[] = {
-#define TW_X(name, args, result, attributes) {bare(#name), args, result[0], attributes},
-    TW_OPERATIONS(TW_X)
-#undef TW_X
+#define OP(name, operands, attributes, meaning, ...)                    \
+  {bare(#name),                                                         \
+   {operands_of(OpCode::name).letters, operands_of(OpCode::name).args}, \
+   operands_of(OpCode::name).result,                                    \
+   attributes,                                                          \
+   operands_of(OpCode::name).types,                                     \
+   OpFacts{__VA_ARGS__}},
+#include "model/operations.h"
+#undef OP
 };
 
 constexpr std::array<std::string_view, static_cast<size_t>(ArgField::count)> field_names = {
@@ -34,37 +115,39 @@ std::optional<OpCode> find_operation(std::string_view name) {
   return std::nullopt;
 }
 
-bool reads_memory(OpCode code) {
-  switch (code) {
-    case OpCode::load:
-    case OpCode::load_dup:
-    case OpCode::load_lane:
-    case OpCode::load_pred:
-    case OpCode::load_i64:
-    case OpCode::frame_load:
-      return true;
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const OpInfo& operation : table) names.emplace_back(operation.name);
+  return names;
+}
+
+Kind kind_of(char letter) {
+  switch (letter) {
+    case 'v':
+      return Kind::vector;
+    case 'p':
+      return Kind::predicate;
+    case 't':
+      return Kind::tile;
     default:
-      return false;
+      return Kind::scalar;
   }
+}
+
+bool reads_memory(OpCode code) {
+  return info(code).facts.memory == MemoryUse::reads;
 }
 
 bool writes_memory(OpCode code) {
-  switch (code) {
-    case OpCode::store:
-    case OpCode::store_stream:
-    case OpCode::store_pred:
-    case OpCode::store_lane:
-    case OpCode::store_i64:
-    case OpCode::frame_store:
-      return true;
-    default:
-      return false;
-  }
+  return info(code).facts.memory == MemoryUse::writes;
 }
 
 bool prefetches(OpCode code) {
-  return code == OpCode::prefetch || code == OpCode::prefetch_near ||
-         code == OpCode::prefetch_write;
+  return info(code).facts.memory == MemoryUse::prefetches;
+}
+
+bool uses_frame(OpCode code) {
+  return info(code).facts.immediate.last == Last::slot;
 }
 
 std::string_view name(Kind kind) {

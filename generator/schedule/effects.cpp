@@ -21,19 +21,10 @@ Length vector_length(const Program& program, Value v) {
 
 /// Bytes that `code` touches; `vector` is the vector it loads or stores (no_value: inside a row).
 Length access_size(const Program& program, OpCode code, int bits, Value vector) {
-  switch (code) {
-    case OpCode::load_dup:
-    case OpCode::load_lane:
-    case OpCode::store_lane:
-      return bits / 8;
-    case OpCode::load_i64:
-    case OpCode::store_i64:
-    case OpCode::frame_load:
-    case OpCode::frame_store:
-      return 8;
-    default:
-      return vector_length(program, vector);
-  }
+  const OpInfo& about = info(code);
+  if (about.has('b') && !about.takes('p')) return bits / 8;  // one element
+  if (about.result == 's' || (about.result == '-' && !about.takes('v'))) return 8;
+  return vector_length(program, vector);
 }
 
 bool is_scratch(const Program& program, Value base) {
@@ -44,7 +35,7 @@ void add_plain(const Program& program, const Op& op, Effects& effects) {
   const bool writes = writes_memory(op.code);
   if (!writes && !reads_memory(op.code)) return;
   Access access{writes, no_value, op.offset, 0, false};
-  if (op.code == OpCode::frame_load || op.code == OpCode::frame_store) {
+  if (uses_frame(op.code)) {
     access.base = frame_base;
     access.offset = op.imm * 8;
   } else {

@@ -7,25 +7,6 @@
 namespace tw {
 namespace {
 
-bool commutes(OpCode code) {
-  switch (code) {
-    case OpCode::iadd:
-    case OpCode::imul:
-    case OpCode::imin:
-    case OpCode::add:
-    case OpCode::mul:
-    case OpCode::and_:
-    case OpCode::or_:
-    case OpCode::xor_:
-    case OpCode::fadd:
-    case OpCode::fmul:
-    case OpCode::fma:  // its factors
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Is the row made for vectors as long as those of `op`?
 bool length_fits(const Program& program, const Row& row, const Op& op) {
   const Length own = row.bytes == Length{} ? program.isa->vector_bytes : row.bytes;
@@ -33,8 +14,7 @@ bool length_fits(const Program& program, const Row& row, const Op& op) {
   bool any = false;
   auto see = [&](Value v) {
     const Type& type = program.type(v);
-    if (type.kind == Kind::predicate && info(op.code).args.find('v') == std::string_view::npos &&
-        !any) {
+    if (type.kind == Kind::predicate && !info(op.code).takes('v') && !any) {
       longest = type.bytes * std::max(op.bits / 8, 1);
       any = true;
     }
@@ -112,7 +92,7 @@ class Matcher {
       }
       return true;
     };
-    if (!commutes(op.code)) return all(0, 1);
+    if (!info(op.code).facts.commutes) return all(0, 1);
     const Match before = found_;
     if (all(0, 1)) return true;
     found_ = before;

@@ -40,8 +40,7 @@ Rows index_rows(const Isa& isa, const SelectOptions& options) {
 }
 
 bool is_frame(const Op& op) {
-  return op.code == OpCode::frame_load || op.code == OpCode::frame_store ||
-         op.code == OpCode::scratch;
+  return uses_frame(op.code) || op.code == OpCode::scratch;
 }
 
 /// Selects one straight-line stretch from its end to its beginning.

@@ -13,27 +13,6 @@
 namespace tw {
 namespace {
 
-Kind kind_of(char letter) {
-  switch (letter) {
-    case 's':
-      return Kind::scalar;
-    case 'v':
-      return Kind::vector;
-    case 'p':
-      return Kind::predicate;
-    default:
-      return Kind::tile;
-  }
-}
-
-std::vector<std::string> operation_names() {
-  std::vector<std::string> names;
-#define TW_X(code, args, result, attributes) names.emplace_back(info(OpCode::code).name);
-  TW_OPERATIONS(TW_X)
-#undef TW_X
-  return names;
-}
-
 class Parser {
  public:
   explicit Parser(const std::string& text) : text_(text) {}

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "helpers.h"
-#include "ir/semantics.h"
+#include "ir/meaning.h"
 
 namespace tw::test {
 namespace {

@@ -26,7 +26,7 @@ Length number(const RowUse& use, const std::string& immediate) {
 Length argument_bytes(const Row& row, const Isa& isa) {
   const Length own = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
   for (const MeansNode& node : row.means) {
-    if (info(node.code).args.find('v') == std::string_view::npos) continue;
+    if (!info(node.code).takes('v')) continue;
     if (info(node.code).result != 'v') continue;
     const std::vector<Type> args(info(node.code).args.size(), Type{Kind::vector, own});
     const Type made = result_type(node.code, node.bits, {}, args, isa);
@@ -40,30 +40,18 @@ int lane_bits(const Row& row, const std::string& predicate) {
     if (node.result == predicate) return node.bits;
     for (const MeansArg& arg : node.args) {
       if (arg.operand != predicate) continue;
-      if (node.code == OpCode::outer_f32) return 32;
-      return node.bits == 0 ? 8 : node.bits;
+      if (node.bits != 0) return node.bits;
+      const OpInfo& about = info(node.code);
+      return 8 * about.types[about.args.find('v')]->bytes;
     }
   }
   throw std::logic_error(row.name + ": no predicate " + predicate);
 }
 
 bool makes_floats(OpCode code) {
-  switch (code) {
-    case OpCode::fadd:
-    case OpCode::fsub:
-    case OpCode::fmul:
-    case OpCode::fma:
-    case OpCode::fma_lane:
-    case OpCode::outer_f32:
-    case OpCode::tile_fma4:
-    case OpCode::fmin:
-    case OpCode::fmax:
-    case OpCode::cvt_f16_f32:
-    case OpCode::cvt_bf16_f32:
-      return true;
-    default:
-      return false;
-  }
+  const OpInfo& about = info(code);
+  if (about.result == '-') return false;
+  return about.types[about.args.size()]->element == Element::f32;
 }
 
 bool makes_address(const MeansNode& node, const std::map<std::string, bool>& addresses) {

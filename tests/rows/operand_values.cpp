@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <map>
 
 namespace tw::test {
 namespace {
@@ -60,11 +61,15 @@ std::vector<uint64_t> half_corners() {
 
 std::vector<uint64_t> make_corners(Element element) {
   switch (element) {
+    case Element::tile_row:
+      return {0, 1, 2, 3};
+    case Element::four_rows:
+      return {0, 4, 8, 12, 24, 60};
     case Element::f16:
       return half_corners();
     case Element::f32:
       return float_corners();
-    case Element::f32_in_i32: {
+    case Element::i32_float: {
       std::vector<uint64_t> list = float_corners();
       std::erase_if(list, [](uint64_t bits) { return !fits_in_i32(bits); });
       return list;
@@ -85,15 +90,20 @@ std::vector<uint64_t> make_corners(Element element) {
 
 size_t bytes_of(Element element) {
   switch (element) {
-    case Element::i8:
+    case Element::s8:
+    case Element::u8:
+    case Element::below_256:
+    case Element::lanes:
+    case Element::flags:
       return 1;
-    case Element::i16:
+    case Element::s16:
     case Element::f16:
+    case Element::bf16:
       return 2;
-    case Element::i64:
+    case Element::number:
     case Element::divisor:
     case Element::tile_row:
-    case Element::tile_quarter:
+    case Element::four_rows:
       return 8;
     default:
       return 4;
@@ -101,57 +111,17 @@ size_t bytes_of(Element element) {
 }
 
 Element element_of(const MeansNode& node, size_t argument) {
-  switch (node.code) {
-    case OpCode::fadd:
-    case OpCode::fsub:
-    case OpCode::fmul:
-    case OpCode::fma:
-    case OpCode::fma_lane:
-    case OpCode::fmin:
-    case OpCode::fmax:
-    case OpCode::outer_f32:
-      return Element::f32;
-    case OpCode::cvt_f32_i32:
-    case OpCode::cvt_f32_i32_away:
-      return Element::f32_in_i32;
-    case OpCode::cvt_f16_f32:
-      return Element::f16;
-    case OpCode::cvt_bf16_f32:
-      return Element::i16;
-    case OpCode::cvt_i32_f32:
-    case OpCode::narrow_32_8:
-      return Element::i32;
-    case OpCode::dot4_u8s8:
-    case OpCode::dot4_s8s8:
-    case OpCode::dot4_s8s8_lane:
-    case OpCode::mmla_s8s8:
-      return argument == 0 ? Element::i32 : Element::i8;
-    case OpCode::outer_s8s8:
-    case OpCode::tile_dot4_s8s8_lane:
-      return Element::i8;
-    case OpCode::tile_row:
-      return argument == 1 ? Element::tile_row : Element::i8;
-    case OpCode::tile_quarter:
-      return argument == 1 ? Element::tile_quarter : Element::i8;
-    case OpCode::tile_fma4:
-      return argument == 1 ? Element::tile_quarter : Element::f32;
-    case OpCode::idiv:
-      return argument == 1 ? Element::divisor : Element::i64;
-    case OpCode::low_bits:  // of at most 255 bits
-      return argument == 1 ? Element::i8 : Element::i64;
-    default:
-      break;
-  }
-  if (info(node.code).args[argument] == 's') return Element::i64;
+  const Element element = info(node.code).types[argument]->element;
+  if (element != Element::lanes) return element;
   switch (node.bits) {
     case 16:
-      return Element::i16;
+      return Element::s16;
     case 32:
       return Element::i32;
     case 64:
-      return Element::i64;
+      return Element::number;
     default:
-      return Element::i8;
+      return Element::s8;
   }
 }
 
@@ -161,7 +131,7 @@ Element element_of(const Row& row, const std::string& operand) {
       if (node.args[i].operand == operand) return element_of(node, i);
     }
   }
-  return Element::i8;
+  return Element::s8;
 }
 
 Element loaded_element(const Row& row) {
@@ -173,29 +143,22 @@ Element loaded_element(const Row& row) {
       }
     }
   }
-  return Element::i8;
+  return Element::s8;
 }
 
 const std::vector<uint64_t>& corners(Element element) {
-  static const std::vector<uint64_t> lists[] = {make_corners(Element::i8),
-                                                make_corners(Element::i16),
-                                                make_corners(Element::i32),
-                                                make_corners(Element::i64),
-                                                make_corners(Element::f16),
-                                                make_corners(Element::f32),
-                                                make_corners(Element::f32_in_i32),
-                                                make_corners(Element::divisor),
-                                                {0, 1, 2, 3},
-                                                {0, 4, 8, 12, 24, 60}};
-  return lists[static_cast<size_t>(element)];
+  static std::map<Element, std::vector<uint64_t>> lists;
+  const auto [at, is_new] = lists.try_emplace(element);
+  if (is_new) at->second = make_corners(element);
+  return at->second;
 }
 
 uint64_t random_value(Element element, std::mt19937_64& random) {
   const std::vector<uint64_t>& list = corners(element);
-  const bool numbers_row = element == Element::tile_row || element == Element::tile_quarter;
+  const bool numbers_row = element == Element::tile_row || element == Element::four_rows;
   if (random() % 4 == 0 || numbers_row) return list[random() % list.size()];
   const uint64_t bits = random() >> (64 - 8 * bytes_of(element));
-  const bool is_float = element == Element::f32 || element == Element::f32_in_i32;
+  const bool is_float = element == Element::f32 || element == Element::i32_float;
   // Random bits are far apart; near 1, roundings and cancellations meet.
   const bool near = is_float && (random() % 2 == 0 || !fits_in_i32(bits));
   if (!near) return bits;

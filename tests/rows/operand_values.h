@@ -10,14 +10,9 @@
 
 namespace tw::test {
 
-/// How an operand's bits are read.
-enum class Element { i8, i16, i32, i64, f16, f32, f32_in_i32, divisor, tile_row, tile_quarter };
-
 size_t bytes_of(Element element);
 
-/// What the operation reads its argument as. `f32_in_i32`: only what an i32 can hold; `divisor`:
-/// an i64, but not 0; `tile_row`: an i64 that numbers a row of any tile;
-/// `tile_quarter`: one that is 4 times a row.
+/// What the operation reads its argument as; lanes are s8, s16, i32 or numbers.
 Element element_of(const MeansNode& node, size_t argument);
 /// The same of a row's operand, by the first operation that takes it.
 Element element_of(const Row& row, const std::string& operand);

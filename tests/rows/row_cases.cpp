@@ -74,7 +74,7 @@ class GroupMaker {
   // Operands.
 
   [[nodiscard]] Element element(const Slot& slot) const {
-    return slot.type.kind == Kind::predicate ? Element::i64 : element_of(row_, slot.operand);
+    return slot.type.kind == Kind::predicate ? Element::number : element_of(row_, slot.operand);
   }
   [[nodiscard]] bool is_argument(const Slot& slot) const {
     return !row_.operand(slot.operand)->is_result;

@@ -1,0 +1,44 @@
+// What operations do: the meaning in each row of the operation list, made a function.
+// Vectors are little-endian bytes as in memory (so is the machine that this runs on); predicates
+// are one byte per lane, 0 or 1.
+#pragma once
+
+#include <cstring>
+
+#include "ir/interpreter.h"
+#include "ir/plan.h"
+
+namespace tw {
+
+/// What an operation acts on beside its operands.
+struct Machine {
+  Memory& memory;
+  uint64_t scratch;  ///< address of the Program's own memory
+  VectorLength vl;
+  Plan& plan;
+  std::vector<uint64_t> frame = {};
+  std::vector<bool> frame_written = {};
+  bool active[last_mode + 1] = {};  ///< by Mode
+
+  void require(Mode mode) const;  ///< throws Fault
+};
+
+/// Writes the result where the step says, which may be an argument's place. Throws Fault for what
+/// the operation list forbids or leaves open.
+using Meaning = void (*)(const Step& step, Machine& machine);
+Meaning meaning(OpCode code);
+
+inline uint64_t scalar(const Storage& place) {
+  uint64_t value;
+  std::memcpy(&value, place.at, sizeof value);
+  return value;
+}
+
+inline void set_scalar(const Storage& place, uint64_t value) {
+  std::memcpy(place.at, &value, sizeof value);
+}
+
+/// f16 bits to f32, exact.
+float half_to_float(uint16_t half);
+
+}  // namespace tw

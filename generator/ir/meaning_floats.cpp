@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "ir/meaning_products.h"
+
+namespace tw {
+namespace {
+
+/// The second factor is one element of each segment.
+void fma_lane(const Step& s, uint8_t* to) {
+  const auto of_segment = lane_of_segment(s.imm);
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    put(to, i, fused(lane<float>(s, 0, i), lane<float>(s, 1, of_segment(i)), lane<float>(s, 2, i)));
+  }
+}
+
+float in_i32(float x) {
+  if (x >= -2147483648.0F && x < 2147483648.0F) return x;
+  throw Fault(fmt::format("{} is out of range", x));
+}
+
+}  // namespace
+
+float half_to_float(uint16_t half) {
+  uint32_t sign = uint32_t{half} >> 15 << 31;
+  uint32_t exponent = (half >> 10) & 31U;
+  uint32_t fraction = half & 1023U;
+  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24, exact in f32
+    float magnitude = std::ldexp(static_cast<float>(fraction), -24);
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+void add_float_meanings(MeaningTable& table) {
+#include "model/operations_floats.h"
+}
+
+}  // namespace tw

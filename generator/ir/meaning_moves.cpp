@@ -1,0 +1,79 @@
+#include "ir/meaning_forms.h"
+
+namespace tw {
+namespace {
+
+size_t element(const Step& s) {
+  return static_cast<size_t>(s.bits) / 8;
+}
+
+/// Values of any kind: results of instruction rows are moved by it.
+void copy(const Step& s, Machine&) {
+  std::memmove(s.to.at, s.arg[0].at, s.to.bytes);
+}
+
+/// Puts the element at `from` everywhere.
+void everywhere(const Step& s, const uint8_t* from, uint8_t* to) {
+  for (size_t at = 0; at + element(s) <= s.to.bytes; at += element(s)) {
+    std::memcpy(to + at, from, element(s));
+  }
+}
+
+/// Interleaves halves of segments; `half` 0: the low ones.
+void zip(const Step& s, size_t half, uint8_t* to) {
+  for (size_t segment = 0; segment < s.to.bytes; segment += 16) {
+    for (size_t i = 0; i < 8 / element(s); ++i) {
+      const size_t from = segment + 8 * half + i * element(s);
+      std::memcpy(to + segment + 2 * i * element(s), s.arg[0].at + from, element(s));
+      std::memcpy(to + segment + (2 * i + 1) * element(s), s.arg[1].at + from, element(s));
+    }
+  }
+}
+
+void unzip(const Step& s, size_t first, uint8_t* to) {
+  const size_t half = s.to.bytes / element(s) / 2;
+  for (size_t i = 0; i < half; ++i) {
+    const size_t from = (2 * i + first) * element(s);
+    std::memcpy(to + i * element(s), s.arg[0].at + from, element(s));
+    std::memcpy(to + (half + i) * element(s), s.arg[1].at + from, element(s));
+  }
+}
+
+void move_segments(const Step& s, uint8_t* to) {
+  const size_t count = s.to.bytes / 16;
+  const size_t bits = count / 2;  // that choose one of them
+  for (size_t i = 0; i < count; ++i) {
+    const size_t from = (static_cast<size_t>(s.imm) >> (bits * i)) & (count - 1);
+    std::memcpy(to + 16 * i, s.arg[i / bits].at + 16 * from, 16);
+  }
+}
+
+void blend(const Step& s, uint8_t* to) {
+  for (size_t lane = 0; lane < s.to.bytes / element(s); ++lane) {
+    const size_t at = lane * element(s);
+    std::memcpy(to + at, s.arg[s.imm >> lane & 1].at + at, element(s));
+  }
+}
+
+void nibbles(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const size_t nibble = static_cast<size_t>(s.imm) * s.to.bytes + i;
+    const int code = s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15;
+    to[i] = static_cast<uint8_t>((code ^ 8) - 8);
+  }
+}
+
+void permute_64(const Step& s, uint8_t* to) {
+  for (size_t lane = 0; lane < s.to.bytes / 8; ++lane) {
+    const size_t from = lane / 4 * 4 + (static_cast<size_t>(s.imm) >> (2 * (lane % 4)) & 3);
+    std::memcpy(to + 8 * lane, s.arg[0].at + 8 * from, 8);
+  }
+}
+
+}  // namespace
+
+void add_move_meanings(MeaningTable& table) {
+#include "model/operations_moves.h"
+}
+
+}  // namespace tw

@@ -1,0 +1,36 @@
+// Products that operations on vectors and on rows of tiles share.
+#pragma once
+
+#include <cmath>
+
+#include "ir/meaning_forms.h"
+
+namespace tw {
+
+/// a * b + c, rounded once.
+inline float fused(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+
+/// Sums of 4 products in each 32-bit lane of a; `c_lane` says which lane of c goes with a lane.
+/// `to` may be `a`.
+template <typename B, typename F>
+void dot4_lanes(size_t bytes, const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* to,
+                F&& c_lane) {
+  for (size_t i = 0; i < bytes / 4; ++i) {
+    auto sum = get<uint32_t>(a, i);
+    for (size_t j = 0; j < 4; ++j) {
+      const int x = get<B>(b, 4 * i + j);
+      const int y = get<int8_t>(c, 4 * c_lane(i) + j);
+      sum += static_cast<uint32_t>(x * y);
+    }
+    put(to, i, sum);
+  }
+}
+
+/// Lane #number of the segment that a lane is in.
+inline auto lane_of_segment(int64_t number) {
+  return [number](size_t lane) { return lane / 4 * 4 + static_cast<size_t>(number); };
+}
+
+}  // namespace tw

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include "ir/meaning_products.h"
+#include "ir/text.h"
+
+namespace tw {
+namespace {
+
+/// A tile has (4 svl) rows of (4 svl) elements of 32 bits.
+size_t row_bytes(const Machine& m) {
+  return static_cast<size_t>(16 * m.vl.svl);
+}
+
+uint64_t row_count(const Machine& m) {
+  return static_cast<uint64_t>(4 * m.vl.svl);
+}
+
+void check_vector(const Machine& m, size_t bytes) {
+  if (bytes == row_bytes(m)) return;
+  throw Fault(fmt::format("a vector of {} bytes, a tile's rows have {}", bytes, row_bytes(m)));
+}
+
+/// The result as it is before anything is added, given a vector that must be as long as a row.
+uint8_t* start_tile(const Step& s, const Machine& m, int vector) {
+  m.require(Mode::accumulator_tiles);
+  check_vector(m, s.arg[vector].bytes);
+  std::memmove(s.to.at, s.arg[0].at, s.to.bytes);
+  return s.to.at;
+}
+
+/// Calls f(element of the tile, row, column) on those whose flags are set.
+template <typename T, typename F>
+void add_outer(const Step& s, const Machine& m, F&& f) {
+  uint8_t* tile = start_tile(s, m, 1);
+  const size_t side = row_count(m);
+  for (size_t row = 0; row < side; ++row) {
+    for (size_t column = 0; column < side; ++column) {
+      const size_t at = row * side + column;
+      put(tile, at, f(get<T>(tile, at), row, column));
+    }
+  }
+}
+
+void add_outer_product(const Step& s, Machine& m) {
+  add_outer<uint32_t>(s, m, [&](uint32_t sum, size_t row, size_t column) {
+    for (size_t j = 0; j < 4; ++j) {
+      if (s.arg[3].at[4 * row + j] == 0 || s.arg[4].at[4 * column + j] == 0) continue;
+      const int x = lane<int8_t>(s, 1, 4 * row + j);
+      const int y = lane<int8_t>(s, 2, 4 * column + j);
+      sum += static_cast<uint32_t>(x * y);
+    }
+    return sum;
+  });
+}
+
+void add_outer_product_f32(const Step& s, Machine& m) {
+  add_outer<float>(s, m, [&](float sum, size_t row, size_t column) {
+    if (s.arg[3].at[row] == 0 || s.arg[4].at[column] == 0) return sum;
+    return fused(lane<float>(s, 1, row), lane<float>(s, 2, column), sum);
+  });
+}
+
+void clear_tile(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  std::memset(s.to.at, 0, s.to.bytes);
+}
+
+void tile_row(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  check_vector(m, s.to.bytes);
+  const uint64_t row = scalar(s.arg[1]);
+  if (row >= row_count(m)) {
+    throw Fault(fmt::format("row {} of a tile with {} rows", row, row_count(m)));
+  }
+  std::memcpy(s.to.at, s.arg[0].at + row * row_bytes(m), row_bytes(m));
+}
+
+/// One vector of products for each of four rows, as far apart as they can be.
+void add_dots(const Step& s, Machine& m) {
+  uint8_t* tile = start_tile(s, m, 1);
+  for (size_t i = 0; i < 4; ++i) {
+    uint8_t* row = tile + i * (s.to.bytes / 4);
+    dot4_lanes<int8_t>(row_bytes(m), row, s.arg[1 + i].at, s.arg[5].at, row,
+                       lane_of_segment(s.imm));
+  }
+}
+
+/// Where a row of the group of four that begins `down` rows below the scalar's is.
+uint8_t* spread_row(const Step& s, const Machine& m, uint8_t* tile, int64_t down, int64_t quarter) {
+  const uint64_t first = scalar(s.arg[1]);
+  if (first % 4 != 0) throw Fault(fmt::format("{} is not 4 times a row", first));
+  const uint64_t rows = row_count(m) / 4;  // of a quarter
+  const uint64_t row = (first / 4 + static_cast<uint64_t>(down)) % rows;
+  return tile + (row + static_cast<uint64_t>(quarter) * rows) * row_bytes(m);
+}
+
+void tile_quarter(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  check_vector(m, s.to.bytes);
+  std::memcpy(s.to.at, spread_row(s, m, s.arg[0].at, s.imm / 4, s.imm % 4), row_bytes(m));
+}
+
+void add_products(const Step& s, Machine& m) {
+  uint8_t* tile = start_tile(s, m, 2);
+  for (int64_t i = 0; i < 4; ++i) {
+    uint8_t* row = spread_row(s, m, tile, s.imm, i);
+    for (size_t j = 0; j < row_bytes(m) / 4; ++j) {
+      put(row, j,
+          fused(get<float>(s.arg[2 + i].at, j), get<float>(s.arg[6 + i].at, j),
+                get<float>(row, j)));
+    }
+  }
+}
+
+/// Nothing that the mode holds survives its change: on the way in and out of streaming the
+/// vectors and predicates are lost, tiles are lost on the way out.
+void change_mode(const Step& s, Machine& m, bool enter) {
+  const auto mode = static_cast<Mode>(s.imm);
+  m.active[s.imm] = enter;
+  if (mode == Mode::nibble_table) return;
+  const bool vectors = mode == Mode::streaming;
+  const size_t begin = vectors ? m.plan.vectors_begin : m.plan.tiles_begin;
+  const size_t end = vectors ? m.plan.tiles_begin : m.plan.bytes.size();
+  std::memset(m.plan.bytes.data() + begin, 0xCD, end - begin);
+}
+
+void enter_mode(const Step& s, Machine& m) {
+  change_mode(s, m, true);
+}
+
+void leave_mode(const Step& s, Machine& m) {
+  change_mode(s, m, false);
+}
+
+}  // namespace
+
+void Machine::require(Mode mode) const {
+  if (!active[static_cast<size_t>(mode)]) throw Fault(fmt::format("needs mode {}", name(mode)));
+}
+
+void add_tile_meanings(MeaningTable& table) {
+#include "model/operations_tiles.h"
+}
+
+}  // namespace tw

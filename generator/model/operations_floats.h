@@ -1,0 +1,22 @@
+// Operations on f32 lanes: to nearest even, one rounding each. A result of arithmetic that is a NaN
+// may have any sign and payload. Rows of the operation list (operation.h).
+// clang-format off
+
+OP(fadd, "f32 f32 -> f32", "", FLOATS(a + b), .commutes = true)
+OP(fsub, "f32 f32 -> f32", "", FLOATS(a - b))
+OP(fmul, "f32 f32 -> f32", "", FLOATS(a * b), .commutes = true)
+OP(fma, "f32 f32 f32 -> f32", "", FLOATS(fused(a, b, c)), .work = Work::products, .commutes = true)
+/* b: 32-bit element #i of each segment */
+OP(fma_lane, "f32 f32 f32 -> f32", "i", VECTOR(fma_lane(s, to)), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 3}, .work = Work::products)
+/* b where one is a NaN, or both are zeros, on every ISA */
+OP(fmin, "f32 f32 -> f32", "", FLOATS(a < b ? a : b))
+OP(fmax, "f32 f32 -> f32", "", FLOATS(a > b ? a : b))
+OP(cvt_i32_f32, "i32 -> f32", "", CONVERT(int32_t, static_cast<float>(x)))
+/* to nearest even, in range */
+OP(cvt_f32_i32, "i32_float -> i32", "", CONVERT(float, static_cast<int32_t>(std::lrint(in_i32(x)))))
+/* to nearest, ties away from zero, in range */
+OP(cvt_f32_i32_away, "i32_float -> i32", "",
+   CONVERT(float, static_cast<int32_t>(std::lround(in_i32(x)))))
+OP(cvt_f16_f32, "f16 -> f32", "", CONVERT(uint16_t, half_to_float(x)), .lengths = Lengths::lanes)
+OP(cvt_bf16_f32, "bf16 -> f32", "", CONVERT(uint16_t, uint32_t{x} << 16), .lengths = Lengths::lanes)

@@ -1,0 +1,36 @@
+// Operations that make vectors or move their lanes. A segment is a 128-bit part of a vector. Rows
+// of the operation list (operation.h).
+
+OP(zero, "-> v", "", VECTOR(std::memset(to, 0, s.to.bytes)))
+/* #i in every lane of b bits */
+OP(splat, "-> v", "bi", VECTOR(everywhere(s, reinterpret_cast<const uint8_t*>(&s.imm), to)),
+   .max_bits = 64, .immediate = {"the value", Last::value})
+/* low b bits of a scalar in every lane */
+OP(dup, "n -> v", "b", VECTOR(everywhere(s, s.arg[0].at, to)), .max_bits = 64)
+/* element #i of b bits to every place */
+OP(dup_lane, "v -> v", "bi", VECTOR(everywhere(s, s.arg[0].at + s.imm * (s.bits / 8), to)),
+   .lengths = Lengths::any, .immediate = {"the lane", Last::lane})
+/* a0 b0 a1 b1 ... of each segment's low half, and of its high half */
+OP(zip_lo, "v v -> v", "b", VECTOR(zip(s, 0, to)), .max_bits = 64, .whole = Whole::segment)
+OP(zip_hi, "v v -> v", "b", VECTOR(zip(s, 1, to)), .max_bits = 64, .whole = Whole::segment)
+/* even lanes of a, then even lanes of b (whole vectors), and the odd ones */
+OP(uzp_even, "v v -> v", "b", VECTOR(unzip(s, 0, to)), .whole = Whole::two_lanes)
+OP(uzp_odd, "v v -> v", "b", VECTOR(unzip(s, 1, to)), .whole = Whole::two_lanes)
+/* x86 shuf_32x4: the lower half of the segments from a, the upper from b, by bits of #i */
+OP(move_segments, "v v -> v", "i", VECTOR(move_segments(s, to)), .whole = Whole::two_segments,
+   .lengths = Lengths::two_or_four_segments,
+   .immediate = {"the choice of segments", Last::choice_of_segments})
+/* lane j of b where bit j of #i is set, else of a */
+OP(blend, "v v -> v", "bi", VECTOR(blend(s, to)), .min_bits = 32, .max_bits = 64,
+   .immediate = {"the choice of lanes", Last::choice_of_lanes})
+/* signed 4-bit numbers as bytes, low nibbles first: of the lower half of a (#0), the upper (#1) */
+OP(nibbles, "v -> v", "i", VECTOR(nibbles(s, to)), .immediate = {"the half", Last::number, 1})
+/* segment #i: 16 bytes */
+OP(segment, "v -> v", "i", VECTOR(std::memcpy(to, s.arg[0].at + s.imm * 16, 16)),
+   .whole = Whole::segment, .lengths = Lengths::one_segment,
+   .immediate = {"the segment", Last::segment})
+/* per 32 bytes: 64-bit lane j is lane (#i >> 2 j & 3) */
+OP(permute_64, "v -> v", "i", VECTOR(permute_64(s, to)), .whole = Whole::two_segments,
+   .immediate = {"the choice of lanes", Last::number, 255})
+/* a copy that allocation may need */
+OP(copy, "v -> v", "", copy)

@@ -1,0 +1,24 @@
+// Operations on accumulator tiles, and modes. Rows of the operation list (operation.h).
+
+OP(tile_zero, "-> tile", "", clear_tile)
+/* tile + 4-deep outer product of b (rows) and c (columns), for the lanes that are active */
+OP(outer_s8s8, "tile s8 s8 p p -> tile", "", add_outer_product, .work = Work::outer_products)
+/* the same of floats, one deep, each by one fma */
+OP(outer_f32, "tile_f32 f32 f32 p p -> tile_f32", "", add_outer_product_f32,
+   .work = Work::outer_products)
+/* row number (scalar) of a tile of 32-bit elements */
+OP(tile_row, "tile row -> v", "", tile_row)
+/* dot4_s8s8_lane of b, c, d, e with f added to rows 0, R/4, R/2 and 3R/4 of a tile of R rows; the
+   others stay */
+OP(tile_dot4_s8s8_lane, "tile s8 s8 s8 s8 s8 -> tile", "i", add_dots, .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 3}, .work = Work::products)
+/* row (b / 4 + #i / 4) mod (R / 4) + #i mod 4 * R / 4 of a tile of R rows; b: a multiple of 4 */
+OP(tile_quarter, "tile four_rows -> v", "i", tile_quarter,
+   .immediate = {"the row", Last::number, 7})
+/* c to f times g to j added by fma to four rows of a tile of R: (b / 4 + #i) mod (R / 4), R/4 below
+   that, and so on */
+OP(tile_fma4, "tile_f32 four_rows f32 f32 f32 f32 f32 f32 f32 f32 -> tile_f32", "i", add_products,
+   .immediate = {"the row", Last::number, 1})
+/* see Mode */
+OP(mode_enter, "", "i", enter_mode, .immediate = {"the mode", Last::number, last_mode, 1})
+OP(mode_leave, "", "i", leave_mode, .immediate = {"the mode", Last::number, last_mode, 1})
