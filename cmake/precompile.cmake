@@ -2,16 +2,17 @@
 # time. Off by itself: clang-tidy and clangd cannot read what gcc makes of headers, and a file that
 # forgets to include what it uses compiles all the same.
 option(TILEWRIGHT_PRECOMPILE "Precompile the headers that most files include" OFF)
+option(TILEWRIGHT_UNITY "Compile the files of large libraries several at a time" OFF)
 set(tw_common_headers <algorithm> <cstdint> <cstring> <filesystem> <functional> <map> <memory>
                       <optional> <set> <stdexcept> <string> <vector> <fmt/format.h>)
 
 # tw_precompile(TARGET [OWNER]): of headers that were compiled with OWNER, which has the same
-# options; or TARGET's own.
+# options; or TARGET's own. With libFuzzer some libraries have options that others lack.
 function(tw_precompile target)
   if(NOT TILEWRIGHT_PRECOMPILE)
     return()
   endif()
-  if(ARGC GREATER 1)
+  if(ARGC GREATER 1 AND NOT TILEWRIGHT_FUZZ)
     target_precompile_headers(${target} REUSE_FROM ${ARGV1})
   else()
     target_precompile_headers(${target} PRIVATE ${tw_common_headers})

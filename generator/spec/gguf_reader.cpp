@@ -19,7 +19,7 @@ constexpr uint64_t most_pairs = 65536;
 constexpr uint64_t most_tensors = uint64_t{1} << 20;
 constexpr uint64_t longest_name = 65535;
 constexpr uint64_t longest_size = uint64_t{1} << 40;
-constexpr int most_levels = 4;
+constexpr int deepest_array = 4;
 
 enum ValueType : uint32_t { boolean = 7, text = 8, array = 9 };
 /// Bytes of a value of each metadata type; 0: text and arrays, which say it themselves.
@@ -156,9 +156,9 @@ void skip_value(Bytes& in, uint32_t type, const std::string& what, int level) {
     return;
   }
   const uint64_t begin = in.at();
-  if (level == most_levels) {
+  if (level == deepest_array) {
     in.fail_at(begin, fmt::format("{} has arrays in arrays {} deep; {} are legal", what, level + 1,
-                                  most_levels));
+                                  deepest_array));
   }
   const uint32_t element = read_value_type(in, "an element of " + what);
   const auto count = in.number<uint64_t>("the length of " + what);

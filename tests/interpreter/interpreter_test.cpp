@@ -33,6 +33,11 @@ uint32_t seed() {
   return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 0)) : 20260711;
 }
 
+/// For `scripts/test --long`.
+bool is_long() {
+  return std::getenv("TILEWRIGHT_LONG") != nullptr;
+}
+
 struct Counts {
   int variants = 0;  ///< that compiled
   int refused = 0;   ///< more registers than there are, and the like
@@ -148,7 +153,8 @@ std::vector<Table> tables() {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-  constexpr int rounds = TW_SANITIZED ? 40 : 200;  // some 20 times as slow
+  // Sanitizers make it some 20 times as slow.
+  const int rounds = is_long() ? (TW_SANITIZED ? 40 : 200) : (TW_SANITIZED ? 10 : 100);
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);
