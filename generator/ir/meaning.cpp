@@ -22,4 +22,11 @@ Meaning meaning(OpCode code) {
   return table[static_cast<size_t>(code)];
 }
 
+void run_alone(const Step& step) {
+  Memory memory;
+  Plan plan;
+  Machine machine{memory, 0, {}, plan};
+  meaning(step.code)(step, machine);
+}
+
 }  // namespace tw

@@ -28,6 +28,9 @@ struct Machine {
 using Meaning = void (*)(const Step& step, Machine& machine);
 Meaning meaning(OpCode code);
 
+/// Does what an operation without memory and modes does.
+void run_alone(const Step& step);
+
 inline uint64_t scalar(const Storage& place) {
   uint64_t value;
   std::memcpy(&value, place.at, sizeof value);

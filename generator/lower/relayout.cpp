@@ -6,7 +6,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "ir/semantics.h"
+#include "ir/meaning.h"
 #include "lower/relayout_search.h"
 #include "lower/splat.h"
 
@@ -195,11 +195,18 @@ class Proof {
     const auto mask = static_cast<Value>(way_.vectors());
     const Moved moved =
         move_lanes(way_, isa_, mask, loaded, [&](const MoveOp& op, Value x, Value y) {
-          VectorOperation in{op.code, op.bits, op.imm, bytes(), bytes(), {}};
-          in.arg[0] = store_[static_cast<size_t>(x)].data();
-          if (y != no_value) in.arg[1] = store_[static_cast<size_t>(y)].data();
           std::vector<uint8_t> result(bytes());
-          vector_operation(in, result.data());
+          Step step;
+          step.code = op.code;
+          step.bits = op.bits;
+          step.imm = op.imm;
+          step.to = {result.data(), bytes(), Kind::vector};
+          for (const Value v : {x, y}) {
+            if (v == no_value) continue;
+            step.arg[step.arg_count++] = {store_[static_cast<size_t>(v)].data(), bytes(),
+                                          Kind::vector};
+          }
+          run_alone(step);
           store_.push_back(std::move(result));
           return static_cast<Value>(store_.size()) - 1;
         });

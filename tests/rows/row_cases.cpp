@@ -4,8 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "ir/interpreter.h"
-#include "ir/semantics.h"
+#include "ir/meaning.h"
 #include "rows/means.h"
 #include "rows/operand_values.h"
 
@@ -31,10 +30,15 @@ std::vector<uint8_t> active_lanes(const RowProgram& program, const RowCase& one,
                                   const std::string& predicate, OpCode maker, VectorLength vl) {
   for (const Slot& slot : program.inputs) {
     if (slot.operand != predicate || slot.type.kind != Kind::predicate) continue;
-    uint64_t scalar = 0;
-    std::memcpy(&scalar, one.inputs.data() + slot.offset, sizeof scalar);
+    uint8_t scalar[8] = {};
+    std::memcpy(scalar, one.inputs.data() + slot.offset, sizeof scalar);
     std::vector<uint8_t> active(static_cast<size_t>(slot.type.bytes.at(vl)));
-    predicate_operation(maker, active.size(), scalar, active.data());
+    Step step;
+    step.code = maker;
+    step.arg_count = static_cast<int>(info(maker).args.size());
+    step.arg[0] = {scalar, sizeof scalar, Kind::scalar};
+    step.to = {active.data(), active.size(), Kind::predicate};
+    run_alone(step);
     return active;
   }
   throw std::logic_error("no predicate " + predicate);
