@@ -32,7 +32,9 @@ install_missing() {
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   echo "installing ${missing[*]}"
-  apt_root update && apt_root install -y --no-install-recommends "${missing[@]}" >/dev/null
+  # Lists of packages are fetched where there are none, or where they are too old.
+  apt_root install -y --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
+    { apt_root update && apt_root install -y --no-install-recommends "${missing[@]}" >/dev/null; }
 }
 
 # The address of the Debian archive that apt is set up with.
