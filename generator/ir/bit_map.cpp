@@ -4,8 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "ir/interpreter.h"
-#include "ir/semantics.h"
+#include "ir/meaning.h"
 #include "ir/typing.h"
 
 namespace tw {
@@ -50,13 +49,12 @@ std::optional<std::pair<int, bool>> pattern_of(const MoveOp& op, int arguments, 
                                                const Patterns& patterns) {
   std::array<Bytes, 2> results;
   for (const size_t opposite : {0, 1}) {
-    VectorOperation run{op.code, op.bits, op.imm, patterns.bytes, patterns.bytes, {}};
+    std::vector<const uint8_t*> args;
     for (size_t a = 0; a < static_cast<size_t>(arguments); ++a) {
-      run.arg[a] = patterns.all[opposite][static_cast<size_t>(digit)][a].data();
+      args.push_back(patterns.all[opposite][static_cast<size_t>(digit)][a].data());
     }
-    results[opposite].resize(patterns.bytes);
     try {
-      vector_operation(run, results[opposite].data());
+      results[opposite] = run_alone(op.code, op.bits, op.imm, args, patterns.bytes);
     } catch (const Fault&) {  // numbers that it does not take
       return std::nullopt;
     }

@@ -1,7 +1,7 @@
 // Executes any Program of any ISA on the developer's machine. The oracle: it shares no code with
 // the C++ reference in tests/ and runs a Program after every stage, on virtual registers or, once
 // allocated, on physical ones (where a wrongly shared register gives a wrong result).
-// What each operation computes, NaNs included, stands in ir/semantics.h.
+// What each operation computes stands in its row of the operation list (model/operation.h).
 #pragma once
 
 #include <cstdint>

@@ -29,4 +29,19 @@ void run_alone(const Step& step) {
   meaning(step.code)(step, machine);
 }
 
+std::vector<uint8_t> run_alone(OpCode code, int bits, int64_t imm,
+                               const std::vector<const uint8_t*>& args, size_t bytes) {
+  std::vector<uint8_t> result(bytes);
+  Step step;
+  step.code = code;
+  step.bits = bits;
+  step.imm = imm;
+  step.to = {result.data(), bytes, Kind::vector};
+  for (const uint8_t* arg : args) {
+    step.arg[step.arg_count++] = {const_cast<uint8_t*>(arg), bytes, Kind::vector};  // only read
+  }
+  run_alone(step);
+  return result;
+}
+
 }  // namespace tw

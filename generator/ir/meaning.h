@@ -30,6 +30,9 @@ Meaning meaning(OpCode code);
 
 /// Does what an operation without memory and modes does.
 void run_alone(const Step& step);
+/// The same of vectors that are equally long.
+std::vector<uint8_t> run_alone(OpCode code, int bits, int64_t imm,
+                               const std::vector<const uint8_t*>& args, size_t bytes);
 
 inline uint64_t scalar(const Storage& place) {
   uint64_t value;

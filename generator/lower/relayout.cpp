@@ -195,19 +195,9 @@ class Proof {
     const auto mask = static_cast<Value>(way_.vectors());
     const Moved moved =
         move_lanes(way_, isa_, mask, loaded, [&](const MoveOp& op, Value x, Value y) {
-          std::vector<uint8_t> result(bytes());
-          Step step;
-          step.code = op.code;
-          step.bits = op.bits;
-          step.imm = op.imm;
-          step.to = {result.data(), bytes(), Kind::vector};
-          for (const Value v : {x, y}) {
-            if (v == no_value) continue;
-            step.arg[step.arg_count++] = {store_[static_cast<size_t>(v)].data(), bytes(),
-                                          Kind::vector};
-          }
-          run_alone(step);
-          store_.push_back(std::move(result));
+          std::vector<const uint8_t*> args = {store_[static_cast<size_t>(x)].data()};
+          if (y != no_value) args.push_back(store_[static_cast<size_t>(y)].data());
+          store_.push_back(run_alone(op.code, op.bits, op.imm, args, bytes()));
           return static_cast<Value>(store_.size()) - 1;
         });
     if (places_.empty()) find_places(moved);
