@@ -1,5 +1,5 @@
 /* AArch64: features by hwcaps (own bit names: system headers are often older than the CPU),
- * MIDR_EL1 of the running core. Outside Linux only what every AArch64 CPU has is found. */
+ * MIDR_EL1 of the running core. */
 #include "internal.h"
 
 /* Bits of AT_HWCAP and AT_HWCAP2. */
@@ -25,7 +25,7 @@ tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
   return features;
 }
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(_M_ARM64)
 #if defined(__linux__)
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -52,7 +52,7 @@ void tw_detect_aarch64(tw_device* device) {
 }
 #else
 void tw_detect_aarch64(tw_device* device) {
-  device->features = TW_FEATURE_NEON;
+  device->features = TW_FEATURE_NEON; /* the system tells the rest */
 }
 #endif
 #else

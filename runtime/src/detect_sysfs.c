@@ -83,29 +83,6 @@ static size_t count_sme_units(const tw_cluster* cluster, const char* root) {
   return units;
 }
 
-/* Frequencies of one design differ by a few percent from core to core. */
-static bool like_frequency(size_t a, size_t b) {
-  const size_t low = a < b ? a : b, high = a < b ? b : a;
-  return low == 0 || high - low <= low / 8;
-}
-
-static bool same_kind(const tw_cluster* a, const tw_cluster* b) {
-  return a->midr >> 4 == b->midr >> 4 && /* the rest is the revision */
-         a->capacity == b->capacity && strcmp(a->name, b->name) == 0 &&
-         like_frequency(a->max_mhz, b->max_mhz);
-}
-
-/* The cluster of this kind of core, a new one if need be; the last one takes what is too many. */
-static tw_cluster* find_cluster(tw_device* device, const tw_cluster* core) {
-  for (size_t i = 0; i < device->cluster_count; ++i) {
-    if (same_kind(&device->clusters[i], core)) return &device->clusters[i];
-  }
-  if (device->cluster_count == TW_MAX_CLUSTERS) return &device->clusters[TW_MAX_CLUSTERS - 1];
-  tw_cluster* cluster = &device->clusters[device->cluster_count++];
-  *cluster = *core;
-  return cluster;
-}
-
 /* Kinds of cores that one x86 CPU has: "" if they are all alike. */
 static const char* hybrid_kind(const char* root, size_t cpu) {
   char path[256], list[256];
@@ -122,16 +99,12 @@ static void add_cpu(tw_device* device, const char* root, size_t cpu, const char*
   const char* name = core.midr != 0 ? tw_core_name(core.midr) : NULL;
   snprintf(core.name, sizeof core.name, "%.24s%s", name != NULL ? name : default_name,
            hybrid_kind(root, cpu));
-  tw_cluster* cluster = find_cluster(device, &core);
-  if (cluster->count == 0) {
-    size_t caches[4] = {0};
-    read_caches(caches, root, cpu);
-    cluster->l1_bytes = caches[1];
-    cluster->l2_bytes = caches[2];
-  }
-  cluster->count += 1;
-  if (core.max_mhz > cluster->max_mhz) cluster->max_mhz = core.max_mhz;
-  if (cpu < TW_MAX_CPUS) cluster->cpus[cpu / 64] |= (uint64_t)1 << cpu % 64;
+  tw_cluster* cluster = tw_add_core(device, &core, cpu);
+  if (cluster->count > 1) return;
+  size_t caches[4] = {0};
+  read_caches(caches, root, cpu);
+  cluster->l1_bytes = caches[1];
+  cluster->l2_bytes = caches[2];
 }
 
 /* The machine's caches are those that its fastest core sees. */
@@ -152,17 +125,6 @@ static void read_model(tw_device* device, const char* root) {
   if (device->name[0] == '\0') read_text(device->name, sizeof device->name, path);
 }
 
-/* All cores are alike, so the one that was asked speaks for them. */
-static void describe_only_cluster(tw_device* device, uint64_t midr) {
-  tw_cluster* cluster = &device->clusters[0];
-  if (cluster->l1_bytes == 0) cluster->l1_bytes = device->l1_bytes;
-  if (cluster->l2_bytes == 0) cluster->l2_bytes = device->l2_bytes;
-  if (cluster->midr != 0) return;
-  cluster->midr = midr;
-  const char* name = tw_core_name(midr);
-  if (name != NULL) snprintf(cluster->name, sizeof cluster->name, "%s", name);
-}
-
 void tw_detect_sysfs(tw_device* device, const char* root) {
   char path[256], online[256];
   const tw_cluster asked = device->clusters[0]; /* what the running core says of itself */
@@ -173,7 +135,7 @@ void tw_detect_sysfs(tw_device* device, const char* root) {
     device->cluster_count = 1;
     device->clusters[0].midr = 0;
     device->clusters[0].count = count > 0 ? (size_t)count : 1;
-    describe_only_cluster(device, asked.midr);
+    tw_describe_only_cluster(device, asked.midr);
     return;
   }
   device->cluster_count = 0;
@@ -186,11 +148,14 @@ void tw_detect_sysfs(tw_device* device, const char* root) {
   for (size_t i = 0; i < device->cluster_count; ++i) {
     device->clusters[i].sme_units = count_sme_units(&device->clusters[i], root);
   }
-  if (device->cluster_count == 1) describe_only_cluster(device, asked.midr);
+  if (device->cluster_count == 1) tw_describe_only_cluster(device, asked.midr);
 }
-#else
-void tw_detect_sysfs(tw_device* device, const char* root) {
-  (void)root;
+
+void tw_detect_system(tw_device* device) {
+  tw_detect_sysfs(device, "/sys/devices/system/cpu");
+}
+#elif !defined(__APPLE__) && !defined(_WIN32)
+void tw_detect_system(tw_device* device) {
   device->cluster_count = 1;
   device->clusters[0].count = 1;
 }

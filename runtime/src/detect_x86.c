@@ -27,13 +27,29 @@ tw_features tw_x86_features(const tw_x86_registers* r) {
   return features;
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
+#if defined(__x86_64__) || defined(__i386__) || defined(_M_X64)
 #include <stdio.h>
 
 typedef struct cpuid_result {
   uint32_t eax, ebx, ecx, edx;
 } cpuid_result;
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+
+static cpuid_result cpuid(uint32_t leaf, uint32_t subleaf) {
+  int most[4], r[4] = {0, 0, 0, 0};
+  __cpuid(most, (int)(leaf & 0x80000000u));
+  if (leaf <= (uint32_t)most[0]) __cpuidex(r, (int)leaf, (int)subleaf);
+  const cpuid_result result = {(uint32_t)r[0], (uint32_t)r[1], (uint32_t)r[2], (uint32_t)r[3]};
+  return result;
+}
+
+static uint64_t read_xcr0(void) {
+  return _xgetbv(0);
+}
+#else
+#include <cpuid.h>
 
 static cpuid_result cpuid(uint32_t leaf, uint32_t subleaf) {
   cpuid_result r = {0, 0, 0, 0};
@@ -48,6 +64,7 @@ static uint64_t read_xcr0(void) {
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (uint64_t)high << 32 | low;
 }
+#endif
 
 static void read_features(tw_device* device) {
   const cpuid_result one = cpuid(1, 0), seven = cpuid(7, 0);

@@ -110,7 +110,7 @@ tw_status tw_device_detect(tw_device* device) {
   memset(device, 0, sizeof *device);
   tw_detect_x86(device);
   tw_detect_aarch64(device);
-  tw_detect_sysfs(device, "/sys/devices/system/cpu");
+  tw_detect_system(device);
   name_device(device);
 
   const char* isa = getenv("TILEWRIGHT_ISA");

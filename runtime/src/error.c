@@ -5,7 +5,12 @@
 
 #include "internal.h"
 
-static _Thread_local char message[512];
+#if defined(_MSC_VER)
+#define TW_THREAD_LOCAL __declspec(thread)
+#else
+#define TW_THREAD_LOCAL _Thread_local
+#endif
+static TW_THREAD_LOCAL char message[512];
 
 const char* tw_error_message(void) {
   return message;

@@ -13,7 +13,9 @@ extern "C" {
 
 /* ---- error.c ---- */
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) /* has C11's beside Microsoft's */
+#define TW_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#elif defined(__GNUC__)
 #define TW_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define TW_PRINTF(text, first)
@@ -73,9 +75,34 @@ const tw_cluster* tw_fastest_cluster(const tw_device* device);
 /* Architecture part of detection; does nothing on other architectures. */
 void tw_detect_x86(tw_device* device);
 void tw_detect_aarch64(tw_device* device);
-/* Clusters and caches from sysfs below `root` ("/sys/devices/system/cpu"). Keeps what it cannot
- * find. */
+/* The rest, as this operating system tells it. Keeps what it cannot find. */
+void tw_detect_system(tw_device* device);
+
+/* Adds CPU number `cpu` to the cluster of cores like this one. */
+tw_cluster* tw_add_core(tw_device* device, const tw_cluster* core, size_t cpu);
+/* All cores are alike, so the one that was asked speaks for them. */
+void tw_describe_only_cluster(tw_device* device, uint64_t midr);
+
+/* Linux: clusters and caches from sysfs below `root` ("/sys/devices/system/cpu"). */
 void tw_detect_sysfs(tw_device* device, const char* root);
+
+/* Apple's systems: what sysctl answers; false for names that it does not know. */
+typedef struct tw_sysctl {
+  bool (*number)(void* context, const char* name, uint64_t* value);
+  bool (*text)(void* context, const char* name, char* text, size_t bytes);
+  void* context;
+} tw_sysctl;
+void tw_describe_apple(tw_device* device, const tw_sysctl* system);
+
+/* Windows: what the system says of one logical processor. */
+typedef struct tw_windows_cpu {
+  uint64_t midr; /* AArch64 */
+  size_t mhz;
+  unsigned efficiency_class; /* more is faster */
+  size_t cache_bytes[4];     /* for data, by level */
+} tw_windows_cpu;
+void tw_describe_windows(tw_device* device, const tw_windows_cpu* cpus, size_t count);
+tw_features tw_windows_features(bool (*present)(unsigned number));
 
 /* What the simple cost model takes one core to get from memory, bytes a cycle. */
 #define TW_STREAM_BYTES 8
