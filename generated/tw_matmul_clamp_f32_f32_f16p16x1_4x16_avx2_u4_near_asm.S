@@ -16,13 +16,33 @@
 //  r11 lhs_1  rbx lhs_2  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  ymm0 acc_0_0 ...  ymm1 acc_0_1 ...  ymm2 acc_1_0 ...  ymm3 acc_1_1 ...  ymm4 acc_2_0 ...
 //  ymm5 acc_2_1 ...  ymm6 acc_3_0 ...  ymm7 acc_3_1 ...  ymm8 w_0  ymm9 w_1  ymm10 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm
   .type tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm, %function
 tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm
+_tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm
+  .def tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 72
@@ -39,13 +59,50 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   .cfi_offset r14, -24
   mov qword ptr [rsp + 64], r15
   .cfi_offset r15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm
+  sub rsp, 216
+  .seh_stackalloc 216
+  mov qword ptr [rsp + 24], rsi
+  .seh_savereg rsi, 24
+  mov qword ptr [rsp + 32], rdi
+  .seh_savereg rdi, 32
+  mov qword ptr [rsp + 40], rbx
+  .seh_savereg rbx, 40
+  mov qword ptr [rsp + 48], rbp
+  .seh_savereg rbp, 48
+  mov qword ptr [rsp + 56], r12
+  .seh_savereg r12, 56
+  mov qword ptr [rsp + 64], r13
+  .seh_savereg r13, 64
+  mov qword ptr [rsp + 72], r14
+  .seh_savereg r14, 72
+  mov qword ptr [rsp + 80], r15
+  .seh_savereg r15, 80
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov qword ptr [rsp + 0], rsi                           // n_left, kept in the frame
@@ -56,8 +113,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   mov rsi, qword ptr [rdi + 8*5]                         // lhs_panel
   mov r8, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov r9, qword ptr [rdi + 8*3]                          // k
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r11, 1
@@ -127,9 +184,9 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   mov r13, rsi                                           // lhs_panel
   mov r14, qword ptr [rsp + 16]                          // rhs_panel
   test rbp, rbp
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r15, [r14 + r12]                                   // ahead
   vmovdqu xmm8, xmmword ptr [r14 + 0]                    // w_0
   vcvtph2ps ymm8, xmm8                                   // w_0
@@ -203,13 +260,13 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r10, [r10 + 16]
   lea r14, [r14 + 128]
   sub rbp, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov rbp, r9                                            // k
   and rbp, 3                                             // k_rest
   test rbp, rbp
-  jz .Lk_rest_done
-.Lk_rest:
+  jz L(k_rest_done)
+L(k_rest):
   vmovdqu xmm8, xmmword ptr [r14 + 0]                    // w_0
   vcvtph2ps ymm8, xmm8                                   // w_0
   vmovdqu xmm9, xmmword ptr [r14 + 16]                   // w_1
@@ -232,8 +289,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r10, [r10 + 4]
   lea r14, [r14 + 32]
   sub rbp, 1                                             // next k_rest
-  ja .Lk_rest
-.Lk_rest_done:
+  ja L(k_rest)
+L(k_rest_done):
   lea r10, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm8, dword ptr [r10 + 0]                 // min
   vpbroadcastd ymm9, dword ptr [r10 + 4]                 // max
@@ -269,7 +326,7 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [r12 + r9]                                     // field
   mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
@@ -309,8 +366,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   vmaxps ymm0, ymm8, ymm0                                // out
   vminps ymm0, ymm9, ymm0                                // out_0_1
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
@@ -481,7 +538,7 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   mov r9, 1
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [r11 + 0], xmm8, 0
   vextracti128 xmm8, ymm4, 0
@@ -490,11 +547,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   vpextrd dword ptr [rbx + 0], xmm8, 0
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
-.Lif_2_done:
+L(if_2_done):
   mov r9, 2
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea r9, [r11 + 4]
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
@@ -507,11 +564,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 4]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm8, 1
-.Lif_3_done:
+L(if_3_done):
   mov r9, 3
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea r9, [r11 + 8]
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
@@ -524,11 +581,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 8]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm8, 2
-.Lif_4_done:
+L(if_4_done):
   mov r9, 4
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea r9, [r11 + 12]
   vextracti128 xmm8, ymm6, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
@@ -541,11 +598,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 12]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm8, 3
-.Lif_5_done:
+L(if_5_done):
   mov r9, 5
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea r9, [r11 + 16]
   vextracti128 xmm8, ymm6, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
@@ -558,11 +615,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 16]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm8, 0
-.Lif_6_done:
+L(if_6_done):
   mov r9, 6
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea r9, [r11 + 20]
   vextracti128 xmm8, ymm6, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
@@ -575,11 +632,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 20]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm8, 1
-.Lif_7_done:
+L(if_7_done):
   mov r9, 7
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea r9, [r11 + 24]
   vextracti128 xmm8, ymm6, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
@@ -592,11 +649,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 24]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm8, 2
-.Lif_8_done:
+L(if_8_done):
   mov r9, 8
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea r9, [r11 + 28]
   vextracti128 xmm6, ymm6, 1
   vpextrd dword ptr [r9 + 0], xmm6, 3
@@ -609,11 +666,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
-.Lif_9_done:
+L(if_9_done):
   mov r9, 9
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea r9, [r11 + 32]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
@@ -626,11 +683,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 32]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
-.Lif_10_done:
+L(if_10_done):
   mov r9, 10
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea r9, [r11 + 36]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
@@ -643,11 +700,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 36]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
-.Lif_11_done:
+L(if_11_done):
   mov r9, 11
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea r9, [r11 + 40]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
@@ -660,11 +717,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 40]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
-.Lif_12_done:
+L(if_12_done):
   mov r9, 12
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea r9, [r11 + 44]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
@@ -677,11 +734,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 44]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
-.Lif_13_done:
+L(if_13_done):
   mov r9, 13
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea r9, [r11 + 48]
   vextracti128 xmm0, ymm7, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
@@ -694,11 +751,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 48]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
-.Lif_14_done:
+L(if_14_done):
   mov r9, 14
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea r9, [r11 + 52]
   vextracti128 xmm0, ymm7, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
@@ -711,11 +768,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 52]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
-.Lif_15_done:
+L(if_15_done):
   mov r9, 15
   mov r10, qword ptr [rsp + 0]                           // n_left
   cmp r10, r9                                            // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea r9, [r11 + 56]
   vextracti128 xmm0, ymm7, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
@@ -728,8 +785,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   lea r9, [rdx + 56]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 4
   imul r9, r10
@@ -743,8 +800,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   imul r9, r10
   lea rsi, [rsi + r9]
   sub rcx, 4                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 16
   mov rsi, qword ptr [rsp + 0]                           // n_left
   cmp rsi, rcx
@@ -756,8 +813,9 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   mov r8, qword ptr [rsp + 16]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 24]
   mov rbp, qword ptr [rsp + 32]
   mov r12, qword ptr [rsp + 40]
@@ -769,13 +827,38 @@ tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 24]
+  mov rdi, qword ptr [rsp + 32]
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  add rsp, 216
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm, .-tw_matmul_clamp_f32_f32_f16p16x1_4x16_avx2_u4_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,13 +17,33 @@
 //  ymm1 acc_0_1 ...  ymm2 acc_1_0 ...  ymm3 acc_1_1 ...  ymm4 acc_2_0 ...  ymm5 acc_2_1 ...
 //  ymm6 acc_3_0 ...  ymm7 acc_3_1 ...  ymm8 acc_4_0 ...  ymm9 acc_4_1 ...  ymm10 acc_5_0 ...
 //  ymm11 acc_5_1 ...  ymm12 w_0  ymm13 w_1  ymm14 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
   .type tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm, %function
 tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
+_tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
+  .def tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 104
@@ -40,6 +60,49 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   .cfi_offset r14, -24
   mov qword ptr [rsp + 96], r15
   .cfi_offset r15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
+  sub rsp, 296
+  .seh_stackalloc 296
+  mov qword ptr [rsp + 56], rsi
+  .seh_savereg rsi, 56
+  mov qword ptr [rsp + 64], rdi
+  .seh_savereg rdi, 64
+  mov qword ptr [rsp + 72], rbx
+  .seh_savereg rbx, 72
+  mov qword ptr [rsp + 80], rbp
+  .seh_savereg rbp, 80
+  mov qword ptr [rsp + 88], r12
+  .seh_savereg r12, 88
+  mov qword ptr [rsp + 96], r13
+  .seh_savereg r13, 96
+  mov qword ptr [rsp + 104], r14
+  .seh_savereg r14, 104
+  mov qword ptr [rsp + 112], r15
+  .seh_savereg r15, 112
+  vmovaps xmmword ptr [rsp + 128], xmm6
+  .seh_savexmm xmm6, 128
+  vmovaps xmmword ptr [rsp + 144], xmm7
+  .seh_savexmm xmm7, 144
+  vmovaps xmmword ptr [rsp + 160], xmm8
+  .seh_savexmm xmm8, 160
+  vmovaps xmmword ptr [rsp + 176], xmm9
+  .seh_savexmm xmm9, 176
+  vmovaps xmmword ptr [rsp + 192], xmm10
+  .seh_savexmm xmm10, 192
+  vmovaps xmmword ptr [rsp + 208], xmm11
+  .seh_savexmm xmm11, 208
+  vmovaps xmmword ptr [rsp + 224], xmm12
+  .seh_savexmm xmm12, 224
+  vmovaps xmmword ptr [rsp + 240], xmm13
+  .seh_savexmm xmm13, 240
+  vmovaps xmmword ptr [rsp + 256], xmm14
+  .seh_savexmm xmm14, 256
+  vmovaps xmmword ptr [rsp + 272], xmm15
+  .seh_savexmm xmm15, 272
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov qword ptr [rsp + 32], rdi                          // args, kept in the frame
   mov rax, qword ptr [rsp + 32]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
@@ -82,8 +145,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 48], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 16], rdi                          // n_left, kept in the frame
@@ -101,8 +164,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 40], rdx                          // dst_tile, kept in the frame
   mov qword ptr [rsp + 0], rdi                           // lhs_panel, kept in the frame
   mov rdx, qword ptr [rsp + 40]                          // dst_tile
@@ -219,9 +282,9 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   mov r13, qword ptr [rsp + 0]                           // lhs_panel
   mov r14, qword ptr [rsp + 48]                          // rhs_panel
   test r12, r12
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   vmovdqu xmm12, xmmword ptr [r14 + 0]                   // w_0
   vcvtph2ps ymm12, xmm12                                 // w_0
   vmovdqu xmm13, xmmword ptr [r14 + 16]                  // w_1
@@ -321,14 +384,14 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea r14, [r14 + 128]
   lea r8, [r8 + rsi]                                     // ahead
   sub r12, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov qword ptr [rsp + 8], r8                            // ahead, kept in the frame
   mov r8, rdx                                            // k
   and r8, 3                                              // k_rest
   test r8, r8
-  jz .Lk_rest_done
-.Lk_rest:
+  jz L(k_rest_done)
+L(k_rest):
   vmovdqu xmm12, xmmword ptr [r14 + 0]                   // w_0
   vcvtph2ps ymm12, xmm12                                 // w_0
   vmovdqu xmm13, xmmword ptr [r14 + 16]                  // w_1
@@ -359,8 +422,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdi, [rdi + 4]
   lea r14, [r14 + 32]
   sub r8, 1                                              // next k_rest
-  ja .Lk_rest
-.Lk_rest_done:
+  ja L(k_rest)
+L(k_rest_done):
   mov rdi, 1
   mov r8, r9                                             // m_left
   cmp r8, rdi
@@ -416,7 +479,7 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   mov rbp, 16
   mov r12, qword ptr [rsp + 16]                          // n_left
   cmp r12, rbp                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbp, qword ptr [rsp + 32]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
@@ -475,8 +538,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   vminps ymm0, ymm13, ymm0                               // out_0_1
   mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbp, qword ptr [rsp + 32]                          // args
   mov rbp, qword ptr [rbp + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
@@ -660,7 +723,7 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   mov rdx, 1
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm12, ymm10, 0
   vpextrd dword ptr [rdi + 0], xmm12, 0
   vextracti128 xmm12, ymm8, 0
@@ -674,11 +737,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   vextracti128 xmm12, ymm0, 0
   mov rdx, qword ptr [rsp + 40]                          // dst_tile
   vpextrd dword ptr [rdx + 0], xmm12, 0
-.Lif_2_done:
+L(if_2_done):
   mov rdx, 2
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea rdx, [rdi + 4]
   vextracti128 xmm12, ymm10, 0
   vpextrd dword ptr [rdx + 0], xmm12, 1
@@ -698,11 +761,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 4]
   vextracti128 xmm12, ymm0, 0
   vpextrd dword ptr [rdx + 0], xmm12, 1
-.Lif_3_done:
+L(if_3_done):
   mov rdx, 3
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea rdx, [rdi + 8]
   vextracti128 xmm12, ymm10, 0
   vpextrd dword ptr [rdx + 0], xmm12, 2
@@ -722,11 +785,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 8]
   vextracti128 xmm12, ymm0, 0
   vpextrd dword ptr [rdx + 0], xmm12, 2
-.Lif_4_done:
+L(if_4_done):
   mov rdx, 4
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea rdx, [rdi + 12]
   vextracti128 xmm12, ymm10, 0
   vpextrd dword ptr [rdx + 0], xmm12, 3
@@ -746,11 +809,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 12]
   vextracti128 xmm12, ymm0, 0
   vpextrd dword ptr [rdx + 0], xmm12, 3
-.Lif_5_done:
+L(if_5_done):
   mov rdx, 5
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea rdx, [rdi + 16]
   vextracti128 xmm12, ymm10, 1
   vpextrd dword ptr [rdx + 0], xmm12, 0
@@ -770,11 +833,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 16]
   vextracti128 xmm12, ymm0, 1
   vpextrd dword ptr [rdx + 0], xmm12, 0
-.Lif_6_done:
+L(if_6_done):
   mov rdx, 6
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea rdx, [rdi + 20]
   vextracti128 xmm12, ymm10, 1
   vpextrd dword ptr [rdx + 0], xmm12, 1
@@ -794,11 +857,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 20]
   vextracti128 xmm12, ymm0, 1
   vpextrd dword ptr [rdx + 0], xmm12, 1
-.Lif_7_done:
+L(if_7_done):
   mov rdx, 7
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea rdx, [rdi + 24]
   vextracti128 xmm12, ymm10, 1
   vpextrd dword ptr [rdx + 0], xmm12, 2
@@ -818,11 +881,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 24]
   vextracti128 xmm12, ymm0, 1
   vpextrd dword ptr [rdx + 0], xmm12, 2
-.Lif_8_done:
+L(if_8_done):
   mov rdx, 8
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea rdx, [rdi + 28]
   vextracti128 xmm10, ymm10, 1
   vpextrd dword ptr [rdx + 0], xmm10, 3
@@ -842,11 +905,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [rdx + 0], xmm0, 3
-.Lif_9_done:
+L(if_9_done):
   mov rdx, 9
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea rdx, [rdi + 32]
   vextracti128 xmm0, ymm11, 0
   vpextrd dword ptr [rdx + 0], xmm0, 0
@@ -866,11 +929,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 32]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [rdx + 0], xmm0, 0
-.Lif_10_done:
+L(if_10_done):
   mov rdx, 10
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea rdx, [rdi + 36]
   vextracti128 xmm0, ymm11, 0
   vpextrd dword ptr [rdx + 0], xmm0, 1
@@ -890,11 +953,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 36]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [rdx + 0], xmm0, 1
-.Lif_11_done:
+L(if_11_done):
   mov rdx, 11
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea rdx, [rdi + 40]
   vextracti128 xmm0, ymm11, 0
   vpextrd dword ptr [rdx + 0], xmm0, 2
@@ -914,11 +977,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 40]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [rdx + 0], xmm0, 2
-.Lif_12_done:
+L(if_12_done):
   mov rdx, 12
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea rdx, [rdi + 44]
   vextracti128 xmm0, ymm11, 0
   vpextrd dword ptr [rdx + 0], xmm0, 3
@@ -938,11 +1001,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 44]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [rdx + 0], xmm0, 3
-.Lif_13_done:
+L(if_13_done):
   mov rdx, 13
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea rdx, [rdi + 48]
   vextracti128 xmm0, ymm11, 1
   vpextrd dword ptr [rdx + 0], xmm0, 0
@@ -962,11 +1025,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 48]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [rdx + 0], xmm0, 0
-.Lif_14_done:
+L(if_14_done):
   mov rdx, 14
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea rdx, [rdi + 52]
   vextracti128 xmm0, ymm11, 1
   vpextrd dword ptr [rdx + 0], xmm0, 1
@@ -986,11 +1049,11 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 52]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [rdx + 0], xmm0, 1
-.Lif_15_done:
+L(if_15_done):
   mov rdx, 15
   mov rbp, qword ptr [rsp + 16]                          // n_left
   cmp rbp, rdx                                           // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea rdx, [rdi + 56]
   vextracti128 xmm0, ymm11, 1
   vpextrd dword ptr [rdx + 0], xmm0, 2
@@ -1010,8 +1073,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdx, [rdx + 56]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [rdx + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov rdx, qword ptr [rsp + 32]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov rdi, 6
@@ -1030,8 +1093,8 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   lea rdi, [r8 + rdi]
   mov r8, qword ptr [rsp + 8]                            // ahead
   sub rcx, 6                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 16
   mov rdi, qword ptr [rsp + 16]                          // n_left
   cmp rdi, rcx
@@ -1044,8 +1107,9 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   mov r8, qword ptr [rsp + 48]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 56]
   mov rbp, qword ptr [rsp + 64]
   mov r12, qword ptr [rsp + 72]
@@ -1057,13 +1121,41 @@ tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 56]
+  mov rdi, qword ptr [rsp + 64]
+  mov rbx, qword ptr [rsp + 72]
+  mov rbp, qword ptr [rsp + 80]
+  mov r12, qword ptr [rsp + 88]
+  mov r13, qword ptr [rsp + 96]
+  mov r14, qword ptr [rsp + 104]
+  mov r15, qword ptr [rsp + 112]
+  vmovaps xmm6, xmmword ptr [rsp + 128]
+  vmovaps xmm7, xmmword ptr [rsp + 144]
+  vmovaps xmm8, xmmword ptr [rsp + 160]
+  vmovaps xmm9, xmmword ptr [rsp + 176]
+  vmovaps xmm10, xmmword ptr [rsp + 192]
+  vmovaps xmm11, xmmword ptr [rsp + 208]
+  vmovaps xmm12, xmmword ptr [rsp + 224]
+  vmovaps xmm13, xmmword ptr [rsp + 240]
+  vmovaps xmm14, xmmword ptr [rsp + 256]
+  vmovaps xmm15, xmmword ptr [rsp + 272]
+  add rsp, 296
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm, .-tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -16,27 +16,53 @@
 //  x7 lhs_panel  x8 m_left  x9 k  x10 rhs_1  x11 k_left  x12 lhs_panel  x13 rhs_panel  x14 rhs_1
 //  v0 acc0_0_0 ...  v1 acc0_0_1 ...  v2 acc0_0_2 ...  v3 acc0_0_3 ...  v4 acc1_0_0 ...
 //  v5 acc1_0_1 ...  v6 acc1_0_2 ...  v7 acc1_0_3 ...  v16 a_0  v17 a_0 ...  v18 w_0 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm
   .type tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm, %function
 tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm
+_tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm
+  .def tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm
+  hint #34
+  .seh_nop
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*11]                                   // rhs_stride
   mov x11, #8
@@ -57,9 +83,11 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x10                                           // rhs_1
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldp q17, q16, [x12], #32                               // a_0, a_0
   ldr d18, [x13, #0]                                     // w_0
   fcvtl v18.4s, v18.4h                                   // w_0
@@ -160,12 +188,12 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   add x13, x13, #128
   add x14, x14, #128
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x11, #7                                            // k_rest
   and x11, x11, x9
-  cbz x11, .Lk_rest_done
-.Lk_rest:
+  cbz x11, L(k_rest_done)
+L(k_rest):
   ldr d16, [x13, #0]                                     // w_0
   fcvtl v16.4s, v16.4h                                   // w_0
   ldr d17, [x13, #8]                                     // w_1
@@ -183,8 +211,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   add x13, x13, #16
   add x14, x14, #16
   subs x11, x11, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   fadd v0.4s, v0.4s, v4.4s                               // sum
   fadd v1.4s, v1.4s, v5.4s                               // sum
   fadd v2.4s, v2.4s, v6.4s                               // sum
@@ -199,7 +227,7 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   add x12, x3, x9                                        // field
   add x9, x10, x9                                        // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x11, x10, x2
   cmp x10, #0                                            // bias
@@ -235,8 +263,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
   bsl v0.16b, v5.16b, v1.16b
   str q0, [x6, #48]                                      // out_0_3
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
   add x11, x10, x2
   cmp x10, #0                                            // bias
@@ -364,94 +392,94 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   bsl v3.16b, v5.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v0.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x6, #4
   st1 {v0.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x6, #8
   st1 {v0.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x6, #12
   st1 {v0.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
+L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_9_done
+  b.lo L(if_9_done)
   add x9, x6, #28
   st1 {v1.s}[3], [x9]                                    // out_0_1
-.Lif_9_done:
+L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_10_done
+  b.lo L(if_10_done)
   add x9, x6, #32
   st1 {v2.s}[0], [x9]                                    // out_0_2
-.Lif_10_done:
+L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_11_done
+  b.lo L(if_11_done)
   add x9, x6, #36
   st1 {v2.s}[1], [x9]                                    // out_0_2
-.Lif_11_done:
+L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_12_done
+  b.lo L(if_12_done)
   add x9, x6, #40
   st1 {v2.s}[2], [x9]                                    // out_0_2
-.Lif_12_done:
+L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_13_done
+  b.lo L(if_13_done)
   add x9, x6, #44
   st1 {v2.s}[3], [x9]                                    // out_0_2
-.Lif_13_done:
+L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_14_done
+  b.lo L(if_14_done)
   add x9, x6, #48
   st1 {v3.s}[0], [x9]                                    // out_0_3
-.Lif_14_done:
+L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_15_done
+  b.lo L(if_15_done)
   add x9, x6, #52
   st1 {v3.s}[1], [x9]                                    // out_0_3
-.Lif_15_done:
+L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_16_done
+  b.lo L(if_16_done)
   add x9, x6, #56
   st1 {v3.s}[2], [x9]                                    // out_0_3
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1
   mul x9, x9, x10
@@ -462,8 +490,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #16
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -473,16 +501,25 @@ tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm:
   mul x5, x5, x6
   add x3, x3, x5
   subs x1, x1, #16                                       // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm, .-tw_matmul_clamp_f32_f32_f16p8x1_1x16_neon_u8_a2_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -19,12 +19,32 @@
 //  v8 w_0 ...  v16 acc_4_0 ...  v17 acc_4_1 ...  v18 acc_5_0 ...  v19 acc_5_1 ...  v20 acc_6_0 ...
 //  v21 acc_6_1 ...  v22 acc_7_0 ...  v23 acc_7_1 ...  v24 a_0  v25 a_1  v26 a_2  v27 a_3  v28 a_4
 //  v29 a_5  v30 a_6  v31 a_7
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm
   .type tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm, %function
 tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm
+_tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm
+  .def tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #32
@@ -37,19 +57,35 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   .cfi_offset x21, -16
   str d8, [sp, #24]
   .cfi_offset d8, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #32
+  .seh_stackalloc 32
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str d8, [sp, #24]
+  .seh_save_freg d8, 24
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
   mov x11, #1
@@ -113,9 +149,11 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   lsr x17, x9, #3                                        // k_steps
   mov x19, x7                                            // lhs_panel
   mov x20, x3                                            // rhs_panel
-  cbz x17, .Lk_done
+  cbz x17, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldr q24, [x19], #16                                    // a_0, lhs_panel
   ldr q25, [x11], #16                                    // a_1, lhs_1
   ldr q26, [x12], #16                                    // a_2, lhs_2
@@ -294,12 +332,12 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   fmla v23.4s, v8.4s, v31.s[3]                           // acc
   add x20, x20, #128
   subs x17, x17, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x17, #7                                            // k_rest
   and x17, x17, x9
-  cbz x17, .Lk_rest_done
-.Lk_rest:
+  cbz x17, L(k_rest_done)
+L(k_rest):
   ldr d24, [x20, #0]                                     // w_0
   fcvtl v24.4s, v24.4h                                   // w_0
   ldr d25, [x20, #8]                                     // w_1
@@ -338,8 +376,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   add x10, x10, #4
   add x20, x20, #16
   subs x17, x17, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   add x10, x0, #8*15                                     // clamp
   ld1r {v24.4s}, [x10]                                   // min
   ldr s25, [x10, #4]                                     // max
@@ -392,7 +430,7 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   mul x9, x9, x19
   add x9, x3, x9                                         // field
   cmp x4, x10                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x19, x10, x2
   cmp x10, #0                                            // bias
@@ -494,8 +532,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   fcmgt v0.4s, v1.4s, v25.4s                             // out_0_1
   bsl v0.16b, v25.16b, v1.16b
   str q0, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
   add x19, x10, x2
   cmp x10, #0                                            // bias
@@ -631,7 +669,7 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   bsl v1.16b, v25.16b, v26.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v22.s}[0], [x11]                                  // out_7_0
   st1 {v20.s}[0], [x17]                                  // out_6_0
   st1 {v18.s}[0], [x16]                                  // out_5_0
@@ -640,10 +678,10 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v4.s}[0], [x13]                                   // out_2_0
   st1 {v2.s}[0], [x12]                                   // out_1_0
   st1 {v0.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x11, #4
   st1 {v22.s}[1], [x9]                                   // out_7_0
   add x9, x17, #4
@@ -660,10 +698,10 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v0.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x11, #8
   st1 {v22.s}[2], [x9]                                   // out_7_0
   add x9, x17, #8
@@ -680,10 +718,10 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v0.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x11, #12
   st1 {v22.s}[3], [x9]                                   // out_7_0
   add x9, x17, #12
@@ -700,10 +738,10 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v0.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x11, #16
   st1 {v23.s}[0], [x9]                                   // out_7_1
   add x9, x17, #16
@@ -720,10 +758,10 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v3.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x11, #20
   st1 {v23.s}[1], [x9]                                   // out_7_1
   add x9, x17, #20
@@ -740,10 +778,10 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v3.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x11, #24
   st1 {v23.s}[2], [x9]                                   // out_7_1
   add x9, x17, #24
@@ -760,8 +798,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   st1 {v3.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #8
   mul x9, x9, x10
@@ -774,8 +812,8 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   mul x9, x9, x10
   add x7, x7, x9
   subs x5, x5, #8                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -783,8 +821,9 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -793,12 +832,32 @@ tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr d8, [sp, #24]
+  .seh_save_freg d8, 24
+  add sp, sp, #32
+  .seh_stackalloc 32
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm, .-tw_matmul_clamp_f32_f32_f16p8x1_8x8_neon_u8_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

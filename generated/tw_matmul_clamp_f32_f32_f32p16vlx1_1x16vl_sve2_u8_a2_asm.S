@@ -16,16 +16,44 @@
 //  x7 lhs_panel  x8 m_left  x9 k  x10 k_left  x11 lhs_panel  x12 rhs_panel  x13 part  z0 a_0
 //  z1 acc0_0_0 ...  z2 acc0_0_1 ...  z3 acc0_0_2 ...  z4 acc0_0_3 ...  z5 acc1_0_0 ...
 //  z6 acc1_0_1 ...  z7 acc1_0_2 ...  z16 acc1_0_3 ...  z17 w_0 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve2+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm
   .type tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm, %function
 tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm
+_tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm
+  .def tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   ptrue p7.b
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm
+  hint #34
+  .seh_nop
+  ptrue p7.b
+  .seh_nop
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -34,15 +62,15 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   mov z1.b, #0                                           // acc0_0_0
   mov z2.b, #0                                           // acc0_0_1
@@ -55,9 +83,11 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   lsr x10, x9, #3                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x10, .Lk_done
+  cbz x10, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1rqb {z0.b}, p7/z, [x11, #0]                         // a_0
   ldr z17, [x12, #0, mul vl]                             // w_0
   fmla z1.s, z17.s, z0.s[0]                              // acc
@@ -128,12 +158,12 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   rdvl x13, #16                                          // part
   add x12, x12, x13, lsl #1
   subs x10, x10, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x10, #7                                            // k_rest
   and x10, x10, x9
-  cbz x10, .Lk_rest_done
-.Lk_rest:
+  cbz x10, L(k_rest_done)
+L(k_rest):
   ldr z0, [x12, #0, mul vl]                              // w_0
   ldr z17, [x12, #1, mul vl]                             // w_1
   ldr z18, [x12, #2, mul vl]                             // w_2
@@ -146,8 +176,8 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   add x11, x11, #4
   addvl x12, x12, #4
   subs x10, x10, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   fadd z0.s, z1.s, z5.s                                  // sum
   fadd z1.s, z2.s, z6.s                                  // sum
   fadd z2.s, z3.s, z7.s                                  // sum
@@ -160,7 +190,7 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   mul x9, x9, x11
   add x9, x3, x9                                         // field
   cmp x1, x10                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x11, x10, x2
   cmp x10, #0                                            // bias
@@ -193,8 +223,8 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
   sel z0.s, p6, z5.s, z0.s
   str z0, [x6, #3, mul vl]                               // out_0_3
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
   cntw x10, all, mul #1
   subs x10, x1, x10
@@ -240,7 +270,7 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
   sel z0.s, p6, z5.s, z0.s
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
-.Lif_done:
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1
   mul x9, x9, x10
@@ -251,8 +281,8 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   rdvl x5, #1
   subs x1, x1, x5
   csel x1, x1, xzr, hs
@@ -260,16 +290,25 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm, .-tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

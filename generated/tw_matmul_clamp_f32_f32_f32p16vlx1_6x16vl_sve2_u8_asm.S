@@ -20,13 +20,33 @@
 //  z19 acc_1_1 ...  z20 acc_1_2 ...  z21 acc_1_3 ...  z22 acc_2_0 ...  z23 acc_2_1 ...
 //  z24 acc_2_2 ...  z25 acc_2_3 ...  z26 acc_3_0 ...  z27 acc_3_1 ...  z28 acc_3_2 ...
 //  z29 acc_3_3 ...  z30 acc_4_0 ...  z31 acc_4_1 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve2+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm
   .type tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm, %function
 tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm
+_tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm
+  .def tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   ptrue p7.b
@@ -48,6 +68,32 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   .cfi_offset d13, -16
   str d14, [sp, #56]
   .cfi_offset d14, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm
+  hint #34
+  .seh_nop
+  ptrue p7.b
+  .seh_nop
+  sub sp, sp, #64
+  .seh_stackalloc 64
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -56,15 +102,15 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
   mov x11, #1
@@ -124,9 +170,11 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   lsr x15, x9, #3                                        // k_steps
   mov x16, x7                                            // lhs_panel
   mov x17, x3                                            // rhs_panel
-  cbz x15, .Lk_done
+  cbz x15, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1rqb {z0.b}, p7/z, [x16, #0]                         // a_0
   ld1rqb {z1.b}, p7/z, [x11, #0]                         // a_1
   ld1rqb {z2.b}, p7/z, [x12, #0]                         // a_2
@@ -372,12 +420,12 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   rdvl x19, #16                                          // part
   add x17, x17, x19, lsl #1
   subs x15, x15, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x15, #7                                            // k_rest
   and x15, x15, x9
-  cbz x15, .Lk_rest_done
-.Lk_rest:
+  cbz x15, L(k_rest_done)
+L(k_rest):
   ldr z0, [x17, #0, mul vl]                              // w_0
   ldr z1, [x17, #1, mul vl]                              // w_1
   ldr z2, [x17, #2, mul vl]                              // w_2
@@ -420,8 +468,8 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   add x10, x10, #4
   addvl x17, x17, #4
   subs x15, x15, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   add x10, x0, #8*15                                     // clamp
   ld1rw {z0.s}, p7/z, [x10, #0]                          // min
   ld1rw {z1.s}, p7/z, [x10, #4]                          // max
@@ -461,7 +509,7 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   mul x9, x9, x16
   add x9, x3, x9                                         // field
   cmp x1, x10                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x16, x10, x2
   cmp x10, #0                                            // bias
@@ -614,8 +662,8 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
   sel z0.s, p6, z1.s, z0.s
   str z0, [x6, #3, mul vl]                               // out_0_3
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
   cntw x10, all, mul #1
   subs x10, x1, x10
@@ -781,7 +829,7 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
   sel z0.s, p6, z1.s, z0.s
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
-.Lif_done:
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #6
   mul x9, x9, x10
@@ -794,8 +842,8 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   mul x9, x9, x10
   add x7, x7, x9
   subs x5, x5, #6                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   rdvl x5, #1
   subs x1, x1, x5
   csel x1, x1, xzr, hs
@@ -803,8 +851,9 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr d8, [sp, #8]
   ldr d9, [sp, #16]
@@ -817,12 +866,40 @@ tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm, .-tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,27 +17,53 @@
 //  v2 w_2 ...  v3 w_3 ...  v4 acc0_0_0 ...  v5 acc0_0_1 ...  v6 acc0_0_2 ...  v7 acc0_0_3 ...
 //  v16 acc0_0_4 ...  v17 acc0_0_5 ...  v18 acc1_0_0 ...  v19 acc1_0_1 ...  v20 acc1_0_2 ...
 //  v21 acc1_0_3 ...  v22 acc1_0_4 ...  v23 acc1_0_5 ...  v24 a_0  v25 a_0
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm
   .type tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm, %function
 tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm
+_tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm
+  .def tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm
+  hint #34
+  .seh_nop
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   movi v4.2d, #0                                         // acc0_0_0
   movi v5.2d, #0                                         // acc0_0_1
@@ -54,9 +80,11 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   lsr x10, x9, #3                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x10, .Lk_done
+  cbz x10, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldp q25, q24, [x11], #32                               // a_0, a_0
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12], #64       // w_0, w_1, w_2, w_3, rhs_panel
   fmla v4.4s, v0.4s, v25.s[0]                            // acc
@@ -119,12 +147,12 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   fmla v22.4s, v2.4s, v24.s[3]                           // acc
   fmla v23.4s, v3.4s, v24.s[3]                           // acc
   subs x10, x10, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x10, #7                                            // k_rest
   and x10, x10, x9
-  cbz x10, .Lk_rest_done
-.Lk_rest:
+  cbz x10, L(k_rest_done)
+L(k_rest):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x12]            // w_0, w_1, w_2, w_3
   ldp q25, q24, [x12, #64]                               // w_4, w_5
   ld1r {v26.4s}, [x11]                                   // a_0
@@ -137,8 +165,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   add x11, x11, #4
   add x12, x12, #96
   subs x10, x10, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   fadd v4.4s, v4.4s, v18.4s                              // sum
   fadd v5.4s, v5.4s, v19.4s                              // sum
   fadd v6.4s, v6.4s, v20.4s                              // sum
@@ -154,7 +182,7 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   mul x9, x9, x11
   add x9, x3, x9                                         // field
   cmp x4, x10                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x11, x10, x2
   cmp x10, #0                                            // bias
@@ -197,8 +225,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   fcmgt v0.4s, v1.4s, v19.4s                             // out_0_5
   bsl v0.16b, v19.16b, v1.16b
   str q0, [x6, #80]                                      // out_0_5
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
   add x11, x10, x2
   cmp x10, #0                                            // bias
@@ -380,142 +408,142 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   bsl v5.16b, v19.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v0.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x6, #4
   st1 {v0.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x6, #8
   st1 {v0.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x6, #12
   st1 {v0.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
+L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_9_done
+  b.lo L(if_9_done)
   add x9, x6, #28
   st1 {v1.s}[3], [x9]                                    // out_0_1
-.Lif_9_done:
+L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_10_done
+  b.lo L(if_10_done)
   add x9, x6, #32
   st1 {v2.s}[0], [x9]                                    // out_0_2
-.Lif_10_done:
+L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_11_done
+  b.lo L(if_11_done)
   add x9, x6, #36
   st1 {v2.s}[1], [x9]                                    // out_0_2
-.Lif_11_done:
+L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_12_done
+  b.lo L(if_12_done)
   add x9, x6, #40
   st1 {v2.s}[2], [x9]                                    // out_0_2
-.Lif_12_done:
+L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_13_done
+  b.lo L(if_13_done)
   add x9, x6, #44
   st1 {v2.s}[3], [x9]                                    // out_0_2
-.Lif_13_done:
+L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_14_done
+  b.lo L(if_14_done)
   add x9, x6, #48
   st1 {v3.s}[0], [x9]                                    // out_0_3
-.Lif_14_done:
+L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_15_done
+  b.lo L(if_15_done)
   add x9, x6, #52
   st1 {v3.s}[1], [x9]                                    // out_0_3
-.Lif_15_done:
+L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_16_done
+  b.lo L(if_16_done)
   add x9, x6, #56
   st1 {v3.s}[2], [x9]                                    // out_0_3
-.Lif_16_done:
+L(if_16_done):
   mov x9, #16
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_17_done
+  b.lo L(if_17_done)
   add x9, x6, #60
   st1 {v3.s}[3], [x9]                                    // out_0_3
-.Lif_17_done:
+L(if_17_done):
   mov x9, #17
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_18_done
+  b.lo L(if_18_done)
   add x9, x6, #64
   st1 {v4.s}[0], [x9]                                    // out_0_4
-.Lif_18_done:
+L(if_18_done):
   mov x9, #18
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_19_done
+  b.lo L(if_19_done)
   add x9, x6, #68
   st1 {v4.s}[1], [x9]                                    // out_0_4
-.Lif_19_done:
+L(if_19_done):
   mov x9, #19
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_20_done
+  b.lo L(if_20_done)
   add x9, x6, #72
   st1 {v4.s}[2], [x9]                                    // out_0_4
-.Lif_20_done:
+L(if_20_done):
   mov x9, #20
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_21_done
+  b.lo L(if_21_done)
   add x9, x6, #76
   st1 {v4.s}[3], [x9]                                    // out_0_4
-.Lif_21_done:
+L(if_21_done):
   mov x9, #21
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_22_done
+  b.lo L(if_22_done)
   add x9, x6, #80
   st1 {v5.s}[0], [x9]                                    // out_0_5
-.Lif_22_done:
+L(if_22_done):
   mov x9, #22
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_23_done
+  b.lo L(if_23_done)
   add x9, x6, #84
   st1 {v5.s}[1], [x9]                                    // out_0_5
-.Lif_23_done:
+L(if_23_done):
   mov x9, #23
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_24_done
+  b.lo L(if_24_done)
   add x9, x6, #88
   st1 {v5.s}[2], [x9]                                    // out_0_5
-.Lif_24_done:
-.Lif_done:
+L(if_24_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1
   mul x9, x9, x10
@@ -526,8 +554,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #24
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -535,16 +563,25 @@ tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #24                                       // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm, .-tw_matmul_clamp_f32_f32_f32p24x1_1x24_neon_u8_a2_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -20,12 +20,32 @@
 //  v21 acc_2_1 ...  v22 acc_2_2 ...  v23 acc_2_3 ...  v24 acc_2_4 ...  v25 acc_2_5 ...
 //  v26 acc_3_0 ...  v27 acc_3_1 ...  v28 acc_3_2 ...  v29 acc_3_3 ...  v30 acc_3_4 ...
 //  v31 acc_3_5 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm
   .type tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm, %function
 tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm
+_tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm
+  .def tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #64
@@ -46,19 +66,43 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   .cfi_offset d14, -16
   str d15, [sp, #56]
   .cfi_offset d15, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #64
+  .seh_stackalloc 64
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   ldr x10, [x0, #8*6]                                    // lhs_stride
   mov x11, #1
@@ -106,9 +150,11 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   lsr x13, x9, #4                                        // k_steps
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
-  cbz x13, .Lk_done
+  cbz x13, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldr q8, [x14, #0]                                      // a_0
   ldr q9, [x11, #0]                                      // a_1
   ldr q10, [x12, #0]                                     // a_2
@@ -611,12 +657,12 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x10, x10, #64
   add x15, x15, #1536
   subs x13, x13, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x13, #15                                           // k_rest
   and x13, x13, x9
-  cbz x13, .Lk_rest_done
-.Lk_rest:
+  cbz x13, L(k_rest_done)
+L(k_rest):
   ldr q8, [x15, #0]                                      // w_0
   ldr q9, [x15, #16]                                     // w_1
   ldr q10, [x15, #32]                                    // w_2
@@ -657,8 +703,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   add x10, x10, #4
   add x15, x15, #96
   subs x13, x13, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   add x10, x0, #8*15                                     // clamp
   ld1r {v8.4s}, [x10]                                    // min
   ldr s9, [x10, #4]                                      // max
@@ -687,7 +733,7 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   mul x9, x9, x14
   add x9, x3, x9                                         // field
   cmp x4, x10                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x14, x10, x2
   cmp x10, #0                                            // bias
@@ -842,8 +888,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   fcmgt v0.4s, v1.4s, v9.4s                              // out_0_5
   bsl v0.16b, v9.16b, v1.16b
   str q0, [x6, #80]                                      // out_0_5
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
   add x14, x10, x2
   cmp x10, #0                                            // bias
@@ -1115,15 +1161,15 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   bsl v5.16b, v9.16b, v10.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v26.s}[0], [x11]                                  // out_3_0
   st1 {v20.s}[0], [x13]                                  // out_2_0
   st1 {v6.s}[0], [x12]                                   // out_1_0
   st1 {v0.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x11, #4
   st1 {v26.s}[1], [x9]                                   // out_3_0
   add x9, x13, #4
@@ -1132,10 +1178,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v6.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v0.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x11, #8
   st1 {v26.s}[2], [x9]                                   // out_3_0
   add x9, x13, #8
@@ -1144,10 +1190,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v6.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v0.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x11, #12
   st1 {v26.s}[3], [x9]                                   // out_3_0
   add x9, x13, #12
@@ -1156,10 +1202,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v6.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v0.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x11, #16
   st1 {v27.s}[0], [x9]                                   // out_3_1
   add x9, x13, #16
@@ -1168,10 +1214,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v7.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x11, #20
   st1 {v27.s}[1], [x9]                                   // out_3_1
   add x9, x13, #20
@@ -1180,10 +1226,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v7.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x11, #24
   st1 {v27.s}[2], [x9]                                   // out_3_1
   add x9, x13, #24
@@ -1192,10 +1238,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v7.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
+L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_9_done
+  b.lo L(if_9_done)
   add x9, x11, #28
   st1 {v27.s}[3], [x9]                                   // out_3_1
   add x9, x13, #28
@@ -1204,10 +1250,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v7.s}[3], [x9]                                    // out_1_1
   add x9, x6, #28
   st1 {v1.s}[3], [x9]                                    // out_0_1
-.Lif_9_done:
+L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_10_done
+  b.lo L(if_10_done)
   add x9, x11, #32
   st1 {v28.s}[0], [x9]                                   // out_3_2
   add x9, x13, #32
@@ -1216,10 +1262,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v16.s}[0], [x9]                                   // out_1_2
   add x9, x6, #32
   st1 {v2.s}[0], [x9]                                    // out_0_2
-.Lif_10_done:
+L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_11_done
+  b.lo L(if_11_done)
   add x9, x11, #36
   st1 {v28.s}[1], [x9]                                   // out_3_2
   add x9, x13, #36
@@ -1228,10 +1274,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v16.s}[1], [x9]                                   // out_1_2
   add x9, x6, #36
   st1 {v2.s}[1], [x9]                                    // out_0_2
-.Lif_11_done:
+L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_12_done
+  b.lo L(if_12_done)
   add x9, x11, #40
   st1 {v28.s}[2], [x9]                                   // out_3_2
   add x9, x13, #40
@@ -1240,10 +1286,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v16.s}[2], [x9]                                   // out_1_2
   add x9, x6, #40
   st1 {v2.s}[2], [x9]                                    // out_0_2
-.Lif_12_done:
+L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_13_done
+  b.lo L(if_13_done)
   add x9, x11, #44
   st1 {v28.s}[3], [x9]                                   // out_3_2
   add x9, x13, #44
@@ -1252,10 +1298,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v16.s}[3], [x9]                                   // out_1_2
   add x9, x6, #44
   st1 {v2.s}[3], [x9]                                    // out_0_2
-.Lif_13_done:
+L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_14_done
+  b.lo L(if_14_done)
   add x9, x11, #48
   st1 {v29.s}[0], [x9]                                   // out_3_3
   add x9, x13, #48
@@ -1264,10 +1310,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v17.s}[0], [x9]                                   // out_1_3
   add x9, x6, #48
   st1 {v3.s}[0], [x9]                                    // out_0_3
-.Lif_14_done:
+L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_15_done
+  b.lo L(if_15_done)
   add x9, x11, #52
   st1 {v29.s}[1], [x9]                                   // out_3_3
   add x9, x13, #52
@@ -1276,10 +1322,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v17.s}[1], [x9]                                   // out_1_3
   add x9, x6, #52
   st1 {v3.s}[1], [x9]                                    // out_0_3
-.Lif_15_done:
+L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_16_done
+  b.lo L(if_16_done)
   add x9, x11, #56
   st1 {v29.s}[2], [x9]                                   // out_3_3
   add x9, x13, #56
@@ -1288,10 +1334,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v17.s}[2], [x9]                                   // out_1_3
   add x9, x6, #56
   st1 {v3.s}[2], [x9]                                    // out_0_3
-.Lif_16_done:
+L(if_16_done):
   mov x9, #16
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_17_done
+  b.lo L(if_17_done)
   add x9, x11, #60
   st1 {v29.s}[3], [x9]                                   // out_3_3
   add x9, x13, #60
@@ -1300,10 +1346,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v17.s}[3], [x9]                                   // out_1_3
   add x9, x6, #60
   st1 {v3.s}[3], [x9]                                    // out_0_3
-.Lif_17_done:
+L(if_17_done):
   mov x9, #17
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_18_done
+  b.lo L(if_18_done)
   add x9, x11, #64
   st1 {v30.s}[0], [x9]                                   // out_3_4
   add x9, x13, #64
@@ -1312,10 +1358,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v18.s}[0], [x9]                                   // out_1_4
   add x9, x6, #64
   st1 {v4.s}[0], [x9]                                    // out_0_4
-.Lif_18_done:
+L(if_18_done):
   mov x9, #18
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_19_done
+  b.lo L(if_19_done)
   add x9, x11, #68
   st1 {v30.s}[1], [x9]                                   // out_3_4
   add x9, x13, #68
@@ -1324,10 +1370,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v18.s}[1], [x9]                                   // out_1_4
   add x9, x6, #68
   st1 {v4.s}[1], [x9]                                    // out_0_4
-.Lif_19_done:
+L(if_19_done):
   mov x9, #19
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_20_done
+  b.lo L(if_20_done)
   add x9, x11, #72
   st1 {v30.s}[2], [x9]                                   // out_3_4
   add x9, x13, #72
@@ -1336,10 +1382,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v18.s}[2], [x9]                                   // out_1_4
   add x9, x6, #72
   st1 {v4.s}[2], [x9]                                    // out_0_4
-.Lif_20_done:
+L(if_20_done):
   mov x9, #20
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_21_done
+  b.lo L(if_21_done)
   add x9, x11, #76
   st1 {v30.s}[3], [x9]                                   // out_3_4
   add x9, x13, #76
@@ -1348,10 +1394,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v18.s}[3], [x9]                                   // out_1_4
   add x9, x6, #76
   st1 {v4.s}[3], [x9]                                    // out_0_4
-.Lif_21_done:
+L(if_21_done):
   mov x9, #21
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_22_done
+  b.lo L(if_22_done)
   add x9, x11, #80
   st1 {v31.s}[0], [x9]                                   // out_3_5
   add x9, x13, #80
@@ -1360,10 +1406,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v19.s}[0], [x9]                                   // out_1_5
   add x9, x6, #80
   st1 {v5.s}[0], [x9]                                    // out_0_5
-.Lif_22_done:
+L(if_22_done):
   mov x9, #22
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_23_done
+  b.lo L(if_23_done)
   add x9, x11, #84
   st1 {v31.s}[1], [x9]                                   // out_3_5
   add x9, x13, #84
@@ -1372,10 +1418,10 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v19.s}[1], [x9]                                   // out_1_5
   add x9, x6, #84
   st1 {v5.s}[1], [x9]                                    // out_0_5
-.Lif_23_done:
+L(if_23_done):
   mov x9, #23
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_24_done
+  b.lo L(if_24_done)
   add x9, x11, #88
   st1 {v31.s}[2], [x9]                                   // out_3_5
   add x9, x13, #88
@@ -1384,8 +1430,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   st1 {v19.s}[2], [x9]                                   // out_1_5
   add x9, x6, #88
   st1 {v5.s}[2], [x9]                                    // out_0_5
-.Lif_24_done:
-.Lif_done:
+L(if_24_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4
   mul x9, x9, x10
@@ -1398,8 +1444,8 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   mul x9, x9, x10
   add x7, x7, x9
   subs x5, x5, #4                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #24
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -1407,8 +1453,9 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #24                                       // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
@@ -1421,12 +1468,40 @@ tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm, .-tw_matmul_clamp_f32_f32_f32p24x1_4x24_neon_u16_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

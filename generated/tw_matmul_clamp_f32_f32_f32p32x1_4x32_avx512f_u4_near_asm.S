@@ -16,13 +16,33 @@
 //  r11 lhs_1  rbx lhs_2  rbp k_left  r12 rhs_prefetch  r13 lhs_panel  r14 rhs_panel  r15 ahead
 //  zmm0 acc_0_0 ...  zmm1 acc_0_1 ...  zmm2 acc_1_0 ...  zmm3 acc_1_1 ...  zmm4 acc_2_0 ...
 //  zmm5 acc_2_1 ...  zmm6 acc_3_0 ...  zmm7 acc_3_1 ...  zmm8 w_0  zmm9 w_1  zmm10 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm
   .type tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm, %function
 tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm
+_tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm
+  .def tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 72
@@ -39,13 +59,48 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   .cfi_offset r14, -24
   mov qword ptr [rsp + 64], r15
   .cfi_offset r15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm
+  sub rsp, 200
+  .seh_stackalloc 200
+  mov qword ptr [rsp + 24], rsi
+  .seh_savereg rsi, 24
+  mov qword ptr [rsp + 32], rdi
+  .seh_savereg rdi, 32
+  mov qword ptr [rsp + 40], rbx
+  .seh_savereg rbx, 40
+  mov qword ptr [rsp + 48], rbp
+  .seh_savereg rbp, 48
+  mov qword ptr [rsp + 56], r12
+  .seh_savereg r12, 56
+  mov qword ptr [rsp + 64], r13
+  .seh_savereg r13, 64
+  mov qword ptr [rsp + 72], r14
+  .seh_savereg r14, 72
+  mov qword ptr [rsp + 80], r15
+  .seh_savereg r15, 80
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov qword ptr [rsp + 0], rsi                           // n_left, kept in the frame
@@ -56,8 +111,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   mov rsi, qword ptr [rdi + 8*5]                         // lhs_panel
   mov r8, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov r9, qword ptr [rdi + 8*3]                          // k
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
   mov r11, 1
@@ -131,9 +186,9 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   mov r13, rsi                                           // lhs_panel
   mov r14, qword ptr [rsp + 16]                          // rhs_panel
   test rbp, rbp
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
@@ -205,13 +260,13 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   lea r10, [r10 + 16]
   lea r14, [r14 + 512]
   sub rbp, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov rbp, r9                                            // k
   and rbp, 3                                             // k_rest
   test rbp, rbp
-  jz .Lk_rest_done
-.Lk_rest:
+  jz L(k_rest_done)
+L(k_rest):
   vmovdqu64 zmm8, zmmword ptr [r14 + 0]                  // w_0
   vmovdqu64 zmm9, zmmword ptr [r14 + 64]                 // w_1
   vpbroadcastd zmm10, dword ptr [r13 + 0]                // a_0
@@ -232,8 +287,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   lea r10, [r10 + 4]
   lea r14, [r14 + 128]
   sub rbp, 1                                             // next k_rest
-  ja .Lk_rest
-.Lk_rest_done:
+  ja L(k_rest)
+L(k_rest_done):
   lea r10, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm8, dword ptr [r10 + 0]                 // min
   vpbroadcastd zmm9, dword ptr [r10 + 4]                 // max
@@ -269,7 +324,7 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   lea r9, [r12 + r9]                                     // field
   mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 8]                           // column_bytes
   lea r12, [r10 + r12]
@@ -309,8 +364,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   vmaxps zmm0, zmm8, zmm0                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r10, 16
   mov r12, qword ptr [rsp + 0]                           // n_left
   cmp r12, r10
@@ -368,7 +423,7 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   vmaxps zmm0, zmm8, zmm0                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
-.Lif_done:
+L(if_done):
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r10, 4
   imul r9, r10
@@ -382,8 +437,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   imul r9, r10
   lea rsi, [rsi + r9]
   sub rcx, 4                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 32
   mov rsi, qword ptr [rsp + 0]                           // n_left
   cmp rsi, rcx
@@ -395,8 +450,9 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   mov r8, qword ptr [rsp + 16]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 24]
   mov rbp, qword ptr [rsp + 32]
   mov r12, qword ptr [rsp + 40]
@@ -408,13 +464,37 @@ tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 24]
+  mov rdi, qword ptr [rsp + 32]
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  add rsp, 200
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm, .-tw_matmul_clamp_f32_f32_f32p32x1_4x32_avx512f_u4_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

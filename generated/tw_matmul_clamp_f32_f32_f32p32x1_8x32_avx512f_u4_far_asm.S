@@ -18,13 +18,33 @@
 //  zmm5 acc_2_1 ...  zmm6 acc_3_0 ...  zmm7 acc_3_1 ...  zmm8 acc_4_0 ...  zmm9 acc_4_1 ...
 //  zmm10 acc_5_0 ...  zmm11 acc_5_1 ...  zmm12 acc_6_0 ...  zmm13 acc_6_1 ...  zmm14 acc_7_0 ...
 //  zmm15 acc_7_1 ...  zmm16 w_0  zmm17 w_1  zmm18 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm
   .type tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm, %function
 tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm
+_tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm
+  .def tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 120
@@ -41,6 +61,49 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 104], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm
+  sub rsp, 296
+  .seh_stackalloc 296
+  mov qword ptr [rsp + 64], rsi
+  .seh_savereg rsi, 64
+  mov qword ptr [rsp + 72], rdi
+  .seh_savereg rdi, 72
+  mov qword ptr [rsp + 80], rbx
+  .seh_savereg rbx, 80
+  mov qword ptr [rsp + 88], rbp
+  .seh_savereg rbp, 88
+  mov qword ptr [rsp + 96], r12
+  .seh_savereg r12, 96
+  mov qword ptr [rsp + 104], r13
+  .seh_savereg r13, 104
+  mov qword ptr [rsp + 112], r14
+  .seh_savereg r14, 112
+  mov qword ptr [rsp + 120], r15
+  .seh_savereg r15, 120
+  vmovaps xmmword ptr [rsp + 128], xmm6
+  .seh_savexmm xmm6, 128
+  vmovaps xmmword ptr [rsp + 144], xmm7
+  .seh_savexmm xmm7, 144
+  vmovaps xmmword ptr [rsp + 160], xmm8
+  .seh_savexmm xmm8, 160
+  vmovaps xmmword ptr [rsp + 176], xmm9
+  .seh_savexmm xmm9, 176
+  vmovaps xmmword ptr [rsp + 192], xmm10
+  .seh_savexmm xmm10, 192
+  vmovaps xmmword ptr [rsp + 208], xmm11
+  .seh_savexmm xmm11, 208
+  vmovaps xmmword ptr [rsp + 224], xmm12
+  .seh_savexmm xmm12, 224
+  vmovaps xmmword ptr [rsp + 240], xmm13
+  .seh_savexmm xmm13, 240
+  vmovaps xmmword ptr [rsp + 256], xmm14
+  .seh_savexmm xmm14, 256
+  vmovaps xmmword ptr [rsp + 272], xmm15
+  .seh_savexmm xmm15, 272
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov qword ptr [rsp + 16], rdi                          // args, kept in the frame
   mov rax, qword ptr [rsp + 16]                          // args
   mov rax, qword ptr [rax + 8*2]                         // n_left
@@ -83,8 +146,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   mov rdx, qword ptr [rdx + 8*10]                        // rhs_panel
   mov rdi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 32], rdx                          // rhs_panel, kept in the frame
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov qword ptr [rsp + 0], rdi                           // n_left, kept in the frame
@@ -102,8 +165,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   lea r8, [r9 + r8]                                      // ahead
   mov r9, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 56], rdi                          // lhs_panel, kept in the frame
   mov qword ptr [rsp + 40], r8                           // ahead, kept in the frame
   mov qword ptr [rsp + 24], rdx                          // dst_tile, kept in the frame
@@ -270,9 +333,9 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   mov r15, qword ptr [rsp + 32]                          // rhs_panel
   mov r8, qword ptr [rsp + 40]                           // ahead
   test r10, r10
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   prefetcht1 byte ptr [r8 + 0]                           // ahead
   prefetcht1 byte ptr [r8 + 64]                          // ahead
   vmovdqu64 zmm16, zmmword ptr [r15 + 0]                 // w_0
@@ -396,13 +459,13 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   lea r15, [r15 + 512]
   lea r8, [r8 + rsi]                                     // ahead
   sub r10, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov r10, qword ptr [rsp + 48]                          // k
   and r10, 3                                             // k_rest
   test r10, r10
-  jz .Lk_rest_done
-.Lk_rest:
+  jz L(k_rest_done)
+L(k_rest):
   vmovdqu64 zmm16, zmmword ptr [r15 + 0]                 // w_0
   vmovdqu64 zmm17, zmmword ptr [r15 + 64]                // w_1
   vpbroadcastd zmm18, dword ptr [r14 + 0]                // a_0
@@ -439,8 +502,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   lea rdx, [rdx + 4]
   lea r15, [r15 + 128]
   sub r10, 1                                             // next k_rest
-  ja .Lk_rest
-.Lk_rest_done:
+  ja L(k_rest)
+L(k_rest_done):
   mov rdx, 1
   mov rdi, r9                                            // m_left
   cmp rdi, rdx
@@ -513,7 +576,7 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   mov r14, 32
   mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r14, qword ptr [rsp + 16]                          // args
   mov r14, qword ptr [r14 + 8*14]                        // bias
   mov r15, qword ptr [rsp + 8]                           // column_bytes
@@ -588,8 +651,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   vminps zmm0, zmm17, zmm0                               // out_0_1
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu64 zmmword ptr [rdx + 64], zmm0                 // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r14, 16
   mov r15, qword ptr [rsp + 0]                           // n_left
   cmp r15, r14
@@ -682,7 +745,7 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   vminps zmm0, zmm17, zmm0                               // out_0_1
   mov rdx, qword ptr [rsp + 24]                          // dst_tile
   vmovdqu32 zmmword ptr [rdx + 64]{k2}, zmm0             // out_0_1
-.Lif_done:
+L(if_done):
   mov rdx, qword ptr [rsp + 16]                          // args
   mov rdx, qword ptr [rdx + 8*13]                        // dst_stride
   mov rdi, 8
@@ -700,8 +763,8 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   mov r10, qword ptr [rsp + 56]                          // lhs_panel
   lea rdi, [r10 + rdi]
   sub rcx, 8                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 32
   mov rdi, qword ptr [rsp + 0]                           // n_left
   cmp rdi, rcx
@@ -714,8 +777,9 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   mov r8, qword ptr [rsp + 32]                           // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 32                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 64]
   mov rbp, qword ptr [rsp + 72]
   mov r12, qword ptr [rsp + 80]
@@ -727,13 +791,41 @@ tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 64]
+  mov rdi, qword ptr [rsp + 72]
+  mov rbx, qword ptr [rsp + 80]
+  mov rbp, qword ptr [rsp + 88]
+  mov r12, qword ptr [rsp + 96]
+  mov r13, qword ptr [rsp + 104]
+  mov r14, qword ptr [rsp + 112]
+  mov r15, qword ptr [rsp + 120]
+  vmovaps xmm6, xmmword ptr [rsp + 128]
+  vmovaps xmm7, xmmword ptr [rsp + 144]
+  vmovaps xmm8, xmmword ptr [rsp + 160]
+  vmovaps xmm9, xmmword ptr [rsp + 176]
+  vmovaps xmm10, xmmword ptr [rsp + 192]
+  vmovaps xmm11, xmmword ptr [rsp + 208]
+  vmovaps xmm12, xmmword ptr [rsp + 224]
+  vmovaps xmm13, xmmword ptr [rsp + 240]
+  vmovaps xmm14, xmmword ptr [rsp + 256]
+  vmovaps xmm15, xmmword ptr [rsp + 272]
+  add rsp, 296
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm, .-tw_matmul_clamp_f32_f32_f32p32x1_8x32_avx512f_u4_far_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

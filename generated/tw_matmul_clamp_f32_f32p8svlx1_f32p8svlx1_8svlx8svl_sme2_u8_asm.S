@@ -16,13 +16,33 @@
 //  x7 lhs_panel  x9 m_left  x10 k  x11 k_left  x12 lhs_panel  x13 rhs_panel  z0 a_0  z1 a_1  z2 a_0
 //  z3 a_1  z4 b_0  z5 b_1  z6 b_0  z7 b_1  p0 all  za0 tile_0_0  za1 tile_0_1  za2 tile_1_0
 //  za3 tile_1_1
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm
   .type tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm, %function
 tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm
+_tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm
+  .def tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #64
@@ -43,6 +63,30 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .cfi_offset d14, -16
   str d15, [sp, #56]
   .cfi_offset d15, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #64
+  .seh_stackalloc 64
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
+  str d12, [sp, #32]
+  .seh_save_freg d12, 32
+  str d13, [sp, #40]
+  .seh_save_freg d13, 40
+  str d14, [sp, #48]
+  .seh_save_freg d14, 48
+  str d15, [sp, #56]
+  .seh_save_freg d15, 56
+  .seh_endprologue
+#endif
   mrs x17, S3_3_C4_C2_2 // SVCR
   mrs x16, fpsr
   orr x17, x17, x16, lsl #32
@@ -78,8 +122,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
@@ -89,8 +133,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   mov x11, #1
   sub x10, x10, x11
   udiv x9, x10, x9                                       // steps
-  cbz x9, .Lm_done
-.Lm:
+  cbz x9, L(m_done)
+L(m):
   ldr x10, [x0, #8*3]                                    // k
   ptrue p0.s                                             // all
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
@@ -100,9 +144,11 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   lsr x11, x10, #3                                       // k_steps
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   .inst 0xa0408000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 0, mul vl] // a_0, a_1, a_0, a_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 0, mul vl] // b_0, b_1, b_0, b_1
   .inst 0x80800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z4.s // tile_0_0
@@ -146,13 +192,13 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   addvl x12, x12, #16
   addvl x13, x13, #16
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x11, #7
   and x11, x11, x10
   lsr x11, x11, #0                                       // k_rest
-  cbz x11, .Lk_rest_done
-.Lk_rest:
+  cbz x11, L(k_rest_done)
+L(k_rest):
   .inst 0xa0400000 + ((0 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x12, #2 * 0, mul vl] // a_0, a_1
   .inst 0xa0400000 + ((0 & 15) << 16) + (13 << 5) + 2 // ld1b {z2.b, z3.b}, pn8/z, [x13, #2 * 0, mul vl] // b_0, b_1
   .inst 0x80800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // fmopa za0.s, p0/m, p0/m, z0.s, z2.s // tile_0_0
@@ -162,8 +208,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   addvl x12, x12, #2
   addvl x13, x13, #2
   subs x11, x11, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   add x11, x0, #8*15                                     // clamp
   ld1rw {z0.s}, p7/z, [x11, #0]                          // min
   ld1rw {z1.s}, p7/z, [x11, #4]                          // max
@@ -186,8 +232,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   csel x10, x5, x10, lo
   mov x12, #0                                            // row
   mov x11, x6                                            // dst_tile
-  cbz x10, .Lrow_done
-.Lrow:
+  cbz x10, L(row_done)
+L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z4.s                           // out
@@ -206,8 +252,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x11, x11, x13                                      // dst
   subs x10, x10, #1                                      // next row
-  b.hi .Lrow
-.Lrow_done:
+  b.hi L(row)
+L(row_done):
   cntw x10, all, mul #1
   subs x10, x5, x10
   csel x10, x10, xzr, hs
@@ -215,8 +261,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   cmp x10, x12                                           // rows
   csel x10, x10, x12, lo
   mov x12, #0                                            // row
-  cbz x10, .Lrow_2_done
-.Lrow_2:
+  cbz x10, L(row_2_done)
+L(row_2):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (2 << 7) + 4 // mov z4.s, p7/m, za2h.s[w12, 0] // sum_0
   fadd z4.s, z4.s, z2.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z4.s                           // out
@@ -235,8 +281,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   ldr x13, [x0, #8*13]                                   // dst_stride
   add x11, x11, x13                                      // dst
   subs x10, x10, #1                                      // next row
-  b.hi .Lrow_2
-.Lrow_2_done:
+  b.hi L(row_2)
+L(row_2_done):
   ldr x10, [x0, #8*13]                                   // dst_stride
   cnth x11, all, mul #1
   mul x10, x10, x11
@@ -247,8 +293,8 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   ldr x10, [x0, #8*6]                                    // lhs_stride
   add x7, x7, x10
   subs x9, x9, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   cnth x5, all, mul #1
   subs x1, x1, x5
   csel x1, x1, xzr, hs
@@ -256,14 +302,15 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
   .inst 0xc0480001 // zero {zt0}
   .inst 0xd503447f // smstop za
   tbnz x17, #0, 8f // the caller's mode
   .inst 0xd503427f // smstop sm
   8: lsr x16, x17, #32
   msr fpsr, x16
+#if defined(__ELF__) || defined(__APPLE__)
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
@@ -276,12 +323,40 @@ tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
+  ldr d12, [sp, #32]
+  .seh_save_freg d12, 32
+  ldr d13, [sp, #40]
+  .seh_save_freg d13, 40
+  ldr d14, [sp, #48]
+  .seh_save_freg d14, 48
+  ldr d15, [sp, #56]
+  .seh_save_freg d15, 56
+  add sp, sp, #64
+  .seh_stackalloc 64
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm, .-tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,13 +17,33 @@
 //  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 acc0_0_0 ...  zmm4 acc0_0_1 ...
 //  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 acc2_0_0 ...  zmm8 acc2_0_1 ...  zmm9 acc3_0_0 ...
 //  zmm10 acc3_0_1 ...  zmm11 raw_0 ...  zmm12 lo_0 ...  zmm13 raw_1 ...  zmm14 lo_1  zmm15 a_0
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm
   .type tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm, %function
 tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm
+_tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 56
@@ -40,21 +60,64 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   .cfi_offset r14, -32
   mov qword ptr [rsp + 40], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm
+  sub rsp, 232
+  .seh_stackalloc 232
+  mov qword ptr [rsp + 0], rsi
+  .seh_savereg rsi, 0
+  mov qword ptr [rsp + 8], rdi
+  .seh_savereg rdi, 8
+  mov qword ptr [rsp + 16], rbx
+  .seh_savereg rbx, 16
+  mov qword ptr [rsp + 24], rbp
+  .seh_savereg rbp, 24
+  mov qword ptr [rsp + 32], r12
+  .seh_savereg r12, 32
+  mov qword ptr [rsp + 40], r13
+  .seh_savereg r13, 40
+  mov qword ptr [rsp + 48], r14
+  .seh_savereg r14, 48
+  mov qword ptr [rsp + 56], r15
+  .seh_savereg r15, 56
+  vmovaps xmmword ptr [rsp + 64], xmm6
+  .seh_savexmm xmm6, 64
+  vmovaps xmmword ptr [rsp + 80], xmm7
+  .seh_savexmm xmm7, 80
+  vmovaps xmmword ptr [rsp + 96], xmm8
+  .seh_savexmm xmm8, 96
+  vmovaps xmmword ptr [rsp + 112], xmm9
+  .seh_savexmm xmm9, 112
+  vmovaps xmmword ptr [rsp + 128], xmm10
+  .seh_savexmm xmm10, 128
+  vmovaps xmmword ptr [rsp + 144], xmm11
+  .seh_savexmm xmm11, 144
+  vmovaps xmmword ptr [rsp + 160], xmm12
+  .seh_savexmm xmm12, 160
+  vmovaps xmmword ptr [rsp + 176], xmm13
+  .seh_savexmm xmm13, 176
+  vmovaps xmmword ptr [rsp + 192], xmm14
+  .seh_savexmm xmm14, 192
+  vmovaps xmmword ptr [rsp + 208], xmm15
+  .seh_savexmm xmm15, 208
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov r8, qword ptr [rdi + 8*1]                          // m_left
   mov r9, qword ptr [rdi + 8*12]                         // dst
   lea r9, [r9 + rcx]                                     // dst_tile
   mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
   mov r11, r8                                            // m_left
   test r8, r8
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
@@ -70,9 +133,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   prefetcht0 byte ptr [r15 + 64]                         // ahead
@@ -230,8 +293,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   lea r13, [r13 + 68]
   lea r14, [r14 + 1088]
   sub rbp, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov rbp, rbx                                           // k_padded
   shr rbp, 6
   mov r12, 1088
@@ -262,7 +325,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   lea rbx, [rbx + 128]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, r12                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r12, qword ptr [rdi + 8*14]                        // bias
   lea r13, [r12 + rcx]
   test r12, r12                                          // bias
@@ -277,8 +340,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   vmaxps zmm0, zmm0, zmm5                                // out
   vminps zmm0, zmm3, zmm0                                // out_0_1
   vmovdqu64 zmmword ptr [r9 + 64], zmm0                  // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r12, 16
   mov r13, rsi                                           // n_left
   cmp r13, r12
@@ -311,7 +374,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   vmaxps zmm0, zmm0, zmm5                                // out
   vminps zmm0, zmm3, zmm0                                // out_0_1
   vmovdqu32 zmmword ptr [r9 + 64]{k2}, zmm0              // out_0_1
-.Lif_done:
+L(if_done):
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rbp, 1
   imul rbx, rbp
@@ -323,8 +386,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r10, [r10 + rbx]
   sub r8, 1                                              // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov r8, 32
   cmp rsi, r8
   cmovb rsi, r8
@@ -333,8 +396,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 0]
   mov rbp, qword ptr [rsp + 8]
   mov r12, qword ptr [rsp + 16]
@@ -346,13 +410,41 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_as
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 0]
+  mov rdi, qword ptr [rsp + 8]
+  mov rbx, qword ptr [rsp + 16]
+  mov rbp, qword ptr [rsp + 24]
+  mov r12, qword ptr [rsp + 32]
+  mov r13, qword ptr [rsp + 40]
+  mov r14, qword ptr [rsp + 48]
+  mov r15, qword ptr [rsp + 56]
+  vmovaps xmm6, xmmword ptr [rsp + 64]
+  vmovaps xmm7, xmmword ptr [rsp + 80]
+  vmovaps xmm8, xmmword ptr [rsp + 96]
+  vmovaps xmm9, xmmword ptr [rsp + 112]
+  vmovaps xmm10, xmmword ptr [rsp + 128]
+  vmovaps xmm11, xmmword ptr [rsp + 144]
+  vmovaps xmm12, xmmword ptr [rsp + 160]
+  vmovaps xmm13, xmmword ptr [rsp + 176]
+  vmovaps xmm14, xmmword ptr [rsp + 192]
+  vmovaps xmm15, xmmword ptr [rsp + 208]
+  add rsp, 232
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p32x4_1x32_avx512_vnni_b64_bf16_a4_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

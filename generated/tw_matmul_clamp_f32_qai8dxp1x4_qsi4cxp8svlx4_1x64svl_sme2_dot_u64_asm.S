@@ -17,13 +17,33 @@
 //  x21 rhs_3  x22 rhs_4  x23 rhs_5  x24 rhs_6  x25 rhs_7  z0 raw_0 ...  z1 raw_0 ...  z2 raw_0 ...
 //  z3 raw_0 ...  z4 raw_1 ...  z5 raw_1 ...  z6 raw_1 ...  z7 raw_1 ...  z8 b_0  z9 b_1  z10 b_2
 //  z11 b_3  z12 a  za0 tile_0 ...  za1 tile_1 ...  za2 tile_2 ...  za3 tile_3 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm
   .type tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm, %function
 tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm
+_tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #192
@@ -64,6 +84,50 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   .cfi_offset d14, -24
   str d15, [sp, #176]
   .cfi_offset d15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #192
+  .seh_stackalloc 192
+  str x19, [sp, #40]
+  .seh_save_reg x19, 40
+  str x20, [sp, #48]
+  .seh_save_reg x20, 48
+  str x21, [sp, #56]
+  .seh_save_reg x21, 56
+  str x22, [sp, #64]
+  .seh_save_reg x22, 64
+  str x23, [sp, #72]
+  .seh_save_reg x23, 72
+  str x24, [sp, #80]
+  .seh_save_reg x24, 80
+  str x25, [sp, #88]
+  .seh_save_reg x25, 88
+  str x26, [sp, #96]
+  .seh_save_reg x26, 96
+  str x27, [sp, #104]
+  .seh_save_reg x27, 104
+  str x28, [sp, #112]
+  .seh_save_reg x28, 112
+  str d8, [sp, #120]
+  .seh_save_freg d8, 120
+  str d9, [sp, #128]
+  .seh_save_freg d9, 128
+  str d10, [sp, #136]
+  .seh_save_freg d10, 136
+  str d11, [sp, #144]
+  .seh_save_freg d11, 144
+  str d12, [sp, #152]
+  .seh_save_freg d12, 152
+  str d13, [sp, #160]
+  .seh_save_freg d13, 160
+  str d14, [sp, #168]
+  .seh_save_freg d14, 168
+  str d15, [sp, #176]
+  .seh_save_freg d15, 176
+  .seh_endprologue
+#endif
   mrs x17, S3_3_C4_C2_2 // SVCR
   mrs x16, fpsr
   orr x17, x17, x16, lsl #32
@@ -99,8 +163,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   str x3, [sp, #24]                                      // rhs_panel, kept in the frame
   str x2, [sp, #16]                                      // column_bytes, kept in the frame
   ldr x2, [x0, #8*1]                                     // m_left
@@ -109,8 +173,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   add x3, x3, x5                                         // dst_tile
   ldr x5, [x0, #8*5]                                     // lhs_panel
   mov x6, x2                                             // m_left
-  cbz x2, .Lm_done
-.Lm:
+  cbz x2, L(m_done)
+L(m):
   str x5, [sp, #32]                                      // lhs_panel, kept in the frame
   str x3, [sp, #8]                                       // dst_tile, kept in the frame
   str x6, [sp, #0]                                       // m_left, kept in the frame
@@ -177,9 +241,11 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   mov x23, x11                                           // rhs_5
   mov x24, x19                                           // rhs_6
   mov x25, x3                                            // rhs_7
-  cbz x12, .Lk_done
+  cbz x12, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1rqb {z12.b}, p7/z, [x13, #0]                        // a
   .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_1, raw_1, raw_1, raw_1
@@ -418,13 +484,13 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   addvl x24, x24, #16
   addvl x25, x25, #16
   subs x12, x12, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x12, #63
   and x12, x12, x5
   lsr x12, x12, #5                                       // k_rest
-  cbz x12, .Lk_rest_done
-.Lk_rest:
+  cbz x12, L(k_rest_done)
+L(k_rest):
   ld1rqb {z12.b}, p7/z, [x13, #0]                        // a
   .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_1, raw_1, raw_1, raw_1
@@ -549,8 +615,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   addvl x24, x24, #8
   addvl x25, x25, #8
   subs x12, x12, #1                                      // next k_rest
-  b.hi .Lk_rest
-.Lk_rest_done:
+  b.hi L(k_rest)
+L(k_rest_done):
   cntw x12, all, mul #1
   mul x12, x5, x12
   addvl x12, x12, #4
@@ -947,8 +1013,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   ldr x7, [sp, #32]                                      // lhs_panel
   add x5, x7, x5
   subs x2, x2, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   rdvl x2, #4
   subs x1, x1, x2
   csel x1, x1, xzr, hs
@@ -960,14 +1026,15 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   ldr x5, [sp, #24]                                      // rhs_panel
   add x3, x5, x3
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
   .inst 0xc0480001 // zero {zt0}
   .inst 0xd503447f // smstop za
   tbnz x17, #0, 8f // the caller's mode
   .inst 0xd503427f // smstop sm
   8: lsr x16, x17, #32
   msr fpsr, x16
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #40]
   ldr x20, [sp, #48]
   ldr x21, [sp, #56]
@@ -990,12 +1057,60 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #40]
+  .seh_save_reg x19, 40
+  ldr x20, [sp, #48]
+  .seh_save_reg x20, 48
+  ldr x21, [sp, #56]
+  .seh_save_reg x21, 56
+  ldr x22, [sp, #64]
+  .seh_save_reg x22, 64
+  ldr x23, [sp, #72]
+  .seh_save_reg x23, 72
+  ldr x24, [sp, #80]
+  .seh_save_reg x24, 80
+  ldr x25, [sp, #88]
+  .seh_save_reg x25, 88
+  ldr x26, [sp, #96]
+  .seh_save_reg x26, 96
+  ldr x27, [sp, #104]
+  .seh_save_reg x27, 104
+  ldr x28, [sp, #112]
+  .seh_save_reg x28, 112
+  ldr d8, [sp, #120]
+  .seh_save_freg d8, 120
+  ldr d9, [sp, #128]
+  .seh_save_freg d9, 128
+  ldr d10, [sp, #136]
+  .seh_save_freg d10, 136
+  ldr d11, [sp, #144]
+  .seh_save_freg d11, 144
+  ldr d12, [sp, #152]
+  .seh_save_freg d12, 152
+  ldr d13, [sp, #160]
+  .seh_save_freg d13, 160
+  ldr d14, [sp, #168]
+  .seh_save_freg d14, 168
+  ldr d15, [sp, #176]
+  .seh_save_freg d15, 176
+  add sp, sp, #192
+  .seh_stackalloc 192
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,13 +17,33 @@
 //  r14 ahead  ymm0 acc0_0_0 ...  ymm1 acc0_0_1 ...  ymm2 acc1_0_0 ...  ymm3 acc1_0_1 ...
 //  ymm4 acc2_0_0 ...  ymm5 acc2_0_1 ...  ymm6 acc3_0_0 ...  ymm7 acc3_0_1 ...  ymm8 raw_0
 //  ymm9 raw_1  ymm10 a_0
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm
   .type tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm, %function
 tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm
+_tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 56
@@ -40,21 +60,54 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   .cfi_offset r14, -24
   mov qword ptr [rsp + 48], r15
   .cfi_offset r15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm
+  sub rsp, 168
+  .seh_stackalloc 168
+  mov qword ptr [rsp + 8], rsi
+  .seh_savereg rsi, 8
+  mov qword ptr [rsp + 16], rdi
+  .seh_savereg rdi, 16
+  mov qword ptr [rsp + 24], rbx
+  .seh_savereg rbx, 24
+  mov qword ptr [rsp + 32], rbp
+  .seh_savereg rbp, 32
+  mov qword ptr [rsp + 40], r12
+  .seh_savereg r12, 40
+  mov qword ptr [rsp + 48], r13
+  .seh_savereg r13, 48
+  mov qword ptr [rsp + 56], r14
+  .seh_savereg r14, 56
+  mov qword ptr [rsp + 64], r15
+  .seh_savereg r15, 64
+  vmovaps xmmword ptr [rsp + 80], xmm6
+  .seh_savexmm xmm6, 80
+  vmovaps xmmword ptr [rsp + 96], xmm7
+  .seh_savexmm xmm7, 96
+  vmovaps xmmword ptr [rsp + 112], xmm8
+  .seh_savexmm xmm8, 112
+  vmovaps xmmword ptr [rsp + 128], xmm9
+  .seh_savexmm xmm9, 128
+  vmovaps xmmword ptr [rsp + 144], xmm10
+  .seh_savexmm xmm10, 144
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov r8, qword ptr [rdi + 8*1]                          // m_left
   mov r9, qword ptr [rdi + 8*12]                         // dst
   lea r9, [r9 + rcx]                                     // dst_tile
   mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
   mov r11, r8                                            // m_left
   test r8, r8
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 0], r11                           // m_left, kept in the frame
   mov r11, qword ptr [rdi + 8*3]                         // k
   lea r11, [r11 + 31]
@@ -78,9 +131,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   mov r12, r10                                           // lhs_panel
   mov r13, rdx                                           // rhs_panel
   test rbx, rbx
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r14, [r13 + rbp]                                   // ahead
   prefetcht0 byte ptr [r14 + 0]                          // ahead
   vmovdqu ymm8, ymmword ptr [r13 + 0]                    // raw_0
@@ -133,8 +186,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   lea r12, [r12 + 32]
   lea r13, [r13 + 512]
   sub rbx, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   vpaddd ymm0, ymm0, ymm4                                // sum_0
   vpaddd ymm1, ymm1, ymm5                                // sum_1
   vpaddd ymm2, ymm2, ymm6                                // sum_2
@@ -178,7 +231,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   lea r11, [r11 + 128]
   lea r11, [rdx + r11]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbp, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbp + rcx]
   test rbp, rbp                                          // bias
@@ -199,8 +252,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   vmaxps ymm0, ymm4, ymm7                                // out
   vminps ymm0, ymm5, ymm0                                // out_0_1
   vmovdqu ymmword ptr [r9 + 32], ymm0                    // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbp, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbp + rcx]
   test rbp, rbp                                          // bias
@@ -357,109 +410,109 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   vminps ymm1, ymm5, ymm1                                // out_0_1
   mov r11, 1
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm2, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm2, 0
-.Lif_2_done:
+L(if_2_done):
   mov r11, 2
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea r11, [r9 + 4]
   vextracti128 xmm2, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm2, 1
-.Lif_3_done:
+L(if_3_done):
   mov r11, 3
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea r11, [r9 + 8]
   vextracti128 xmm2, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm2, 2
-.Lif_4_done:
+L(if_4_done):
   mov r11, 4
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea r11, [r9 + 12]
   vextracti128 xmm2, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm2, 3
-.Lif_5_done:
+L(if_5_done):
   mov r11, 5
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea r11, [r9 + 16]
   vextracti128 xmm2, ymm0, 1
   vpextrd dword ptr [r11 + 0], xmm2, 0
-.Lif_6_done:
+L(if_6_done):
   mov r11, 6
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea r11, [r9 + 20]
   vextracti128 xmm2, ymm0, 1
   vpextrd dword ptr [r11 + 0], xmm2, 1
-.Lif_7_done:
+L(if_7_done):
   mov r11, 7
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea r11, [r9 + 24]
   vextracti128 xmm2, ymm0, 1
   vpextrd dword ptr [r11 + 0], xmm2, 2
-.Lif_8_done:
+L(if_8_done):
   mov r11, 8
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea r11, [r9 + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r11 + 0], xmm0, 3
-.Lif_9_done:
+L(if_9_done):
   mov r11, 9
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea r11, [r9 + 32]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r11 + 0], xmm0, 0
-.Lif_10_done:
+L(if_10_done):
   mov r11, 10
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea r11, [r9 + 36]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r11 + 0], xmm0, 1
-.Lif_11_done:
+L(if_11_done):
   mov r11, 11
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea r11, [r9 + 40]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r11 + 0], xmm0, 2
-.Lif_12_done:
+L(if_12_done):
   mov r11, 12
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea r11, [r9 + 44]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r11 + 0], xmm0, 3
-.Lif_13_done:
+L(if_13_done):
   mov r11, 13
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea r11, [r9 + 48]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r11 + 0], xmm0, 0
-.Lif_14_done:
+L(if_14_done):
   mov r11, 14
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea r11, [r9 + 52]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r11 + 0], xmm0, 1
-.Lif_15_done:
+L(if_15_done):
   mov r11, 15
   cmp rsi, r11                                           // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea r11, [r9 + 56]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r11 + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
   mov r11, 1
   imul rbx, r11
@@ -472,8 +525,8 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r10, [r10 + rbx]
   sub r8, 1                                              // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov r8, 16
   cmp rsi, r8
   cmovb rsi, r8
@@ -482,8 +535,9 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 8]
   mov rbp, qword ptr [rsp + 16]
   mov r12, qword ptr [rsp + 24]
@@ -495,13 +549,36 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 8]
+  mov rdi, qword ptr [rsp + 16]
+  mov rbx, qword ptr [rsp + 24]
+  mov rbp, qword ptr [rsp + 32]
+  mov r12, qword ptr [rsp + 40]
+  mov r13, qword ptr [rsp + 48]
+  mov r14, qword ptr [rsp + 56]
+  mov r15, qword ptr [rsp + 64]
+  vmovaps xmm6, xmmword ptr [rsp + 80]
+  vmovaps xmm7, xmmword ptr [rsp + 96]
+  vmovaps xmm8, xmmword ptr [rsp + 112]
+  vmovaps xmm9, xmmword ptr [rsp + 128]
+  vmovaps xmm10, xmmword ptr [rsp + 144]
+  add rsp, 168
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16x4_1x16_avx_vnni_a4_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

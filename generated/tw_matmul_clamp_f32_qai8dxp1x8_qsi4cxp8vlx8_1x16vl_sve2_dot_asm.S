@@ -17,16 +17,44 @@
 //  x14 rhs_1  z0 mask  z1 acc_0_0h ...  z2 acc_0_1h ...  z3 acc_0_2h ...  z4 acc_0_3h ...
 //  z5 acc_0_0l ...  z6 acc_0_1l ...  z7 acc_0_2l ...  z16 acc_0_3l ...  z17 a_0  z18 raw_0 ...
 //  z19 lo_0 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve2+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm
   .type tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm, %function
 tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm
+_tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   ptrue p7.b
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm
+  hint #34
+  .seh_nop
+  ptrue p7.b
+  .seh_nop
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
@@ -35,15 +63,15 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -71,9 +99,11 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1rd {z17.d}, p7/z, [x12, #0]                         // a_0
   ldr z18, [x13, #0, mul vl]                             // raw_0
   and z19.d, z18.d, z0.d                                 // lo_0
@@ -146,8 +176,8 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   addvl x13, x13, #8
   addvl x14, x14, #8
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   sub z0.s, z1.s, z5.s                                   // high
   asr z0.s, z0.s, #4                                     // high
   uzp1 z1.s, z0.s, z5.s                                  // even
@@ -208,7 +238,7 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
   cmp x1, x12                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x12, x10, x2
   cmp x10, #0                                            // bias
@@ -258,8 +288,8 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
   sel z0.s, p6, z17.s, z0.s
   str z0, [x6, #3, mul vl]                               // out_0_3
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
   cntw x10, all, mul #1
   subs x10, x1, x10
@@ -322,7 +352,7 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   fcmgt p6.s, p7/z, z0.s, z17.s                          // out_0_3
   sel z0.s, p6, z17.s, z0.s
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
-.Lif_done:
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1
   mul x9, x9, x10
@@ -333,8 +363,8 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   rdvl x5, #1
   subs x1, x1, x5
   csel x1, x1, xzr, hs
@@ -344,16 +374,25 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm:
   mul x5, x5, x6
   add x3, x3, x5
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm, .-tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,28 +17,54 @@
 //  x14 rhs_1  v0 raw_0 ...  v1 raw_1 ...  v2 raw_0  v3 raw_1  v4 lo_0 ...  v5 raw_3  v6 raw_2
 //  v7 raw_3  v16 mask  v17 acc_0_0h ...  v18 acc_0_1h ...  v19 acc_0_2h ...  v20 acc_0_3h ...
 //  v21 acc_0_0l ...  v22 acc_0_1l ...  v23 acc_0_2l ...  v24 acc_0_3l ...  v25 a_0
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm
   .type tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm, %function
 tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm
+_tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm
+  hint #34
+  .seh_nop
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -66,9 +92,11 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   mov x14, x9                                            // rhs_1
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1r {v25.2d}, [x12], #8                               // a_0, lhs_panel
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x13], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v4.16b, v0.16b, v16.16b                            // lo_0
@@ -126,8 +154,8 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   sdot v20.4s, v7.16b, v0.16b                            // acc
   sdot v24.4s, v1.16b, v0.16b                            // acc
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   sub v0.4s, v17.4s, v21.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
   addp v0.4s, v0.4s, v21.4s                              // out
@@ -177,7 +205,7 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   add x13, x3, x10                                       // field
   add x9, x9, x10                                        // field
   cmp x4, x12                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x12, x10, x2
   cmp x10, #0                                            // bias
@@ -225,8 +253,8 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
   bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #48]                                      // out_0_3
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
   add x12, x10, x2
   cmp x10, #0                                            // bias
@@ -366,94 +394,94 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   bsl v3.16b, v17.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v5.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x6, #4
   st1 {v5.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x6, #8
   st1 {v5.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x6, #12
   st1 {v5.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
+L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_9_done
+  b.lo L(if_9_done)
   add x9, x6, #28
   st1 {v1.s}[3], [x9]                                    // out_0_1
-.Lif_9_done:
+L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_10_done
+  b.lo L(if_10_done)
   add x9, x6, #32
   st1 {v2.s}[0], [x9]                                    // out_0_2
-.Lif_10_done:
+L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_11_done
+  b.lo L(if_11_done)
   add x9, x6, #36
   st1 {v2.s}[1], [x9]                                    // out_0_2
-.Lif_11_done:
+L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_12_done
+  b.lo L(if_12_done)
   add x9, x6, #40
   st1 {v2.s}[2], [x9]                                    // out_0_2
-.Lif_12_done:
+L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_13_done
+  b.lo L(if_13_done)
   add x9, x6, #44
   st1 {v2.s}[3], [x9]                                    // out_0_2
-.Lif_13_done:
+L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_14_done
+  b.lo L(if_14_done)
   add x9, x6, #48
   st1 {v3.s}[0], [x9]                                    // out_0_3
-.Lif_14_done:
+L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_15_done
+  b.lo L(if_15_done)
   add x9, x6, #52
   st1 {v3.s}[1], [x9]                                    // out_0_3
-.Lif_15_done:
+L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_16_done
+  b.lo L(if_16_done)
   add x9, x6, #56
   st1 {v3.s}[2], [x9]                                    // out_0_3
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1
   mul x9, x9, x10
@@ -464,8 +492,8 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #16
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -475,16 +503,25 @@ tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm:
   mul x5, x5, x6
   add x3, x3, x5
   subs x1, x1, #16                                       // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm, .-tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

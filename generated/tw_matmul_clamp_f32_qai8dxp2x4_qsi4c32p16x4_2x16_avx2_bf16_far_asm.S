@@ -17,13 +17,33 @@
 //  ymm2 f_0  ymm3 f_1  ymm4 f_2  ymm5 f_3  ymm6 raw_0 ...  ymm7 lo_0 ...  ymm8 raw_1 ...
 //  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0 ...  ymm12 a_1 ...  ymm13 product ...  ymm14 a_0 ...
 //  ymm15 product
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm
   .type tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm, %function
 tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm
+_tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm
+  .def tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 88
@@ -40,6 +60,49 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 72], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm
+  sub rsp, 264
+  .seh_stackalloc 264
+  mov qword ptr [rsp + 32], rsi
+  .seh_savereg rsi, 32
+  mov qword ptr [rsp + 40], rdi
+  .seh_savereg rdi, 40
+  mov qword ptr [rsp + 48], rbx
+  .seh_savereg rbx, 48
+  mov qword ptr [rsp + 56], rbp
+  .seh_savereg rbp, 56
+  mov qword ptr [rsp + 64], r12
+  .seh_savereg r12, 64
+  mov qword ptr [rsp + 72], r13
+  .seh_savereg r13, 72
+  mov qword ptr [rsp + 80], r14
+  .seh_savereg r14, 80
+  mov qword ptr [rsp + 88], r15
+  .seh_savereg r15, 88
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
+  vmovaps xmmword ptr [rsp + 208], xmm13
+  .seh_savexmm xmm13, 208
+  vmovaps xmmword ptr [rsp + 224], xmm14
+  .seh_savexmm xmm14, 224
+  vmovaps xmmword ptr [rsp + 240], xmm15
+  .seh_savexmm xmm15, 240
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*1]                         // m
@@ -78,8 +141,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov r8, rax                                            // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 16], rdx                          // rhs_panel, kept in the frame
   mov rdx, qword ptr [rdi + 8*1]                         // m_left
   mov r9, qword ptr [rdi + 8*12]                         // dst
@@ -90,8 +153,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   lea r11, [rbx + r11]                                   // ahead
   mov rbx, rdx                                           // m_left
   test rdx, rdx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 24], rbx                          // m_left, kept in the frame
   mov qword ptr [rsp + 8], r10                           // lhs_panel, kept in the frame
   mov r10, qword ptr [rdi + 8*3]                         // k
@@ -123,9 +186,9 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   mov rbp, qword ptr [rsp + 8]                           // lhs_panel
   mov r12, qword ptr [rsp + 16]                          // rhs_panel
   test rbx, rbx
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   prefetcht1 byte ptr [r11 + 0]                          // ahead
   prefetcht1 byte ptr [r11 + 64]                         // ahead
   prefetcht1 byte ptr [r11 + 128]                        // ahead
@@ -269,8 +332,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   lea r12, [r12 + 288]
   lea r11, [r11 + rsi]                                   // ahead
   sub rbx, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov qword ptr [rsp + 0], r11                           // ahead, kept in the frame
   mov r11, r10                                           // k_padded
   shr r11, 5
@@ -321,7 +384,7 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   mov r12, qword ptr [rsp + 16]                          // rhs_panel
   lea r10, [r12 + r10]                                   // field
   cmp r8, rbx                                            // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbx + rcx]
   test rbx, rbx                                          // bias
@@ -350,8 +413,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   vmaxps ymm0, ymm0, ymm7                                // out
   vminps ymm0, ymm1, ymm0                                // out_0_1
   vmovdqu ymmword ptr [r9 + 32], ymm0                    // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbx + rcx]
   test rbx, rbx                                          // bias
@@ -514,153 +577,153 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   vminps ymm0, ymm1, ymm0                                // out_0_1
   mov r10, 1
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm1, ymm4, 0
   vpextrd dword ptr [rbp + 0], xmm1, 0
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm1, 0
-.Lif_2_done:
+L(if_2_done):
   mov r10, 2
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea r10, [rbp + 4]
   vextracti128 xmm1, ymm4, 0
   vpextrd dword ptr [r10 + 0], xmm1, 1
   lea r10, [r9 + 4]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r10 + 0], xmm1, 1
-.Lif_3_done:
+L(if_3_done):
   mov r10, 3
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea r10, [rbp + 8]
   vextracti128 xmm1, ymm4, 0
   vpextrd dword ptr [r10 + 0], xmm1, 2
   lea r10, [r9 + 8]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r10 + 0], xmm1, 2
-.Lif_4_done:
+L(if_4_done):
   mov r10, 4
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea r10, [rbp + 12]
   vextracti128 xmm1, ymm4, 0
   vpextrd dword ptr [r10 + 0], xmm1, 3
   lea r10, [r9 + 12]
   vextracti128 xmm1, ymm2, 0
   vpextrd dword ptr [r10 + 0], xmm1, 3
-.Lif_5_done:
+L(if_5_done):
   mov r10, 5
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea r10, [rbp + 16]
   vextracti128 xmm1, ymm4, 1
   vpextrd dword ptr [r10 + 0], xmm1, 0
   lea r10, [r9 + 16]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r10 + 0], xmm1, 0
-.Lif_6_done:
+L(if_6_done):
   mov r10, 6
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea r10, [rbp + 20]
   vextracti128 xmm1, ymm4, 1
   vpextrd dword ptr [r10 + 0], xmm1, 1
   lea r10, [r9 + 20]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r10 + 0], xmm1, 1
-.Lif_7_done:
+L(if_7_done):
   mov r10, 7
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea r10, [rbp + 24]
   vextracti128 xmm1, ymm4, 1
   vpextrd dword ptr [r10 + 0], xmm1, 2
   lea r10, [r9 + 24]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r10 + 0], xmm1, 2
-.Lif_8_done:
+L(if_8_done):
   mov r10, 8
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea r10, [rbp + 28]
   vextracti128 xmm1, ymm4, 1
   vpextrd dword ptr [r10 + 0], xmm1, 3
   lea r10, [r9 + 28]
   vextracti128 xmm1, ymm2, 1
   vpextrd dword ptr [r10 + 0], xmm1, 3
-.Lif_9_done:
+L(if_9_done):
   mov r10, 9
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea r10, [rbp + 32]
   vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r10 + 0], xmm1, 0
   lea r10, [r9 + 32]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [r10 + 0], xmm1, 0
-.Lif_10_done:
+L(if_10_done):
   mov r10, 10
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea r10, [rbp + 36]
   vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r10 + 0], xmm1, 1
   lea r10, [r9 + 36]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [r10 + 0], xmm1, 1
-.Lif_11_done:
+L(if_11_done):
   mov r10, 11
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea r10, [rbp + 40]
   vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r10 + 0], xmm1, 2
   lea r10, [r9 + 40]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [r10 + 0], xmm1, 2
-.Lif_12_done:
+L(if_12_done):
   mov r10, 12
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea r10, [rbp + 44]
   vextracti128 xmm1, ymm5, 0
   vpextrd dword ptr [r10 + 0], xmm1, 3
   lea r10, [r9 + 44]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [r10 + 0], xmm1, 3
-.Lif_13_done:
+L(if_13_done):
   mov r10, 13
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea r10, [rbp + 48]
   vextracti128 xmm1, ymm5, 1
   vpextrd dword ptr [r10 + 0], xmm1, 0
   lea r10, [r9 + 48]
   vextracti128 xmm1, ymm0, 1
   vpextrd dword ptr [r10 + 0], xmm1, 0
-.Lif_14_done:
+L(if_14_done):
   mov r10, 14
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea r10, [rbp + 52]
   vextracti128 xmm1, ymm5, 1
   vpextrd dword ptr [r10 + 0], xmm1, 1
   lea r10, [r9 + 52]
   vextracti128 xmm1, ymm0, 1
   vpextrd dword ptr [r10 + 0], xmm1, 1
-.Lif_15_done:
+L(if_15_done):
   mov r10, 15
   cmp r8, r10                                            // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea r10, [rbp + 56]
   vextracti128 xmm1, ymm5, 1
   vpextrd dword ptr [r10 + 0], xmm1, 2
   lea r10, [r9 + 56]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r10 + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
   mov r11, 2
   imul r10, r11
@@ -675,8 +738,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   lea r10, [r11 + r10]
   mov r11, qword ptr [rsp + 0]                           // ahead
   sub rdx, 2                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rdx, 16
   cmp r8, rdx
   cmovb r8, rdx
@@ -686,8 +749,9 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   mov r9, qword ptr [rsp + 16]                           // rhs_panel
   lea rdx, [r9 + rdx]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 32]
   mov rbp, qword ptr [rsp + 40]
   mov r12, qword ptr [rsp + 48]
@@ -699,13 +763,41 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 32]
+  mov rdi, qword ptr [rsp + 40]
+  mov rbx, qword ptr [rsp + 48]
+  mov rbp, qword ptr [rsp + 56]
+  mov r12, qword ptr [rsp + 64]
+  mov r13, qword ptr [rsp + 72]
+  mov r14, qword ptr [rsp + 80]
+  mov r15, qword ptr [rsp + 88]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  vmovaps xmm13, xmmword ptr [rsp + 208]
+  vmovaps xmm14, xmmword ptr [rsp + 224]
+  vmovaps xmm15, xmmword ptr [rsp + 240]
+  add rsp, 264
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm, .-tw_matmul_clamp_f32_qai8dxp2x4_qsi4c32p16x4_2x16_avx2_bf16_far_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,13 +17,33 @@
 //  ymm1 ones  ymm2 sum_0_0  ymm3 sum_0_1  ymm4 sum_1_0  ymm5 sum_1_1  ymm6 raw_0 ...  ymm7 lo_0 ...
 //  ymm8 raw_1 ...  ymm9 lo_1 ...  ymm10 a_0 ...  ymm11 acc_0_0  ymm12 a_1 ...  ymm13 product ...
 //  ymm14 a_0 ...  ymm15 product
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
   .type tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm, %function
 tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
+_tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
+  .def tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 72
@@ -40,13 +60,56 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 56], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
+  sub rsp, 248
+  .seh_stackalloc 248
+  mov qword ptr [rsp + 16], rsi
+  .seh_savereg rsi, 16
+  mov qword ptr [rsp + 24], rdi
+  .seh_savereg rdi, 24
+  mov qword ptr [rsp + 32], rbx
+  .seh_savereg rbx, 32
+  mov qword ptr [rsp + 40], rbp
+  .seh_savereg rbp, 40
+  mov qword ptr [rsp + 48], r12
+  .seh_savereg r12, 48
+  mov qword ptr [rsp + 56], r13
+  .seh_savereg r13, 56
+  mov qword ptr [rsp + 64], r14
+  .seh_savereg r14, 64
+  mov qword ptr [rsp + 72], r15
+  .seh_savereg r15, 72
+  vmovaps xmmword ptr [rsp + 80], xmm6
+  .seh_savexmm xmm6, 80
+  vmovaps xmmword ptr [rsp + 96], xmm7
+  .seh_savexmm xmm7, 96
+  vmovaps xmmword ptr [rsp + 112], xmm8
+  .seh_savexmm xmm8, 112
+  vmovaps xmmword ptr [rsp + 128], xmm9
+  .seh_savexmm xmm9, 128
+  vmovaps xmmword ptr [rsp + 144], xmm10
+  .seh_savexmm xmm10, 144
+  vmovaps xmmword ptr [rsp + 160], xmm11
+  .seh_savexmm xmm11, 160
+  vmovaps xmmword ptr [rsp + 176], xmm12
+  .seh_savexmm xmm12, 176
+  vmovaps xmmword ptr [rsp + 192], xmm13
+  .seh_savexmm xmm13, 192
+  vmovaps xmmword ptr [rsp + 208], xmm14
+  .seh_savexmm xmm14, 208
+  vmovaps xmmword ptr [rsp + 224], xmm15
+  .seh_savexmm xmm15, 224
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 8], rdx                           // rhs_panel, kept in the frame
   mov rdx, qword ptr [rdi + 8*1]                         // m_left
   mov r8, qword ptr [rdi + 8*12]                         // dst
@@ -54,8 +117,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   mov r9, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r10, rdx                                           // m_left
   test rdx, rdx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
   mov r9, qword ptr [rdi + 8*3]                          // k
   lea r9, [r9 + 31]
@@ -92,9 +155,9 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   test r11, r11
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r13, [r12 + rbx]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
@@ -219,8 +282,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   lea rbp, [rbp + 64]
   lea r12, [r12 + 256]
   sub r11, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov r11, 8
   mov rbx, r9                                            // k_padded
   imul rbx, r11
@@ -277,7 +340,7 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r9, [r12 + r9]                                     // field
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbx + rcx]
   test rbx, rbx                                          // bias
@@ -314,8 +377,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   vmaxps ymm0, ymm6, ymm9                                // out
   vminps ymm0, ymm7, ymm0                                // out_0_1
   vmovdqu ymmword ptr [r8 + 32], ymm0                    // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbx + rcx]
   test rbx, rbx                                          // bias
@@ -486,153 +549,153 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   vminps ymm3, ymm7, ymm3                                // out_0_1
   mov r9, 1
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [rbp + 0], xmm4, 0
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm4, 0
-.Lif_2_done:
+L(if_2_done):
   mov r9, 2
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea r9, [rbp + 4]
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm4, 1
   lea r9, [r8 + 4]
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm4, 1
-.Lif_3_done:
+L(if_3_done):
   mov r9, 3
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea r9, [rbp + 8]
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm4, 2
   lea r9, [r8 + 8]
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm4, 2
-.Lif_4_done:
+L(if_4_done):
   mov r9, 4
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea r9, [rbp + 12]
   vextracti128 xmm4, ymm0, 0
   vpextrd dword ptr [r9 + 0], xmm4, 3
   lea r9, [r8 + 12]
   vextracti128 xmm4, ymm2, 0
   vpextrd dword ptr [r9 + 0], xmm4, 3
-.Lif_5_done:
+L(if_5_done):
   mov r9, 5
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea r9, [rbp + 16]
   vextracti128 xmm4, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm4, 0
   lea r9, [r8 + 16]
   vextracti128 xmm4, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm4, 0
-.Lif_6_done:
+L(if_6_done):
   mov r9, 6
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea r9, [rbp + 20]
   vextracti128 xmm4, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm4, 1
   lea r9, [r8 + 20]
   vextracti128 xmm4, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm4, 1
-.Lif_7_done:
+L(if_7_done):
   mov r9, 7
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea r9, [rbp + 24]
   vextracti128 xmm4, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm4, 2
   lea r9, [r8 + 24]
   vextracti128 xmm4, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm4, 2
-.Lif_8_done:
+L(if_8_done):
   mov r9, 8
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea r9, [rbp + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
   lea r9, [r8 + 28]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r9 + 0], xmm0, 3
-.Lif_9_done:
+L(if_9_done):
   mov r9, 9
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea r9, [rbp + 32]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
   lea r9, [r8 + 32]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 0
-.Lif_10_done:
+L(if_10_done):
   mov r9, 10
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea r9, [rbp + 36]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
   lea r9, [r8 + 36]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 1
-.Lif_11_done:
+L(if_11_done):
   mov r9, 11
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea r9, [rbp + 40]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
   lea r9, [r8 + 40]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 2
-.Lif_12_done:
+L(if_12_done):
   mov r9, 12
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea r9, [rbp + 44]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
   lea r9, [r8 + 44]
   vextracti128 xmm0, ymm3, 0
   vpextrd dword ptr [r9 + 0], xmm0, 3
-.Lif_13_done:
+L(if_13_done):
   mov r9, 13
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea r9, [rbp + 48]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
   lea r9, [r8 + 48]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 0
-.Lif_14_done:
+L(if_14_done):
   mov r9, 14
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea r9, [rbp + 52]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
   lea r9, [r8 + 52]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 1
-.Lif_15_done:
+L(if_15_done):
   mov r9, 15
   cmp rsi, r9                                            // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea r9, [rbp + 56]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
   lea r9, [r8 + 56]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r9 + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov r11, 2
   imul r9, r11
@@ -645,8 +708,8 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   mov r11, qword ptr [rsp + 0]                           // lhs_panel
   lea r9, [r11 + r9]
   sub rdx, 2                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rdx, 16
   cmp rsi, rdx
   cmovb rsi, rdx
@@ -656,8 +719,9 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   mov r8, qword ptr [rsp + 8]                            // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 16]
   mov rbp, qword ptr [rsp + 24]
   mov r12, qword ptr [rsp + 32]
@@ -669,13 +733,41 @@ tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 16]
+  mov rdi, qword ptr [rsp + 24]
+  mov rbx, qword ptr [rsp + 32]
+  mov rbp, qword ptr [rsp + 40]
+  mov r12, qword ptr [rsp + 48]
+  mov r13, qword ptr [rsp + 56]
+  mov r14, qword ptr [rsp + 64]
+  mov r15, qword ptr [rsp + 72]
+  vmovaps xmm6, xmmword ptr [rsp + 80]
+  vmovaps xmm7, xmmword ptr [rsp + 96]
+  vmovaps xmm8, xmmword ptr [rsp + 112]
+  vmovaps xmm9, xmmword ptr [rsp + 128]
+  vmovaps xmm10, xmmword ptr [rsp + 144]
+  vmovaps xmm11, xmmword ptr [rsp + 160]
+  vmovaps xmm12, xmmword ptr [rsp + 176]
+  vmovaps xmm13, xmmword ptr [rsp + 192]
+  vmovaps xmm14, xmmword ptr [rsp + 208]
+  vmovaps xmm15, xmmword ptr [rsp + 224]
+  add rsp, 248
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm, .-tw_matmul_clamp_f32_qai8dxp2x4_qsi4cxp16x4_2x16_avx2_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

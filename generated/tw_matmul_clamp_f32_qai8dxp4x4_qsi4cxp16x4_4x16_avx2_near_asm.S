@@ -17,13 +17,33 @@
 //  ymm3 lo_0 ...  ymm4 raw_1 ...  ymm5 lo_1 ...  ymm6 a_0 ...  ymm7 acc_0_0  ymm8 a_1 ...
 //  ymm9 acc_1_0  ymm10 a_2 ...  ymm11 acc_2_0  ymm12 a_3 ...  ymm13 product ...  ymm14 a_0 ...
 //  ymm15 product
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
   .type tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
+_tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 344
@@ -40,13 +60,56 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 328], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
+  sub rsp, 520
+  .seh_stackalloc 520
+  mov qword ptr [rsp + 288], rsi
+  .seh_savereg rsi, 288
+  mov qword ptr [rsp + 296], rdi
+  .seh_savereg rdi, 296
+  mov qword ptr [rsp + 304], rbx
+  .seh_savereg rbx, 304
+  mov qword ptr [rsp + 312], rbp
+  .seh_savereg rbp, 312
+  mov qword ptr [rsp + 320], r12
+  .seh_savereg r12, 320
+  mov qword ptr [rsp + 328], r13
+  .seh_savereg r13, 328
+  mov qword ptr [rsp + 336], r14
+  .seh_savereg r14, 336
+  mov qword ptr [rsp + 344], r15
+  .seh_savereg r15, 344
+  vmovaps xmmword ptr [rsp + 352], xmm6
+  .seh_savexmm xmm6, 352
+  vmovaps xmmword ptr [rsp + 368], xmm7
+  .seh_savexmm xmm7, 368
+  vmovaps xmmword ptr [rsp + 384], xmm8
+  .seh_savexmm xmm8, 384
+  vmovaps xmmword ptr [rsp + 400], xmm9
+  .seh_savexmm xmm9, 400
+  vmovaps xmmword ptr [rsp + 416], xmm10
+  .seh_savexmm xmm10, 416
+  vmovaps xmmword ptr [rsp + 432], xmm11
+  .seh_savexmm xmm11, 432
+  vmovaps xmmword ptr [rsp + 448], xmm12
+  .seh_savexmm xmm12, 448
+  vmovaps xmmword ptr [rsp + 464], xmm13
+  .seh_savexmm xmm13, 464
+  vmovaps xmmword ptr [rsp + 480], xmm14
+  .seh_savexmm xmm14, 480
+  vmovaps xmmword ptr [rsp + 496], xmm15
+  .seh_savexmm xmm15, 496
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], rdx                           // rhs_panel, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
@@ -56,8 +119,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 16], r9                           // m_left, kept in the frame
   mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
   mov r8, qword ptr [rdi + 8*3]                          // k
@@ -122,9 +185,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
   mov rbp, qword ptr [rsp + 8]                           // rhs_panel
   test r9, r9
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r12, [rbp + r11]                                   // ahead
   prefetcht0 byte ptr [r12 + 0]                          // ahead
   prefetcht0 byte ptr [r12 + 64]                         // ahead
@@ -341,8 +404,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea rbx, [rbx + 128]
   lea rbp, [rbp + 256]
   sub r9, 1                                              // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov r9, 8
   mov r11, r8                                            // k_padded
   imul r11, r9
@@ -425,7 +488,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r8, [r12 + r8]                                     // field
   cmp rsi, r10                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [r10 + r12]
@@ -495,8 +558,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   vmaxps ymm0, ymm10, ymm13                              // out
   vminps ymm0, ymm11, ymm0                               // out_0_1
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [r10 + r12]
@@ -696,7 +759,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   vminps ymm2, ymm11, ymm2                               // out_0_1
   mov r8, 1
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm8, 0
   vextracti128 xmm8, ymm7, 0
@@ -705,10 +768,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   vpextrd dword ptr [rbx + 0], xmm8, 0
   vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
-.Lif_2_done:
+L(if_2_done):
   mov r8, 2
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea r8, [r11 + 4]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
@@ -721,10 +784,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 4]
   vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
-.Lif_3_done:
+L(if_3_done):
   mov r8, 3
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea r8, [r11 + 8]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
@@ -737,10 +800,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 8]
   vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
-.Lif_4_done:
+L(if_4_done):
   mov r8, 4
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea r8, [r11 + 12]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
@@ -753,10 +816,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 12]
   vextracti128 xmm8, ymm3, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
-.Lif_5_done:
+L(if_5_done):
   mov r8, 5
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea r8, [r11 + 16]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
@@ -769,10 +832,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 16]
   vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
-.Lif_6_done:
+L(if_6_done):
   mov r8, 6
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea r8, [r11 + 20]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
@@ -785,10 +848,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 20]
   vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
-.Lif_7_done:
+L(if_7_done):
   mov r8, 7
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea r8, [r11 + 24]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
@@ -801,10 +864,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 24]
   vextracti128 xmm8, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
-.Lif_8_done:
+L(if_8_done):
   mov r8, 8
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea r8, [r11 + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm0, 3
@@ -817,10 +880,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 28]
   vextracti128 xmm0, ymm3, 1
   vpextrd dword ptr [r8 + 0], xmm0, 3
-.Lif_9_done:
+L(if_9_done):
   mov r8, 9
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea r8, [r11 + 32]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm0, 0
@@ -833,10 +896,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 32]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 0
-.Lif_10_done:
+L(if_10_done):
   mov r8, 10
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea r8, [r11 + 36]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm0, 1
@@ -849,10 +912,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 36]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 1
-.Lif_11_done:
+L(if_11_done):
   mov r8, 11
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea r8, [r11 + 40]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm0, 2
@@ -865,10 +928,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 40]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 2
-.Lif_12_done:
+L(if_12_done):
   mov r8, 12
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea r8, [r11 + 44]
   vextracti128 xmm0, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm0, 3
@@ -881,10 +944,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 44]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 3
-.Lif_13_done:
+L(if_13_done):
   mov r8, 13
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea r8, [r11 + 48]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm0, 0
@@ -897,10 +960,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 48]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm0, 0
-.Lif_14_done:
+L(if_14_done):
   mov r8, 14
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea r8, [r11 + 52]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm0, 1
@@ -913,10 +976,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 52]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm0, 1
-.Lif_15_done:
+L(if_15_done):
   mov r8, 15
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea r8, [r11 + 56]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm0, 2
@@ -929,8 +992,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 56]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r9, 4
   imul r8, r9
@@ -944,8 +1007,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
   lea r8, [r10 + r8]
   sub rcx, 4                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 16
   cmp rsi, rcx
   cmovb rsi, rcx
@@ -956,8 +1019,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   mov r8, qword ptr [rsp + 8]                            // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 288]
   mov rbp, qword ptr [rsp + 296]
   mov r12, qword ptr [rsp + 304]
@@ -969,13 +1033,41 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 288]
+  mov rdi, qword ptr [rsp + 296]
+  mov rbx, qword ptr [rsp + 304]
+  mov rbp, qword ptr [rsp + 312]
+  mov r12, qword ptr [rsp + 320]
+  mov r13, qword ptr [rsp + 328]
+  mov r14, qword ptr [rsp + 336]
+  mov r15, qword ptr [rsp + 344]
+  vmovaps xmm6, xmmword ptr [rsp + 352]
+  vmovaps xmm7, xmmword ptr [rsp + 368]
+  vmovaps xmm8, xmmword ptr [rsp + 384]
+  vmovaps xmm9, xmmword ptr [rsp + 400]
+  vmovaps xmm10, xmmword ptr [rsp + 416]
+  vmovaps xmm11, xmmword ptr [rsp + 432]
+  vmovaps xmm12, xmmword ptr [rsp + 448]
+  vmovaps xmm13, xmmword ptr [rsp + 464]
+  vmovaps xmm14, xmmword ptr [rsp + 480]
+  vmovaps xmm15, xmmword ptr [rsp + 496]
+  add rsp, 520
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

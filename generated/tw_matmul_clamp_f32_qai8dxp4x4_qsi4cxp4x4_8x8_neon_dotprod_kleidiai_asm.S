@@ -18,13 +18,33 @@
 //  v6 acc_2_1  v7 acc_3_0  v8 a_0 ...  v9 a_4 ...  v10 lo_1  v16 acc_3_1  v17 acc_4_0  v18 acc_4_1
 //  v19 acc_5_0  v20 acc_5_1  v21 acc_6_0  v22 acc_6_1  v23 acc_7_0  v24 acc_7_1  v25 raw_0 ...
 //  v26 raw_0 ...  v27 lo_0 ...  v28 raw_1 ...  v29 raw_1 ...  v30 lo_1 ...  v31 a_0 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
   .type tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
+_tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #80
@@ -47,19 +67,45 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   .cfi_offset d9, -24
   str d10, [sp, #64]
   .cfi_offset d10, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #80
+  .seh_stackalloc 80
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str x22, [sp, #24]
+  .seh_save_reg x22, 24
+  str x23, [sp, #32]
+  .seh_save_reg x23, 32
+  str x24, [sp, #40]
+  .seh_save_reg x24, 40
+  str d8, [sp, #48]
+  .seh_save_freg d8, 48
+  str d9, [sp, #56]
+  .seh_save_freg d9, 56
+  str d10, [sp, #64]
+  .seh_save_freg d10, 64
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -100,9 +146,11 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   mov x14, x9                                            // lhs_1
   mov x15, x3                                            // rhs_panel
   mov x16, x11                                           // rhs_1
-  cbz x12, .Lk_done
+  cbz x12, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldp q26, q25, [x15, #0]                                // raw_0, raw_0
   shl v27.16b, v26.16b, #4                               // lo_0
   and v26.16b, v26.16b, v0.16b                           // hi_0
@@ -266,8 +314,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   add x15, x15, #64
   add x16, x16, #64
   subs x12, x12, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x12, #2
   mul x12, x10, x12
   add x13, x3, x12                                       // field
@@ -374,7 +422,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   add x22, x3, x10                                       // field
   add x10, x11, x10                                      // field
   cmp x4, x12                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x12, x11, x2
   cmp x11, #0                                            // bias
@@ -556,8 +604,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   fcmgt v1.4s, v0.4s, v27.4s                             // out_0_1
   bsl v1.16b, v27.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x12, x11, x2
   cmp x11, #0                                            // bias
@@ -771,7 +819,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   bsl v2.16b, v27.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v30.s}[0], [x14]                                  // out_7_0
   st1 {v23.s}[0], [x21]                                  // out_6_0
   st1 {v21.s}[0], [x20]                                  // out_5_0
@@ -780,10 +828,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v7.s}[0], [x16]                                   // out_2_0
   st1 {v5.s}[0], [x15]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x14, #4
   st1 {v30.s}[1], [x9]                                   // out_7_0
   add x9, x21, #4
@@ -800,10 +848,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v5.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x14, #8
   st1 {v30.s}[2], [x9]                                   // out_7_0
   add x9, x21, #8
@@ -820,10 +868,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v5.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x14, #12
   st1 {v30.s}[3], [x9]                                   // out_7_0
   add x9, x21, #12
@@ -840,10 +888,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v5.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x14, #16
   st1 {v24.s}[0], [x9]                                   // out_7_1
   add x9, x21, #16
@@ -860,10 +908,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v4.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v2.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x14, #20
   st1 {v24.s}[1], [x9]                                   // out_7_1
   add x9, x21, #20
@@ -880,10 +928,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v4.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v2.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x14, #24
   st1 {v24.s}[2], [x9]                                   // out_7_1
   add x9, x21, #24
@@ -900,8 +948,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   st1 {v4.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v2.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #8
   mul x9, x9, x10
@@ -914,8 +962,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   mul x9, x9, x10
   add x7, x7, x9
   subs x5, x5, #8                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -925,8 +973,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   mul x5, x5, x6
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -940,12 +989,42 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr x22, [sp, #24]
+  .seh_save_reg x22, 24
+  ldr x23, [sp, #32]
+  .seh_save_reg x23, 32
+  ldr x24, [sp, #40]
+  .seh_save_reg x24, 40
+  ldr d8, [sp, #48]
+  .seh_save_freg d8, 48
+  ldr d9, [sp, #56]
+  .seh_save_freg d9, 56
+  ldr d10, [sp, #64]
+  .seh_save_freg d10, 64
+  add sp, sp, #80
+  .seh_stackalloc 80
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -18,13 +18,33 @@
 //  v6 acc_1_0l ...  v7 acc_2_0l ...  v8 a_0  v9 lo_0  v16 acc_3_0l ...  v17 raw_0  v18 a_0
 //  v19 raw_0  v20 a_0  v21 raw_0  v22 a_0  v23 raw_0  v24 a_0  v25 raw_0  v26 a_0  v27 raw_0
 //  v28 a_0  v29 raw_0  v30 a_0  v31 raw_0
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm
   .type tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm
+_tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #16
@@ -33,19 +53,31 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   .cfi_offset d8, -16
   str d9, [sp, #8]
   .cfi_offset d9, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #16
+  .seh_stackalloc 16
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -90,8 +122,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   movi v31.2d, #0                                        // raw_0
   movi v8.2d, #0                                         // a_0
   mov x12, x9                                            // k_once
-  cbz x12, .Lk_first_done
-.Lk_first:
+  cbz x12, L(k_first_done)
+L(k_first):
   ldr q18, [x7, #0]                                      // a_0
   ldr q17, [x3, #0]                                      // raw_0
   ldr q20, [x7, #16]                                     // a_0
@@ -109,13 +141,15 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   ldr q8, [x7, #112]                                     // a_0
   ldr q31, [x3, #112]                                    // raw_0
   subs x12, x12, #1                                      // next k_first
-  b.hi .Lk_first
-.Lk_first_done:
+  b.hi L(k_first)
+L(k_first_done):
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   and v9.16b, v17.16b, v0.16b                            // lo_0
   add x12, x12, #128
   sdot v1.4s, v17.16b, v18.4b[0]                         // acc
@@ -207,10 +241,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   sdot v16.4s, v9.16b, v8.4b[3]                          // acc
   ldr q8, [x12, #112]                                    // a_0
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
-  cbz x9, .Lk_last_done
-.Lk_last:
+  b.hi L(k)
+L(k_done):
+  cbz x9, L(k_last_done)
+L(k_last):
   and v9.16b, v17.16b, v0.16b                            // lo_0
   sdot v1.4s, v17.16b, v18.4b[0]                         // acc
   sdot v5.4s, v9.16b, v18.4b[0]                          // acc
@@ -286,8 +320,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x12, x12, #128
   add x13, x13, #128
   subs x9, x9, #1                                        // next k_last
-  b.hi .Lk_last
-.Lk_last_done:
+  b.hi L(k_last)
+L(k_last_done):
   sub v0.4s, v1.4s, v5.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
   sub v1.4s, v2.4s, v6.4s                                // high
@@ -359,7 +393,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
@@ -450,8 +484,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   fcmgt v1.4s, v0.4s, v19.4s                             // out_0_1
   bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
@@ -583,15 +617,15 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   bsl v4.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v22.s}[0], [x12]                                  // out_3_0
   st1 {v3.s}[0], [x14]                                   // out_2_0
   st1 {v2.s}[0], [x13]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x12, #4
   st1 {v22.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
@@ -600,10 +634,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x12, #8
   st1 {v22.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
@@ -612,10 +646,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x12, #12
   st1 {v22.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
@@ -624,10 +658,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x12, #16
   st1 {v16.s}[0], [x9]                                   // out_3_1
   add x9, x14, #16
@@ -636,10 +670,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   st1 {v6.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v4.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x12, #20
   st1 {v16.s}[1], [x9]                                   // out_3_1
   add x9, x14, #20
@@ -648,10 +682,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   st1 {v6.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v4.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x12, #24
   st1 {v16.s}[2], [x9]                                   // out_3_1
   add x9, x14, #24
@@ -660,8 +694,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   st1 {v6.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v4.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4
   mul x9, x9, x10
@@ -672,8 +706,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #4                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -681,20 +715,37 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
   add sp, sp, #16
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  add sp, sp, #16
+  .seh_stackalloc 16
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_cortex_a55_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -20,13 +20,33 @@
 //  v18 acc_5_0h ...  v19 acc_6_0h ...  v20 acc_7_0h ...  v21 acc_0_0l ...  v22 acc_1_0l ...
 //  v23 acc_2_0l ...  v24 acc_3_0l ...  v25 acc_4_0l ...  v26 acc_5_0l ...  v27 acc_6_0l ...
 //  v28 acc_7_0l ...  v29 raw_0 ...  v30 a_0 ...  v31 a_4 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
   .type tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
+_tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #112
@@ -57,19 +77,53 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   .cfi_offset d14, -24
   str d15, [sp, #96]
   .cfi_offset d15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #112
+  .seh_stackalloc 112
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str x22, [sp, #24]
+  .seh_save_reg x22, 24
+  str x23, [sp, #32]
+  .seh_save_reg x23, 32
+  str d8, [sp, #40]
+  .seh_save_freg d8, 40
+  str d9, [sp, #48]
+  .seh_save_freg d9, 48
+  str d10, [sp, #56]
+  .seh_save_freg d10, 56
+  str d11, [sp, #64]
+  .seh_save_freg d11, 64
+  str d12, [sp, #72]
+  .seh_save_freg d12, 72
+  str d13, [sp, #80]
+  .seh_save_freg d13, 80
+  str d14, [sp, #88]
+  .seh_save_freg d14, 88
+  str d15, [sp, #96]
+  .seh_save_freg d15, 96
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -123,20 +177,22 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   movi v30.2d, #0                                        // a_0
   movi v31.2d, #0                                        // a_4
   mov x13, x11                                           // k_once
-  cbz x13, .Lk_first_done
-.Lk_first:
+  cbz x13, L(k_first_done)
+L(k_first):
   ldr q30, [x7, #0]                                      // a_0
   ldr q31, [x9, #0]                                      // a_4
   ldr q29, [x3, #0]                                      // raw_0
   subs x13, x13, #1                                      // next k_first
-  b.hi .Lk_first
-.Lk_first_done:
+  b.hi L(k_first)
+L(k_first_done):
   mov x13, x7                                            // lhs_panel
   mov x14, x9                                            // lhs_1
   mov x15, x3                                            // rhs_panel
-  cbz x12, .Lk_done
+  cbz x12, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   and v0.16b, v29.16b, v4.16b                            // lo_0
   ldr q1, [x15, #16]                                     // raw_0
   sdot v5.4s, v29.16b, v30.4b[0]                         // acc
@@ -301,10 +357,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   sdot v27.4s, v0.16b, v8.4b[2]                          // acc
   sdot v28.4s, v0.16b, v8.4b[3]                          // acc
   subs x12, x12, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
-  cbz x11, .Lk_last_done
-.Lk_last:
+  b.hi L(k)
+L(k_done):
+  cbz x11, L(k_last_done)
+L(k_last):
   and v0.16b, v29.16b, v4.16b                            // lo_0
   sdot v5.4s, v29.16b, v30.4b[0]                         // acc
   sdot v21.4s, v0.16b, v30.4b[0]                         // acc
@@ -466,8 +522,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   add x14, x14, #128
   add x15, x15, #128
   subs x11, x11, #1                                      // next k_last
-  b.hi .Lk_last
-.Lk_last_done:
+  b.hi L(k_last)
+L(k_last_done):
   sub v0.4s, v5.4s, v21.4s                               // high
   sshr v0.4s, v0.4s, #4                                  // high
   sub v1.4s, v6.4s, v22.4s                               // high
@@ -588,7 +644,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x21, x11, x2
   cmp x11, #0                                            // bias
@@ -765,8 +821,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   fcmgt v1.4s, v0.4s, v19.4s                             // out_0_1
   bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x21, x11, x2
   cmp x11, #0                                            // bias
@@ -976,7 +1032,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   bsl v16.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v30.s}[0], [x13]                                  // out_7_0
   st1 {v7.s}[0], [x20]                                   // out_6_0
   st1 {v6.s}[0], [x19]                                   // out_5_0
@@ -985,10 +1041,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v3.s}[0], [x15]                                   // out_2_0
   st1 {v2.s}[0], [x14]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x13, #4
   st1 {v30.s}[1], [x9]                                   // out_7_0
   add x9, x20, #4
@@ -1005,10 +1061,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x13, #8
   st1 {v30.s}[2], [x9]                                   // out_7_0
   add x9, x20, #8
@@ -1025,10 +1081,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x13, #12
   st1 {v30.s}[3], [x9]                                   // out_7_0
   add x9, x20, #12
@@ -1045,10 +1101,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v1.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x13, #16
   st1 {v28.s}[0], [x9]                                   // out_7_1
   add x9, x20, #16
@@ -1065,10 +1121,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v22.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v16.s}[0], [x9]                                   // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x13, #20
   st1 {v28.s}[1], [x9]                                   // out_7_1
   add x9, x20, #20
@@ -1085,10 +1141,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v22.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v16.s}[1], [x9]                                   // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x13, #24
   st1 {v28.s}[2], [x9]                                   // out_7_1
   add x9, x20, #24
@@ -1105,8 +1161,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   st1 {v22.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v16.s}[2], [x9]                                   // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #8
   mul x9, x9, x10
@@ -1119,8 +1175,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   mul x9, x9, x10
   add x7, x7, x9
   subs x5, x5, #8                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -1128,8 +1184,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -1147,12 +1204,50 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr x22, [sp, #24]
+  .seh_save_reg x22, 24
+  ldr x23, [sp, #32]
+  .seh_save_reg x23, 32
+  ldr d8, [sp, #40]
+  .seh_save_freg d8, 40
+  ldr d9, [sp, #48]
+  .seh_save_freg d9, 48
+  ldr d10, [sp, #56]
+  .seh_save_freg d10, 56
+  ldr d11, [sp, #64]
+  .seh_save_freg d11, 64
+  ldr d12, [sp, #72]
+  .seh_save_freg d12, 72
+  ldr d13, [sp, #80]
+  .seh_save_freg d13, 80
+  ldr d14, [sp, #88]
+  .seh_save_freg d14, 88
+  ldr d15, [sp, #96]
+  .seh_save_freg d15, 96
+  add sp, sp, #112
+  .seh_stackalloc 112
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_cortex_a55_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

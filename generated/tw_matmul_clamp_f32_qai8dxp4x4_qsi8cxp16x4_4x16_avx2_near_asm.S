@@ -17,13 +17,33 @@
 //  ymm2 acc_0_1  ymm3 acc_1_0  ymm4 acc_1_1  ymm5 acc_2_0  ymm6 acc_2_1  ymm7 acc_3_0  ymm8 acc_3_1
 //  ymm9 raw_0 ...  ymm10 even_0 ...  ymm11 raw_1 ...  ymm12 even_1 ...  ymm13 a_0 ...
 //  ymm14 product
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm
   .type tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm
+_tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 88
@@ -40,13 +60,56 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 72], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm
+  sub rsp, 264
+  .seh_stackalloc 264
+  mov qword ptr [rsp + 32], rsi
+  .seh_savereg rsi, 32
+  mov qword ptr [rsp + 40], rdi
+  .seh_savereg rdi, 40
+  mov qword ptr [rsp + 48], rbx
+  .seh_savereg rbx, 48
+  mov qword ptr [rsp + 56], rbp
+  .seh_savereg rbp, 56
+  mov qword ptr [rsp + 64], r12
+  .seh_savereg r12, 64
+  mov qword ptr [rsp + 72], r13
+  .seh_savereg r13, 72
+  mov qword ptr [rsp + 80], r14
+  .seh_savereg r14, 80
+  mov qword ptr [rsp + 88], r15
+  .seh_savereg r15, 88
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
+  vmovaps xmmword ptr [rsp + 208], xmm13
+  .seh_savexmm xmm13, 208
+  vmovaps xmmword ptr [rsp + 224], xmm14
+  .seh_savexmm xmm14, 224
+  vmovaps xmmword ptr [rsp + 240], xmm15
+  .seh_savexmm xmm15, 240
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 24], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], rdx                           // rhs_panel, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
@@ -56,8 +119,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 16], r9                           // m_left, kept in the frame
   mov qword ptr [rsp + 0], r8                            // lhs_panel, kept in the frame
   mov r8, qword ptr [rdi + 8*3]                          // k
@@ -114,9 +177,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   mov r11, qword ptr [rsp + 0]                           // lhs_panel
   mov rbx, qword ptr [rsp + 8]                           // rhs_panel
   test r9, r9
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea rbp, [rbx + r10]                                   // ahead
   prefetcht0 byte ptr [rbp + 0]                          // ahead
   vmovdqu ymm9, ymmword ptr [rbx + 0]                    // raw_0
@@ -497,8 +560,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r11, [r11 + 256]
   lea rbx, [rbx + 512]
   sub r9, 1                                              // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov r9, 16
   mov r10, r8                                            // k_padded
   imul r10, r9
@@ -581,7 +644,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   mov r12, qword ptr [rsp + 8]                           // rhs_panel
   lea r8, [r12 + r8]                                     // field
   cmp rsi, r10                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [r10 + r12]
@@ -651,8 +714,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   vmaxps ymm0, ymm10, ymm13                              // out
   vminps ymm0, ymm11, ymm0                               // out_0_1
   vmovdqu ymmword ptr [rdx + 32], ymm0                   // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r12, qword ptr [rsp + 24]                          // column_bytes
   lea r12, [r10 + r12]
@@ -852,7 +915,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   vminps ymm2, ymm11, ymm2                               // out_0_1
   mov r8, 1
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r11 + 0], xmm8, 0
   vextracti128 xmm8, ymm5, 0
@@ -861,10 +924,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   vpextrd dword ptr [rbx + 0], xmm8, 0
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [rdx + 0], xmm8, 0
-.Lif_2_done:
+L(if_2_done):
   mov r8, 2
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea r8, [r11 + 4]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
@@ -877,10 +940,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 4]
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 1
-.Lif_3_done:
+L(if_3_done):
   mov r8, 3
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea r8, [r11 + 8]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
@@ -893,10 +956,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 8]
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 2
-.Lif_4_done:
+L(if_4_done):
   mov r8, 4
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea r8, [r11 + 12]
   vextracti128 xmm8, ymm0, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
@@ -909,10 +972,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 12]
   vextracti128 xmm8, ymm1, 0
   vpextrd dword ptr [r8 + 0], xmm8, 3
-.Lif_5_done:
+L(if_5_done):
   mov r8, 5
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea r8, [r11 + 16]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
@@ -925,10 +988,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 16]
   vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm8, 0
-.Lif_6_done:
+L(if_6_done):
   mov r8, 6
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea r8, [r11 + 20]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
@@ -941,10 +1004,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 20]
   vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm8, 1
-.Lif_7_done:
+L(if_7_done):
   mov r8, 7
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea r8, [r11 + 24]
   vextracti128 xmm8, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
@@ -957,10 +1020,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 24]
   vextracti128 xmm8, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm8, 2
-.Lif_8_done:
+L(if_8_done):
   mov r8, 8
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea r8, [r11 + 28]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [r8 + 0], xmm0, 3
@@ -973,10 +1036,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 28]
   vextracti128 xmm0, ymm1, 1
   vpextrd dword ptr [r8 + 0], xmm0, 3
-.Lif_9_done:
+L(if_9_done):
   mov r8, 9
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea r8, [r11 + 32]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r8 + 0], xmm0, 0
@@ -989,10 +1052,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 32]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 0
-.Lif_10_done:
+L(if_10_done):
   mov r8, 10
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea r8, [r11 + 36]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r8 + 0], xmm0, 1
@@ -1005,10 +1068,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 36]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 1
-.Lif_11_done:
+L(if_11_done):
   mov r8, 11
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea r8, [r11 + 40]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r8 + 0], xmm0, 2
@@ -1021,10 +1084,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 40]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 2
-.Lif_12_done:
+L(if_12_done):
   mov r8, 12
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea r8, [r11 + 44]
   vextracti128 xmm0, ymm7, 0
   vpextrd dword ptr [r8 + 0], xmm0, 3
@@ -1037,10 +1100,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 44]
   vextracti128 xmm0, ymm2, 0
   vpextrd dword ptr [r8 + 0], xmm0, 3
-.Lif_13_done:
+L(if_13_done):
   mov r8, 13
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea r8, [r11 + 48]
   vextracti128 xmm0, ymm7, 1
   vpextrd dword ptr [r8 + 0], xmm0, 0
@@ -1053,10 +1116,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 48]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm0, 0
-.Lif_14_done:
+L(if_14_done):
   mov r8, 14
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea r8, [r11 + 52]
   vextracti128 xmm0, ymm7, 1
   vpextrd dword ptr [r8 + 0], xmm0, 1
@@ -1069,10 +1132,10 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 52]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm0, 1
-.Lif_15_done:
+L(if_15_done):
   mov r8, 15
   cmp rsi, r8                                            // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea r8, [r11 + 56]
   vextracti128 xmm0, ymm7, 1
   vpextrd dword ptr [r8 + 0], xmm0, 2
@@ -1085,8 +1148,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   lea r8, [rdx + 56]
   vextracti128 xmm0, ymm2, 1
   vpextrd dword ptr [r8 + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r9, 4
   imul r8, r9
@@ -1100,8 +1163,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   mov r10, qword ptr [rsp + 0]                           // lhs_panel
   lea r8, [r10 + r8]
   sub rcx, 4                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 16
   cmp rsi, rcx
   cmovb rsi, rcx
@@ -1112,8 +1175,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   mov r8, qword ptr [rsp + 8]                            // rhs_panel
   lea rdx, [r8 + rdx]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 32]
   mov rbp, qword ptr [rsp + 40]
   mov r12, qword ptr [rsp + 48]
@@ -1125,13 +1189,41 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 32]
+  mov rdi, qword ptr [rsp + 40]
+  mov rbx, qword ptr [rsp + 48]
+  mov rbp, qword ptr [rsp + 56]
+  mov r12, qword ptr [rsp + 64]
+  mov r13, qword ptr [rsp + 72]
+  mov r14, qword ptr [rsp + 80]
+  mov r15, qword ptr [rsp + 88]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  vmovaps xmm13, xmmword ptr [rsp + 208]
+  vmovaps xmm14, xmmword ptr [rsp + 224]
+  vmovaps xmm15, xmmword ptr [rsp + 240]
+  add rsp, 264
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -18,13 +18,33 @@
 //  zmm5 acc0_2_1 ...  zmm6 acc0_3_0 ...  zmm7 acc0_3_1 ...  zmm8 acc1_0_0 ...  zmm9 acc1_0_1 ...
 //  zmm10 acc1_1_0 ...  zmm11 acc1_1_1 ...  zmm12 acc1_2_0 ...  zmm13 acc1_2_1 ...
 //  zmm14 acc1_3_0 ...  zmm15 acc1_3_1 ...  zmm16 raw_0  zmm17 raw_1  zmm18 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm
   .type tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm
+_tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 72
@@ -41,13 +61,56 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 56], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm
+  sub rsp, 248
+  .seh_stackalloc 248
+  mov qword ptr [rsp + 16], rsi
+  .seh_savereg rsi, 16
+  mov qword ptr [rsp + 24], rdi
+  .seh_savereg rdi, 24
+  mov qword ptr [rsp + 32], rbx
+  .seh_savereg rbx, 32
+  mov qword ptr [rsp + 40], rbp
+  .seh_savereg rbp, 40
+  mov qword ptr [rsp + 48], r12
+  .seh_savereg r12, 48
+  mov qword ptr [rsp + 56], r13
+  .seh_savereg r13, 56
+  mov qword ptr [rsp + 64], r14
+  .seh_savereg r14, 64
+  mov qword ptr [rsp + 72], r15
+  .seh_savereg r15, 72
+  vmovaps xmmword ptr [rsp + 80], xmm6
+  .seh_savexmm xmm6, 80
+  vmovaps xmmword ptr [rsp + 96], xmm7
+  .seh_savexmm xmm7, 96
+  vmovaps xmmword ptr [rsp + 112], xmm8
+  .seh_savexmm xmm8, 112
+  vmovaps xmmword ptr [rsp + 128], xmm9
+  .seh_savexmm xmm9, 128
+  vmovaps xmmword ptr [rsp + 144], xmm10
+  .seh_savexmm xmm10, 144
+  vmovaps xmmword ptr [rsp + 160], xmm11
+  .seh_savexmm xmm11, 160
+  vmovaps xmmword ptr [rsp + 176], xmm12
+  .seh_savexmm xmm12, 176
+  vmovaps xmmword ptr [rsp + 192], xmm13
+  .seh_savexmm xmm13, 192
+  vmovaps xmmword ptr [rsp + 208], xmm14
+  .seh_savexmm xmm14, 208
+  vmovaps xmmword ptr [rsp + 224], xmm15
+  .seh_savexmm xmm15, 224
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov qword ptr [rsp + 0], rsi                           // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
@@ -57,8 +120,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   mov r8, qword ptr [rdi + 8*5]                          // lhs_panel
   mov r9, rcx                                            // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov r10, qword ptr [rdi + 8*3]                         // k
   lea r10, [r10 + 31]
   and r10, -32                                           // k_padded
@@ -121,9 +184,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   mov rbp, r8                                            // lhs_panel
   mov r12, rdx                                           // rhs_panel
   test r11, r11
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r13, [r12 + rbx]                                   // ahead
   prefetcht0 byte ptr [r13 + 0]                          // ahead
   prefetcht0 byte ptr [r13 + 64]                         // ahead
@@ -256,8 +319,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   lea rbp, [rbp + 128]
   lea r12, [r12 + 1024]
   sub r11, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   vpaddd zmm0, zmm0, zmm8                                // sum_0
   vpaddd zmm1, zmm1, zmm9                                // sum_1
   vpaddd zmm2, zmm2, zmm10                               // sum_2
@@ -344,7 +407,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   lea r10, [rdx + r10]                                   // field
   mov r14, qword ptr [rsp + 0]                           // n_left
   cmp r14, rbx                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   mov r14, qword ptr [rsp + 8]                           // column_bytes
   lea r14, [rbx + r14]
@@ -406,8 +469,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   vmaxps zmm0, zmm10, zmm13                              // out
   vminps zmm0, zmm11, zmm0                               // out_0_1
   vmovdqu64 zmmword ptr [rsi + 64], zmm0                 // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbx, 16
   mov r14, qword ptr [rsp + 0]                           // n_left
   cmp r14, rbx
@@ -487,7 +550,7 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   vmaxps zmm0, zmm10, zmm13                              // out
   vminps zmm0, zmm11, zmm0                               // out_0_1
   vmovdqu32 zmmword ptr [rsi + 64]{k2}, zmm0             // out_0_1
-.Lif_done:
+L(if_done):
   mov r10, qword ptr [rdi + 8*13]                        // dst_stride
   mov r11, 4
   imul r10, r11
@@ -499,8 +562,8 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   mov r10, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r8, [r8 + r10]
   sub rcx, 4                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 32
   mov rsi, qword ptr [rsp + 0]                           // n_left
   cmp rsi, rcx
@@ -511,8 +574,9 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 32                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 16]
   mov rbp, qword ptr [rsp + 24]
   mov r12, qword ptr [rsp + 32]
@@ -524,13 +588,41 @@ tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 16]
+  mov rdi, qword ptr [rsp + 24]
+  mov rbx, qword ptr [rsp + 32]
+  mov rbp, qword ptr [rsp + 40]
+  mov r12, qword ptr [rsp + 48]
+  mov r13, qword ptr [rsp + 56]
+  mov r14, qword ptr [rsp + 64]
+  mov r15, qword ptr [rsp + 72]
+  vmovaps xmm6, xmmword ptr [rsp + 80]
+  vmovaps xmm7, xmmword ptr [rsp + 96]
+  vmovaps xmm8, xmmword ptr [rsp + 112]
+  vmovaps xmm9, xmmword ptr [rsp + 128]
+  vmovaps xmm10, xmmword ptr [rsp + 144]
+  vmovaps xmm11, xmmword ptr [rsp + 160]
+  vmovaps xmm12, xmmword ptr [rsp + 176]
+  vmovaps xmm13, xmmword ptr [rsp + 192]
+  vmovaps xmm14, xmmword ptr [rsp + 208]
+  vmovaps xmm15, xmmword ptr [rsp + 224]
+  add rsp, 248
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm, .-tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -20,13 +20,33 @@
 //  v18 acc_3_0l ...  v19 acc_4_0l ...  v20 acc_5_0l ...  v21 acc_0_1h ...  v22 acc_1_1h ...
 //  v23 acc_2_1h ...  v24 acc_3_1h ...  v25 acc_4_1h ...  v26 acc_5_1h ...  v27 acc_0_1l ...
 //  v28 acc_1_1l ...  v29 acc_2_1l ...  v30 acc_3_1l ...  v31 acc_4_1l ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm
   .type tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm
+_tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #144
@@ -67,19 +87,63 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   .cfi_offset d14, -16
   str d15, [sp, #136]
   .cfi_offset d15, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #144
+  .seh_stackalloc 144
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str x22, [sp, #24]
+  .seh_save_reg x22, 24
+  str x23, [sp, #32]
+  .seh_save_reg x23, 32
+  str x24, [sp, #40]
+  .seh_save_reg x24, 40
+  str x25, [sp, #48]
+  .seh_save_reg x25, 48
+  str x26, [sp, #56]
+  .seh_save_reg x26, 56
+  str x27, [sp, #64]
+  .seh_save_reg x27, 64
+  str x28, [sp, #72]
+  .seh_save_reg x28, 72
+  str d8, [sp, #80]
+  .seh_save_freg d8, 80
+  str d9, [sp, #88]
+  .seh_save_freg d9, 88
+  str d10, [sp, #96]
+  .seh_save_freg d10, 96
+  str d11, [sp, #104]
+  .seh_save_freg d11, 104
+  str d12, [sp, #112]
+  .seh_save_freg d12, 112
+  str d13, [sp, #120]
+  .seh_save_freg d13, 120
+  str d14, [sp, #128]
+  .seh_save_freg d14, 128
+  str d15, [sp, #136]
+  .seh_save_freg d15, 136
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -132,9 +196,11 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   mov x14, x11                                           // lhs_1
   mov x15, x9                                            // lhs_2
   mov x16, x3                                            // rhs_panel
-  cbz x12, .Lk_done
+  cbz x12, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldr q9, [x13, #0]                                      // a_0
   ldr q10, [x13, #16]                                    // a_1
   ldr q11, [x14, #0]                                     // a_2
@@ -276,8 +342,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   smmla v8.4s, v14.16b, v15.16b                          // acc_5_3
   add x16, x16, #128
   subs x12, x12, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   sub v0.4s, v1.4s, v7.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
   sub v1.4s, v21.4s, v27.4s                              // high
@@ -471,7 +537,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x12                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x12, [x0, #8*14]                                   // bias
   add x26, x12, x2
   cmp x12, #0                                            // bias
@@ -734,8 +800,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   fcmgt v1.4s, v0.4s, v11.4s                             // out_0_1
   bsl v1.16b, v11.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x12, [x0, #8*14]                                   // bias
   add x26, x12, x2
   cmp x12, #0                                            // bias
@@ -1023,7 +1089,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   bsl v7.16b, v11.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v14.s}[0], [x14]                                  // out_11_0
   st1 {v31.s}[0], [x25]                                  // out_10_0
   st1 {v6.s}[0], [x24]                                   // out_9_0
@@ -1036,10 +1102,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v27.s}[0], [x16]                                  // out_2_0
   st1 {v2.s}[0], [x15]                                   // out_1_0
   st1 {v26.s}[0], [x6]                                   // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x14, #4
   st1 {v14.s}[1], [x9]                                   // out_11_0
   add x9, x25, #4
@@ -1064,10 +1130,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v26.s}[1], [x9]                                   // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x14, #8
   st1 {v14.s}[2], [x9]                                   // out_11_0
   add x9, x25, #8
@@ -1092,10 +1158,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v26.s}[2], [x9]                                   // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x14, #12
   st1 {v14.s}[3], [x9]                                   // out_11_0
   add x9, x25, #12
@@ -1120,10 +1186,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v26.s}[3], [x9]                                   // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x14, #16
   st1 {v25.s}[0], [x9]                                   // out_11_1
   add x9, x25, #16
@@ -1148,10 +1214,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v1.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v7.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x14, #20
   st1 {v25.s}[1], [x9]                                   // out_11_1
   add x9, x25, #20
@@ -1176,10 +1242,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v1.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v7.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x14, #24
   st1 {v25.s}[2], [x9]                                   // out_11_1
   add x9, x25, #24
@@ -1204,8 +1270,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   st1 {v1.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v7.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #12
   mul x9, x9, x10
@@ -1218,8 +1284,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   mul x9, x9, x10
   add x7, x7, x9
   subs x5, x5, #12                                       // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -1227,8 +1293,9 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -1251,12 +1318,60 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr x22, [sp, #24]
+  .seh_save_reg x22, 24
+  ldr x23, [sp, #32]
+  .seh_save_reg x23, 32
+  ldr x24, [sp, #40]
+  .seh_save_reg x24, 40
+  ldr x25, [sp, #48]
+  .seh_save_reg x25, 48
+  ldr x26, [sp, #56]
+  .seh_save_reg x26, 56
+  ldr x27, [sp, #64]
+  .seh_save_reg x27, 64
+  ldr x28, [sp, #72]
+  .seh_save_reg x28, 72
+  ldr d8, [sp, #80]
+  .seh_save_freg d8, 80
+  ldr d9, [sp, #88]
+  .seh_save_freg d9, 88
+  ldr d10, [sp, #96]
+  .seh_save_freg d10, 96
+  ldr d11, [sp, #104]
+  .seh_save_freg d11, 104
+  ldr d12, [sp, #112]
+  .seh_save_freg d12, 112
+  ldr d13, [sp, #120]
+  .seh_save_freg d13, 120
+  ldr d14, [sp, #128]
+  .seh_save_freg d14, 128
+  ldr d15, [sp, #136]
+  .seh_save_freg d15, 136
+  add sp, sp, #144
+  .seh_stackalloc 144
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm, .-tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_12x8_neon_i8mm_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -17,28 +17,54 @@
 //  v1 a_1  v2 a_0  v3 a_1  v4 raw_0 ...  v5 raw_1  v6 raw_0  v7 raw_1  v16 mask  v17 acc_1_0h ...
 //  v18 acc_0_0h ...  v19 acc_1_0l ...  v20 acc_0_0l ...  v21 acc_1_1h ...  v22 acc_0_1h ...
 //  v23 acc_1_1l ...  v24 acc_0_1l ...  v25 lo_0
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm
   .type tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm
+_tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm
+  hint #34
+  .seh_nop
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -54,9 +80,11 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x9, .Lk_done
+  cbz x9, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11], #64       // a_0, a_1, a_0, a_1, lhs_panel
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x12], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v25.16b, v4.16b, v16.16b                           // lo_0
@@ -102,8 +130,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   smmla v24.4s, v2.16b, v0.16b                           // acc_0_3
   smmla v23.4s, v3.16b, v0.16b                           // acc_1_3
   subs x9, x9, #1                                        // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   sub v0.4s, v18.4s, v20.4s                              // high
   sshr v0.4s, v0.4s, #4                                  // high
   sub v1.4s, v22.4s, v24.4s                              // high
@@ -181,7 +209,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
@@ -271,8 +299,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   fcmgt v1.4s, v0.4s, v19.4s                             // out_0_1
   bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
@@ -404,15 +432,15 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   bsl v5.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v22.s}[0], [x12]                                  // out_3_0
   st1 {v6.s}[0], [x14]                                   // out_2_0
   st1 {v2.s}[0], [x13]                                   // out_1_0
   st1 {v4.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x12, #4
   st1 {v22.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
@@ -421,10 +449,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v4.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x12, #8
   st1 {v22.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
@@ -433,10 +461,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v4.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x12, #12
   st1 {v22.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
@@ -445,10 +473,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   st1 {v2.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v4.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x12, #16
   st1 {v3.s}[0], [x9]                                    // out_3_1
   add x9, x14, #16
@@ -457,10 +485,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   st1 {v1.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v5.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x12, #20
   st1 {v3.s}[1], [x9]                                    // out_3_1
   add x9, x14, #20
@@ -469,10 +497,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   st1 {v1.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v5.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x12, #24
   st1 {v3.s}[2], [x9]                                    // out_3_1
   add x9, x14, #24
@@ -481,8 +509,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   st1 {v1.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v5.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4
   mul x9, x9, x10
@@ -493,8 +521,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #4                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -502,16 +530,25 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm, .-tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -18,13 +18,33 @@
 //  v6 acc_0_1h ...  v7 acc_1_1l ...  v16 acc_0_1l ...  v17 a_0 ...  v18 raw_0  v19 a_1 ...
 //  v20 lo_0 ...  v21 raw_1  v22 lo_1 ...  v23 a_0 ...  v24 raw_0  v25 a_1 ...  v26 lo_0  v27 raw_1
 //  v28 lo_1  v29 a_0  v30 a_1
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm
   .type tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm, %function
 tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm
+_tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm
+  .def tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #32
@@ -37,19 +57,35 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   .cfi_offset d10, -16
   str d11, [sp, #24]
   .cfi_offset d11, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #32
+  .seh_stackalloc 32
+  str d8, [sp, #0]
+  .seh_save_freg d8, 0
+  str d9, [sp, #8]
+  .seh_save_freg d9, 8
+  str d10, [sp, #16]
+  .seh_save_freg d10, 16
+  str d11, [sp, #24]
+  .seh_save_freg d11, 24
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -82,8 +118,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   movi v29.2d, #0                                        // a_0
   movi v30.2d, #0                                        // a_1
   mov x12, x9                                            // k_once
-  cbz x12, .Lk_first_done
-.Lk_first:
+  cbz x12, L(k_first_done)
+L(k_first):
   ldp q17, q19, [x7, #0]                                 // a_0, a_1
   ldp q18, q21, [x3, #0]                                 // raw_0, raw_1
   and v20.16b, v18.16b, v0.16b                           // lo_0
@@ -94,13 +130,15 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   and v28.16b, v27.16b, v0.16b                           // lo_1
   ldp q29, q30, [x7, #64]                                // a_0, a_1
   subs x12, x12, #1                                      // next k_first
-  b.hi .Lk_first
-.Lk_first_done:
+  b.hi L(k_first)
+L(k_first_done):
   mov x12, x3                                            // rhs_panel
   mov x13, x7                                            // lhs_panel
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   smmla v2.4s, v17.16b, v18.16b                          // acc_0_0
   smmla v1.4s, v19.16b, v18.16b                          // acc_1_0
   smmla v4.4s, v17.16b, v20.16b                          // acc_0_1
@@ -152,10 +190,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   and v28.16b, v27.16b, v0.16b                           // lo_1
   ldp q29, q30, [x13, #64]                               // a_0, a_1
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
-  cbz x9, .Lk_last_done
-.Lk_last:
+  b.hi L(k)
+L(k_done):
+  cbz x9, L(k_last_done)
+L(k_last):
   smmla v2.4s, v17.16b, v18.16b                          // acc_0_0
   smmla v1.4s, v19.16b, v18.16b                          // acc_1_0
   smmla v4.4s, v17.16b, v20.16b                          // acc_0_1
@@ -198,8 +236,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   add x13, x13, #128
   add x12, x12, #128
   subs x9, x9, #1                                        // next k_last
-  b.hi .Lk_last
-.Lk_last_done:
+  b.hi L(k_last)
+L(k_last_done):
   sub v0.4s, v2.4s, v4.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
   sub v2.4s, v6.4s, v16.4s                               // high
@@ -277,7 +315,7 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
@@ -367,8 +405,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   fcmgt v1.4s, v0.4s, v19.4s                             // out_0_1
   bsl v1.16b, v19.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x15, x11, x2
   cmp x11, #0                                            // bias
@@ -500,15 +538,15 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   bsl v4.16b, v19.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v22.s}[0], [x12]                                  // out_3_0
   st1 {v16.s}[0], [x14]                                  // out_2_0
   st1 {v1.s}[0], [x13]                                   // out_1_0
   st1 {v6.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x12, #4
   st1 {v22.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
@@ -517,10 +555,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v6.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x12, #8
   st1 {v22.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
@@ -529,10 +567,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v6.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x12, #12
   st1 {v22.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
@@ -541,10 +579,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   st1 {v1.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v6.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x12, #16
   st1 {v5.s}[0], [x9]                                    // out_3_1
   add x9, x14, #16
@@ -553,10 +591,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   st1 {v2.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
   st1 {v4.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x12, #20
   st1 {v5.s}[1], [x9]                                    // out_3_1
   add x9, x14, #20
@@ -565,10 +603,10 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
   st1 {v4.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x12, #24
   st1 {v5.s}[2], [x9]                                    // out_3_1
   add x9, x14, #24
@@ -577,8 +615,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
   st1 {v4.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #4
   mul x9, x9, x10
@@ -589,8 +627,8 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #4                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -598,8 +636,9 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr d8, [sp, #0]
   ldr d9, [sp, #8]
   ldr d10, [sp, #16]
@@ -608,12 +647,32 @@ tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr d8, [sp, #0]
+  .seh_save_freg d8, 0
+  ldr d9, [sp, #8]
+  .seh_save_freg d9, 8
+  ldr d10, [sp, #16]
+  .seh_save_freg d10, 16
+  ldr d11, [sp, #24]
+  .seh_save_freg d11, 24
+  add sp, sp, #32
+  .seh_stackalloc 32
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm, .-tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_cortex_a510_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

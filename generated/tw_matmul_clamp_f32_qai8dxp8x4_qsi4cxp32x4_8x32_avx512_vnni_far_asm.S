@@ -17,13 +17,33 @@
 //  zmm3 acc_1_0  zmm4 acc_1_1  zmm5 acc_2_0  zmm6 acc_2_1  zmm7 acc_3_0  zmm8 acc_3_1  zmm9 acc_4_0
 //  zmm10 acc_4_1  zmm11 acc_5_0  zmm12 acc_5_1  zmm13 acc_6_0  zmm14 acc_6_1  zmm15 acc_7_0
 //  zmm16 acc_7_1  zmm17 raw_0 ...  zmm18 lo_0 ...  zmm19 raw_1 ...  zmm20 lo_1  zmm21 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
   .type tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm, %function
 tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
+_tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
+  .def tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 120
@@ -40,6 +60,49 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 104], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
+  sub rsp, 296
+  .seh_stackalloc 296
+  mov qword ptr [rsp + 64], rsi
+  .seh_savereg rsi, 64
+  mov qword ptr [rsp + 72], rdi
+  .seh_savereg rdi, 72
+  mov qword ptr [rsp + 80], rbx
+  .seh_savereg rbx, 80
+  mov qword ptr [rsp + 88], rbp
+  .seh_savereg rbp, 88
+  mov qword ptr [rsp + 96], r12
+  .seh_savereg r12, 96
+  mov qword ptr [rsp + 104], r13
+  .seh_savereg r13, 104
+  mov qword ptr [rsp + 112], r14
+  .seh_savereg r14, 112
+  mov qword ptr [rsp + 120], r15
+  .seh_savereg r15, 120
+  vmovaps xmmword ptr [rsp + 128], xmm6
+  .seh_savexmm xmm6, 128
+  vmovaps xmmword ptr [rsp + 144], xmm7
+  .seh_savexmm xmm7, 144
+  vmovaps xmmword ptr [rsp + 160], xmm8
+  .seh_savexmm xmm8, 160
+  vmovaps xmmword ptr [rsp + 176], xmm9
+  .seh_savexmm xmm9, 176
+  vmovaps xmmword ptr [rsp + 192], xmm10
+  .seh_savexmm xmm10, 192
+  vmovaps xmmword ptr [rsp + 208], xmm11
+  .seh_savexmm xmm11, 208
+  vmovaps xmmword ptr [rsp + 224], xmm12
+  .seh_savexmm xmm12, 224
+  vmovaps xmmword ptr [rsp + 240], xmm13
+  .seh_savexmm xmm13, 240
+  vmovaps xmmword ptr [rsp + 256], xmm14
+  .seh_savexmm xmm14, 256
+  vmovaps xmmword ptr [rsp + 272], xmm15
+  .seh_savexmm xmm15, 272
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*1]                         // m
@@ -78,8 +141,8 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov r8, rax                                            // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 8], rcx                           // column_bytes, kept in the frame
   mov qword ptr [rsp + 0], r8                            // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
@@ -91,8 +154,8 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   lea r10, [rdx + r10]                                   // ahead
   mov r11, rcx                                           // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 32], r8                           // dst_tile, kept in the frame
   mov qword ptr [rsp + 24], r9                           // lhs_panel, kept in the frame
   mov r8, qword ptr [rsp + 32]                           // dst_tile
@@ -203,9 +266,9 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   mov rbx, qword ptr [rsp + 24]                          // lhs_panel
   mov rbp, rdx                                           // rhs_panel
   test r9, r9
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
   vmovdqu64 zmm17, zmmword ptr [rbp + 0]                 // raw_0
@@ -442,8 +505,8 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   lea rbp, [rbp + 512]
   lea r10, [r10 + rsi]                                   // ahead
   sub r9, 1                                              // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   mov qword ptr [rsp + 16], r10                          // ahead, kept in the frame
   mov r9, 16
   mov r10, r8                                            // k_padded
@@ -588,7 +651,7 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   lea r8, [rdx + r8]                                     // field
   mov r14, qword ptr [rsp + 0]                           // n_left
   cmp r14, r10                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov r10, qword ptr [rdi + 8*14]                        // bias
   mov r14, qword ptr [rsp + 8]                           // column_bytes
   lea r14, [r10 + r14]
@@ -714,8 +777,8 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   vminps zmm0, zmm19, zmm0                               // out_0_1
   mov r8, qword ptr [rsp + 32]                           // dst_tile
   vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov r10, 16
   mov r14, qword ptr [rsp + 0]                           // n_left
   cmp r14, r10
@@ -859,7 +922,7 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   vminps zmm0, zmm19, zmm0                               // out_0_1
   mov r8, qword ptr [rsp + 32]                           // dst_tile
   vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
-.Lif_done:
+L(if_done):
   mov r8, qword ptr [rdi + 8*13]                         // dst_stride
   mov r9, 8
   imul r8, r9
@@ -874,8 +937,8 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   lea r9, [r10 + r9]
   mov r10, qword ptr [rsp + 16]                          // ahead
   sub rcx, 8                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 32
   mov r8, qword ptr [rsp + 0]                            // n_left
   cmp r8, rcx
@@ -886,8 +949,9 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 64]
   mov rbp, qword ptr [rsp + 72]
   mov r12, qword ptr [rsp + 80]
@@ -899,13 +963,41 @@ tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 64]
+  mov rdi, qword ptr [rsp + 72]
+  mov rbx, qword ptr [rsp + 80]
+  mov rbp, qword ptr [rsp + 88]
+  mov r12, qword ptr [rsp + 96]
+  mov r13, qword ptr [rsp + 104]
+  mov r14, qword ptr [rsp + 112]
+  mov r15, qword ptr [rsp + 120]
+  vmovaps xmm6, xmmword ptr [rsp + 128]
+  vmovaps xmm7, xmmword ptr [rsp + 144]
+  vmovaps xmm8, xmmword ptr [rsp + 160]
+  vmovaps xmm9, xmmword ptr [rsp + 176]
+  vmovaps xmm10, xmmword ptr [rsp + 192]
+  vmovaps xmm11, xmmword ptr [rsp + 208]
+  vmovaps xmm12, xmmword ptr [rsp + 224]
+  vmovaps xmm13, xmmword ptr [rsp + 240]
+  vmovaps xmm14, xmmword ptr [rsp + 256]
+  vmovaps xmm15, xmmword ptr [rsp + 272]
+  add rsp, 296
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm, .-tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

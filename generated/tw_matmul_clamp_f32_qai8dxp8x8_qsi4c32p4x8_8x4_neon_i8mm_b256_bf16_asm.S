@@ -18,13 +18,33 @@
 //  v18 acc_1_0h ...  v19 acc_2_0h ...  v20 acc_3_0h ...  v21 acc_0_0l ...  v22 acc_1_0l ...
 //  v23 acc_2_0l ...  v24 acc_3_0l ...  v25 a_0 ...  v26 a_2 ...  v27 a_1 ...  v28 a_0 ...
 //  v29 a_3 ...  v30 raw_0 ...  v31 raw_0 ...
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm
   .type tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm, %function
 tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm
+_tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm
+  .def tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #32
@@ -35,19 +55,33 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   .cfi_offset x20, -24
   str d8, [sp, #16]
   .cfi_offset d8, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #32
+  .seh_stackalloc 32
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str d8, [sp, #16]
+  .seh_save_freg d8, 16
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -64,9 +98,11 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   lsr x9, x10, #8                                        // blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x9, .Lk_done
+  cbz x9, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ldr q17, [x11, #2048]                                  // acc_0_0h
   ldr q18, [x11, #2064]                                  // acc_1_0h
   ldr q19, [x11, #2080]                                  // acc_2_0h
@@ -506,8 +542,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   add x11, x11, #2112
   add x12, x12, #520
   subs x9, x9, #1                                        // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   uzp1 v0.2d, v1.2d, v2.2d                               // row_0
   uzp2 v1.2d, v1.2d, v2.2d                               // row_1
   uzp1 v2.2d, v3.2d, v4.2d                               // row_2
@@ -615,7 +651,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   add x10, x10, #16
   add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x20, x11, x2
   cmp x11, #0                                            // bias
@@ -691,8 +727,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
   bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x20, x11, x2
   cmp x11, #0                                            // bias
@@ -786,7 +822,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   bsl v1.16b, v17.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v19.s}[0], [x12]                                  // out_7_0
   st1 {v7.s}[0], [x19]                                   // out_6_0
   st1 {v6.s}[0], [x17]                                   // out_5_0
@@ -795,10 +831,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   st1 {v3.s}[0], [x14]                                   // out_2_0
   st1 {v2.s}[0], [x13]                                   // out_1_0
   st1 {v1.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x12, #4
   st1 {v19.s}[1], [x9]                                   // out_7_0
   add x9, x19, #4
@@ -815,10 +851,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   st1 {v2.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v1.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x12, #8
   st1 {v19.s}[2], [x9]                                   // out_7_0
   add x9, x19, #8
@@ -835,8 +871,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   st1 {v2.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v1.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
-.Lif_done:
+L(if_4_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #8
   mul x9, x9, x10
@@ -847,8 +883,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #8                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #4
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -856,8 +892,9 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #4                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr d8, [sp, #16]
@@ -865,12 +902,30 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr d8, [sp, #16]
+  .seh_save_freg d8, 16
+  add sp, sp, #32
+  .seh_stackalloc 32
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm, .-tw_matmul_clamp_f32_qai8dxp8x8_qsi4c32p4x8_8x4_neon_i8mm_b256_bf16_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

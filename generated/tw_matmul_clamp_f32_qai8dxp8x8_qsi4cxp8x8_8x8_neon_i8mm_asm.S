@@ -19,13 +19,33 @@
 //  v11 acc_3_1h ...  v12 acc_0_1l ...  v13 acc_1_1l ...  v14 acc_2_1l ...  v15 acc_3_1l ...
 //  v16 a_0  v17 a_1  v18 a_2  v19 a_3  v20 raw_0 ...  v21 raw_1  v22 raw_0  v23 raw_1  v24 mask
 //  v25 lo_0
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
   .type tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm, %function
 tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
+_tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
+  .def tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #96
@@ -54,19 +74,51 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   .cfi_offset d14, -16
   str d15, [sp, #88]
   .cfi_offset d15, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #96
+  .seh_stackalloc 96
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str x22, [sp, #24]
+  .seh_save_reg x22, 24
+  str d8, [sp, #32]
+  .seh_save_freg d8, 32
+  str d9, [sp, #40]
+  .seh_save_freg d9, 40
+  str d10, [sp, #48]
+  .seh_save_freg d10, 48
+  str d11, [sp, #56]
+  .seh_save_freg d11, 56
+  str d12, [sp, #64]
+  .seh_save_freg d12, 64
+  str d13, [sp, #72]
+  .seh_save_freg d13, 72
+  str d14, [sp, #80]
+  .seh_save_freg d14, 80
+  str d15, [sp, #88]
+  .seh_save_freg d15, 88
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -82,9 +134,11 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x9, .Lk_done
+  cbz x9, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1 {v16.16b, v17.16b, v18.16b, v19.16b}, [x11], #64   // a_0, a_1, a_2, a_3, lhs_panel
   ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [x12], #64   // raw_0, raw_1, raw_0, raw_1, rhs_panel
   and v25.16b, v20.16b, v24.16b                          // lo_0
@@ -164,8 +218,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   smmla v14.4s, v18.16b, v20.16b                         // acc_2_3
   smmla v15.4s, v19.16b, v20.16b                         // acc_3_3
   subs x9, x9, #1                                        // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   sub v0.4s, v0.4s, v4.4s                                // high
   sshr v0.4s, v0.4s, #4                                  // high
   sub v16.4s, v8.4s, v12.4s                              // high
@@ -299,7 +353,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   add x10, x10, #64
   add x10, x3, x10                                       // field
   cmp x4, x11                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x11, [x0, #8*14]                                   // bias
   add x20, x11, x2
   cmp x11, #0                                            // bias
@@ -477,8 +531,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   fcmgt v1.4s, v0.4s, v27.4s                             // out_0_1
   bsl v1.16b, v27.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
   add x20, x11, x2
   cmp x11, #0                                            // bias
@@ -690,7 +744,7 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   bsl v4.16b, v27.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v30.s}[0], [x12]                                  // out_7_0
   st1 {v23.s}[0], [x19]                                  // out_6_0
   st1 {v3.s}[0], [x17]                                   // out_5_0
@@ -699,10 +753,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v21.s}[0], [x14]                                  // out_2_0
   st1 {v1.s}[0], [x13]                                   // out_1_0
   st1 {v20.s}[0], [x6]                                   // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x12, #4
   st1 {v30.s}[1], [x9]                                   // out_7_0
   add x9, x19, #4
@@ -719,10 +773,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v20.s}[1], [x9]                                   // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x12, #8
   st1 {v30.s}[2], [x9]                                   // out_7_0
   add x9, x19, #8
@@ -739,10 +793,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v20.s}[2], [x9]                                   // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x12, #12
   st1 {v30.s}[3], [x9]                                   // out_7_0
   add x9, x19, #12
@@ -759,10 +813,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v1.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
   st1 {v20.s}[3], [x9]                                   // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x12, #16
   st1 {v19.s}[0], [x9]                                   // out_7_1
   add x9, x19, #16
@@ -779,10 +833,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v16.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
   st1 {v4.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x12, #20
   st1 {v19.s}[1], [x9]                                   // out_7_1
   add x9, x19, #20
@@ -799,10 +853,10 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v16.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
   st1 {v4.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x12, #24
   st1 {v19.s}[2], [x9]                                   // out_7_1
   add x9, x19, #24
@@ -819,8 +873,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   st1 {v16.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
   st1 {v4.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
-.Lif_done:
+L(if_8_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #8
   mul x9, x9, x10
@@ -831,8 +885,8 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #8                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #8
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -840,8 +894,9 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #8                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -858,12 +913,48 @@ tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr x22, [sp, #24]
+  .seh_save_reg x22, 24
+  ldr d8, [sp, #32]
+  .seh_save_freg d8, 32
+  ldr d9, [sp, #40]
+  .seh_save_freg d9, 40
+  ldr d10, [sp, #48]
+  .seh_save_freg d10, 48
+  ldr d11, [sp, #56]
+  .seh_save_freg d11, 56
+  ldr d12, [sp, #64]
+  .seh_save_freg d12, 64
+  ldr d13, [sp, #72]
+  .seh_save_freg d13, 72
+  ldr d14, [sp, #80]
+  .seh_save_freg d14, 80
+  ldr d15, [sp, #88]
+  .seh_save_freg d15, 88
+  add sp, sp, #96
+  .seh_stackalloc 96
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm, .-tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

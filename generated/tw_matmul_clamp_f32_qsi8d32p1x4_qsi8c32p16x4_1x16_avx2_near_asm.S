@@ -16,13 +16,33 @@
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  ymm0 even_bytes  ymm1 f_0  ymm2 f_1  ymm3 acc_0_0 ...
 //  ymm4 acc_0_1 ...  ymm5 raw_0 ...  ymm6 even_0 ...  ymm7 raw_1 ...  ymm8 even_1 ...  ymm9 a_0
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm
   .type tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm, %function
 tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm
+_tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm
+  .def tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 56
@@ -39,21 +59,52 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   .cfi_offset r14, -32
   mov qword ptr [rsp + 40], r15
   .cfi_offset r15, -24
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm
+  sub rsp, 136
+  .seh_stackalloc 136
+  mov qword ptr [rsp + 0], rsi
+  .seh_savereg rsi, 0
+  mov qword ptr [rsp + 8], rdi
+  .seh_savereg rdi, 8
+  mov qword ptr [rsp + 16], rbx
+  .seh_savereg rbx, 16
+  mov qword ptr [rsp + 24], rbp
+  .seh_savereg rbp, 24
+  mov qword ptr [rsp + 32], r12
+  .seh_savereg r12, 32
+  mov qword ptr [rsp + 40], r13
+  .seh_savereg r13, 40
+  mov qword ptr [rsp + 48], r14
+  .seh_savereg r14, 48
+  mov qword ptr [rsp + 56], r15
+  .seh_savereg r15, 56
+  vmovaps xmmword ptr [rsp + 64], xmm6
+  .seh_savexmm xmm6, 64
+  vmovaps xmmword ptr [rsp + 80], xmm7
+  .seh_savexmm xmm7, 80
+  vmovaps xmmword ptr [rsp + 96], xmm8
+  .seh_savexmm xmm8, 96
+  vmovaps xmmword ptr [rsp + 112], xmm9
+  .seh_savexmm xmm9, 112
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov rsi, rax                                           // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov r8, qword ptr [rdi + 8*1]                          // m_left
   mov r9, qword ptr [rdi + 8*12]                         // dst
   lea r9, [r9 + rcx]                                     // dst_tile
   mov r10, qword ptr [rdi + 8*5]                         // lhs_panel
   mov r11, r8                                            // m_left
   test r8, r8
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   lea rbx, [rbx + 31]
   and rbx, -32                                           // k_padded
@@ -69,9 +120,9 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   mov r13, r10                                           // lhs_panel
   mov r14, rdx                                           // rhs_panel
   test rbp, rbp
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   lea r15, [r14 + r12]                                   // ahead
   prefetcht0 byte ptr [r15 + 0]                          // ahead
   vpbroadcastd ymm3, dword ptr [r13 + 64]                // acc_0_0
@@ -227,8 +278,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   lea r13, [r13 + 72]
   lea r14, [r14 + 544]
   sub rbp, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   lea rbp, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm0, dword ptr [rbp + 0]                 // min
   vpbroadcastd ymm3, dword ptr [rbp + 4]                 // max
@@ -239,7 +290,7 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   lea rbx, [rbx + 64]
   lea rbx, [rdx + rbx]                                   // field
   cmp rsi, rbp                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbp, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbp + rcx]
   test rbp, rbp                                          // bias
@@ -254,8 +305,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   vmaxps ymm0, ymm0, ymm1                                // out
   vminps ymm0, ymm3, ymm0                                // out_0_1
   vmovdqu ymmword ptr [r9 + 32], ymm0                    // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbp, qword ptr [rdi + 8*14]                        // bias
   lea r12, [rbp + rcx]
   test rbp, rbp                                          // bias
@@ -406,109 +457,109 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   vminps ymm0, ymm3, ymm0                                // out_0_1
   mov rbx, 1
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_2_done
+  jb L(if_2_done)
   vextracti128 xmm2, ymm1, 0
   vpextrd dword ptr [r9 + 0], xmm2, 0
-.Lif_2_done:
+L(if_2_done):
   mov rbx, 2
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_3_done
+  jb L(if_3_done)
   lea rbx, [r9 + 4]
   vextracti128 xmm2, ymm1, 0
   vpextrd dword ptr [rbx + 0], xmm2, 1
-.Lif_3_done:
+L(if_3_done):
   mov rbx, 3
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_4_done
+  jb L(if_4_done)
   lea rbx, [r9 + 8]
   vextracti128 xmm2, ymm1, 0
   vpextrd dword ptr [rbx + 0], xmm2, 2
-.Lif_4_done:
+L(if_4_done):
   mov rbx, 4
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_5_done
+  jb L(if_5_done)
   lea rbx, [r9 + 12]
   vextracti128 xmm2, ymm1, 0
   vpextrd dword ptr [rbx + 0], xmm2, 3
-.Lif_5_done:
+L(if_5_done):
   mov rbx, 5
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_6_done
+  jb L(if_6_done)
   lea rbx, [r9 + 16]
   vextracti128 xmm2, ymm1, 1
   vpextrd dword ptr [rbx + 0], xmm2, 0
-.Lif_6_done:
+L(if_6_done):
   mov rbx, 6
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_7_done
+  jb L(if_7_done)
   lea rbx, [r9 + 20]
   vextracti128 xmm2, ymm1, 1
   vpextrd dword ptr [rbx + 0], xmm2, 1
-.Lif_7_done:
+L(if_7_done):
   mov rbx, 7
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_8_done
+  jb L(if_8_done)
   lea rbx, [r9 + 24]
   vextracti128 xmm2, ymm1, 1
   vpextrd dword ptr [rbx + 0], xmm2, 2
-.Lif_8_done:
+L(if_8_done):
   mov rbx, 8
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_9_done
+  jb L(if_9_done)
   lea rbx, [r9 + 28]
   vextracti128 xmm1, ymm1, 1
   vpextrd dword ptr [rbx + 0], xmm1, 3
-.Lif_9_done:
+L(if_9_done):
   mov rbx, 9
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_10_done
+  jb L(if_10_done)
   lea rbx, [r9 + 32]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rbx + 0], xmm1, 0
-.Lif_10_done:
+L(if_10_done):
   mov rbx, 10
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_11_done
+  jb L(if_11_done)
   lea rbx, [r9 + 36]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rbx + 0], xmm1, 1
-.Lif_11_done:
+L(if_11_done):
   mov rbx, 11
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_12_done
+  jb L(if_12_done)
   lea rbx, [r9 + 40]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rbx + 0], xmm1, 2
-.Lif_12_done:
+L(if_12_done):
   mov rbx, 12
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_13_done
+  jb L(if_13_done)
   lea rbx, [r9 + 44]
   vextracti128 xmm1, ymm0, 0
   vpextrd dword ptr [rbx + 0], xmm1, 3
-.Lif_13_done:
+L(if_13_done):
   mov rbx, 13
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_14_done
+  jb L(if_14_done)
   lea rbx, [r9 + 48]
   vextracti128 xmm1, ymm0, 1
   vpextrd dword ptr [rbx + 0], xmm1, 0
-.Lif_14_done:
+L(if_14_done):
   mov rbx, 14
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_15_done
+  jb L(if_15_done)
   lea rbx, [r9 + 52]
   vextracti128 xmm1, ymm0, 1
   vpextrd dword ptr [rbx + 0], xmm1, 1
-.Lif_15_done:
+L(if_15_done):
   mov rbx, 15
   cmp rsi, rbx                                           // unless n_left at_least 
-  jb .Lif_16_done
+  jb L(if_16_done)
   lea rbx, [r9 + 56]
   vextracti128 xmm0, ymm0, 1
   vpextrd dword ptr [rbx + 0], xmm0, 2
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   mov rbx, qword ptr [rdi + 8*13]                        // dst_stride
   mov rbp, 1
   imul rbx, rbp
@@ -520,8 +571,8 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   mov rbx, qword ptr [rdi + 8*6]                         // lhs_stride
   lea r10, [r10 + rbx]
   sub r8, 1                                              // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov r8, 16
   cmp rsi, r8
   cmovb rsi, r8
@@ -530,8 +581,9 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   mov r8, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r8]
   sub rax, 16                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 0]
   mov rbp, qword ptr [rsp + 8]
   mov r12, qword ptr [rsp + 16]
@@ -543,13 +595,35 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 0]
+  mov rdi, qword ptr [rsp + 8]
+  mov rbx, qword ptr [rsp + 16]
+  mov rbp, qword ptr [rsp + 24]
+  mov r12, qword ptr [rsp + 32]
+  mov r13, qword ptr [rsp + 40]
+  mov r14, qword ptr [rsp + 48]
+  mov r15, qword ptr [rsp + 56]
+  vmovaps xmm6, xmmword ptr [rsp + 64]
+  vmovaps xmm7, xmmword ptr [rsp + 80]
+  vmovaps xmm8, xmmword ptr [rsp + 96]
+  vmovaps xmm9, xmmword ptr [rsp + 112]
+  add rsp, 136
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm, .-tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -19,13 +19,33 @@
 //  v7 acc_0_3l ...  v8 raw_0  v9 raw_0  v10 raw_0  v11 raw_0  v12 raw_1  v13 raw_1  v14 raw_1
 //  v15 raw_1  v16 lo_0 ...  v17 raw_2 ...  v18 raw_2 ...  v19 raw_2 ...  v20 lo_2 ...  v21 raw_3
 //  v22 raw_3  v23 raw_3  v24 mask  v25 base  v26 f_0  v27 f_1  v28 f_2  v29 f_3  v30 a_0
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm
   .type tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm, %function
 tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm
+_tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm
+  .def tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #80
@@ -48,19 +68,45 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   .cfi_offset d14, -24
   str d15, [sp, #64]
   .cfi_offset d15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #80
+  .seh_stackalloc 80
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -97,9 +143,11 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   mov x16, x11                                           // rhs_1
   mov x17, x12                                           // rhs_2
   mov x19, x9                                            // rhs_3
-  cbz x13, .Lk_done
+  cbz x13, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x14]            // acc_0_0h, acc_0_1h, acc_0_2h, acc_0_3h
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x14], #64       // acc_0_0l, acc_0_1l, acc_0_2l, acc_0_3l, lhs_panel
   ld1r {v30.2d}, [x14], #8                               // a_0, lhs_panel
@@ -188,8 +236,8 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   fmla v28.4s, v2.4s, v17.4s                             // f_2
   fmla v29.4s, v3.4s, v18.4s                             // f_3
   subs x13, x13, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   ldr x13, =1031798784
   dup v0.4s, w13                                         // sixteenth
   fmul v1.4s, v26.4s, v0.4s                              // f
@@ -212,7 +260,7 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   add x12, x12, x10                                      // field
   add x9, x9, x10                                        // field
   cmp x4, x13                                            // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x10, [x0, #8*14]                                   // bias
   add x13, x10, x2
   cmp x10, #0                                            // bias
@@ -260,8 +308,8 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   fcmgt v0.4s, v1.4s, v5.4s                              // out_0_3
   bsl v0.16b, v5.16b, v1.16b
   str q0, [x6, #48]                                      // out_0_3
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
   add x13, x10, x2
   cmp x10, #0                                            // bias
@@ -397,94 +445,94 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   bsl v0.16b, v5.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v2.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x6, #4
   st1 {v2.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x6, #8
   st1 {v2.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
+L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_5_done
+  b.lo L(if_5_done)
   add x9, x6, #12
   st1 {v2.s}[3], [x9]                                    // out_0_0
-.Lif_5_done:
+L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_6_done
+  b.lo L(if_6_done)
   add x9, x6, #16
   st1 {v1.s}[0], [x9]                                    // out_0_1
-.Lif_6_done:
+L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_7_done
+  b.lo L(if_7_done)
   add x9, x6, #20
   st1 {v1.s}[1], [x9]                                    // out_0_1
-.Lif_7_done:
+L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_8_done
+  b.lo L(if_8_done)
   add x9, x6, #24
   st1 {v1.s}[2], [x9]                                    // out_0_1
-.Lif_8_done:
+L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_9_done
+  b.lo L(if_9_done)
   add x9, x6, #28
   st1 {v1.s}[3], [x9]                                    // out_0_1
-.Lif_9_done:
+L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_10_done
+  b.lo L(if_10_done)
   add x9, x6, #32
   st1 {v3.s}[0], [x9]                                    // out_0_2
-.Lif_10_done:
+L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_11_done
+  b.lo L(if_11_done)
   add x9, x6, #36
   st1 {v3.s}[1], [x9]                                    // out_0_2
-.Lif_11_done:
+L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_12_done
+  b.lo L(if_12_done)
   add x9, x6, #40
   st1 {v3.s}[2], [x9]                                    // out_0_2
-.Lif_12_done:
+L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_13_done
+  b.lo L(if_13_done)
   add x9, x6, #44
   st1 {v3.s}[3], [x9]                                    // out_0_2
-.Lif_13_done:
+L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_14_done
+  b.lo L(if_14_done)
   add x9, x6, #48
   st1 {v0.s}[0], [x9]                                    // out_0_3
-.Lif_14_done:
+L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_15_done
+  b.lo L(if_15_done)
   add x9, x6, #52
   st1 {v0.s}[1], [x9]                                    // out_0_3
-.Lif_15_done:
+L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_16_done
+  b.lo L(if_16_done)
   add x9, x6, #56
   st1 {v0.s}[2], [x9]                                    // out_0_3
-.Lif_16_done:
-.Lif_done:
+L(if_16_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #1
   mul x9, x9, x10
@@ -495,8 +543,8 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #1                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #16
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -506,8 +554,9 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   mul x5, x5, x6
   add x3, x3, x5
   subs x1, x1, #16                                       // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr d8, [sp, #8]
   ldr d9, [sp, #16]
@@ -521,12 +570,42 @@ tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
+  add sp, sp, #80
+  .seh_stackalloc 80
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm, .-tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -18,13 +18,33 @@
 //  z3 a_0 ...  z4 raw_0 ...  z5 raw_0 ...  z6 raw_0 ...  z7 raw_0 ...  z8 b_0 ...  z9 b_1 ...
 //  z10 real  z11 real  z12 real  z13 real  z14 real  z15 real  z16 scale_0 ...  z17 x  z18 x  z19 x
 //  z20 scale_rows  p0 all  p1 all_rows  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...  za3 tile_0_1
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm
   .type tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm, %function
 tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm
+_tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm
+  .def tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #96
@@ -53,6 +73,38 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   .cfi_offset d14, -16
   str d15, [sp, #88]
   .cfi_offset d15, -8
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #96
+  .seh_stackalloc 96
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str x22, [sp, #24]
+  .seh_save_reg x22, 24
+  str d8, [sp, #32]
+  .seh_save_freg d8, 32
+  str d9, [sp, #40]
+  .seh_save_freg d9, 40
+  str d10, [sp, #48]
+  .seh_save_freg d10, 48
+  str d11, [sp, #56]
+  .seh_save_freg d11, 56
+  str d12, [sp, #64]
+  .seh_save_freg d12, 64
+  str d13, [sp, #72]
+  .seh_save_freg d13, 72
+  str d14, [sp, #80]
+  .seh_save_freg d14, 80
+  str d15, [sp, #88]
+  .seh_save_freg d15, 88
+  .seh_endprologue
+#endif
   mrs x17, S3_3_C4_C2_2 // SVCR
   mrs x16, fpsr
   orr x17, x17, x16, lsl #32
@@ -88,8 +140,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
@@ -99,8 +151,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mov x11, #1
   sub x10, x10, x11
   udiv x13, x10, x9                                      // steps
-  cbz x13, .Lm_done
-.Lm:
+  cbz x13, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x12, #-32                                          // k_padded
@@ -120,9 +172,11 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   csel x11, x14, x19, eq
   mov x19, x7                                            // lhs_panel
   mov x20, x3                                            // rhs_panel
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -293,16 +347,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mul x21, x21, x22                                      // step
   add x20, x20, x21
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x11, #4
   sub x11, x15, x11
   mov x21, #0
   cmp x11, #0                                            // blocks
   csel x11, x14, x21, eq
-  cbz x11, .Lk_2_done
+  cbz x11, L(k_2_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_2:
+#endif
+L(k_2):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -449,16 +505,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mul x21, x21, x22                                      // step
   add x20, x20, x21
   subs x11, x11, #1                                      // next k
-  b.hi .Lk_2
-.Lk_2_done:
+  b.hi L(k_2)
+L(k_2_done):
   mov x11, #8
   sub x11, x15, x11
   mov x21, #0
   cmp x11, #0                                            // blocks
   csel x11, x14, x21, eq
-  cbz x11, .Lk_3_done
+  cbz x11, L(k_3_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_3:
+#endif
+L(k_3):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -613,16 +671,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mul x21, x21, x22                                      // step
   add x20, x20, x21
   subs x11, x11, #1                                      // next k
-  b.hi .Lk_3
-.Lk_3_done:
+  b.hi L(k_3)
+L(k_3_done):
   mov x11, #32
   sub x11, x15, x11
   mov x21, #0
   cmp x11, #0                                            // blocks
   csel x21, x14, x21, eq
-  cbz x21, .Lk_4_done
+  cbz x21, L(k_4_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_4:
+#endif
+L(k_4):
   ldr z16, [x19, #32, mul vl]                            // scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -897,16 +957,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mul x11, x11, x22                                      // step
   add x20, x20, x11
   subs x21, x21, #1                                      // next k
-  b.hi .Lk_4
-.Lk_4_done:
+  b.hi L(k_4)
+L(k_4_done):
   mov x11, #64
   sub x11, x15, x11
   mov x15, #0
   cmp x11, #0                                            // blocks
   csel x14, x14, x15, eq
-  cbz x14, .Lk_5_done
+  cbz x14, L(k_5_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_5:
+#endif
+L(k_5):
   ldr z16, [x19, #32, mul vl]                            // scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -1293,8 +1355,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   mul x11, x11, x15                                      // step
   add x20, x20, x11
   subs x14, x14, #1                                      // next k
-  b.hi .Lk_5
-.Lk_5_done:
+  b.hi L(k_5)
+L(k_5_done):
   add x9, x0, #8*15                                      // clamp
   ld1rw {z0.s}, p7/z, [x9, #0]                           // min
   ld1rw {z1.s}, p7/z, [x9, #4]                           // max
@@ -1321,8 +1383,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   csel x9, x5, x9, lo
   mov x12, #0                                            // row
   mov x10, x6                                            // dst_tile
-  cbz x9, .Lrow_done
-.Lrow:
+  cbz x9, L(row_done)
+L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // f_0
   fadd z4.s, z4.s, z2.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z4.s                           // out
@@ -1341,8 +1403,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   ldr x11, [x0, #8*13]                                   // dst_stride
   add x10, x10, x11                                      // dst
   subs x9, x9, #1                                        // next row
-  b.hi .Lrow
-.Lrow_done:
+  b.hi L(row)
+L(row_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   cntw x10, all, mul #1
   mul x9, x9, x10
@@ -1353,8 +1415,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x13, x13, #1                                      // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   cnth x5, all, mul #1
   subs x1, x1, x5
   csel x1, x1, xzr, hs
@@ -1362,14 +1424,15 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
   .inst 0xc0480001 // zero {zt0}
   .inst 0xd503447f // smstop za
   tbnz x17, #0, 8f // the caller's mode
   .inst 0xd503427f // smstop sm
   8: lsr x16, x17, #32
   msr fpsr, x16
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -1386,12 +1449,48 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr x22, [sp, #24]
+  .seh_save_reg x22, 24
+  ldr d8, [sp, #32]
+  .seh_save_freg d8, 32
+  ldr d9, [sp, #40]
+  .seh_save_freg d9, 40
+  ldr d10, [sp, #48]
+  .seh_save_freg d10, 48
+  ldr d11, [sp, #56]
+  .seh_save_freg d11, 56
+  ldr d12, [sp, #64]
+  .seh_save_freg d12, 64
+  ldr d13, [sp, #72]
+  .seh_save_freg d13, 72
+  ldr d14, [sp, #80]
+  .seh_save_freg d14, 80
+  ldr d15, [sp, #88]
+  .seh_save_freg d15, 88
+  add sp, sp, #96
+  .seh_stackalloc 96
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm, .-tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_b128_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

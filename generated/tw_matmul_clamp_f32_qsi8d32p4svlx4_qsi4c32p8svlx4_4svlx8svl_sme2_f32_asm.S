@@ -18,13 +18,33 @@
 //  z6 raw_0 ...  z7 raw_0 ...  z8 b_0 ...  z9 b_1 ...  z10 real  z11 real  z12 real  z13 real
 //  z14 real  z15 real  z16 x  z17 x  z18 x  z19 x  z20 scale_0  z21 scale_1  z22 scale_rows  p0 all
 //  p1 all_rows  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...  za3 tile_0_1
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm
   .type tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm, %function
 tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm
+_tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm
+  .def tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #96
@@ -51,6 +71,36 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   .cfi_offset d14, -24
   str d15, [sp, #80]
   .cfi_offset d15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #96
+  .seh_stackalloc 96
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str x20, [sp, #8]
+  .seh_save_reg x20, 8
+  str x21, [sp, #16]
+  .seh_save_reg x21, 16
+  str d8, [sp, #24]
+  .seh_save_freg d8, 24
+  str d9, [sp, #32]
+  .seh_save_freg d9, 32
+  str d10, [sp, #40]
+  .seh_save_freg d10, 40
+  str d11, [sp, #48]
+  .seh_save_freg d11, 48
+  str d12, [sp, #56]
+  .seh_save_freg d12, 56
+  str d13, [sp, #64]
+  .seh_save_freg d13, 64
+  str d14, [sp, #72]
+  .seh_save_freg d14, 72
+  str d15, [sp, #80]
+  .seh_save_freg d15, 80
+  .seh_endprologue
+#endif
   mrs x17, S3_3_C4_C2_2 // SVCR
   mrs x16, fpsr
   orr x17, x17, x16, lsl #32
@@ -86,8 +136,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   mov x6, #1
   sub x5, x5, x6
   udiv x4, x5, x4                                        // steps
-  cbz x4, .Ln_done
-.Ln:
+  cbz x4, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
@@ -97,8 +147,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   mov x11, #1
   sub x10, x10, x11
   udiv x13, x10, x9                                      // steps
-  cbz x13, .Lm_done
-.Lm:
+  cbz x13, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x12, #-32                                          // k_padded
@@ -118,9 +168,11 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   csel x11, x14, x19, eq
   mov x19, x7                                            // lhs_panel
   mov x20, x3                                            // rhs_panel
-  cbz x11, .Lk_done
+  cbz x11, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -192,16 +244,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   addvl x19, x19, #9
   addvl x20, x20, #10
   subs x11, x11, #1                                      // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   mov x11, #4
   sub x11, x15, x11
   mov x21, #0
   cmp x11, #0                                            // blocks
   csel x11, x14, x21, eq
-  cbz x11, .Lk_2_done
+  cbz x11, L(k_2_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_2:
+#endif
+L(k_2):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -249,16 +303,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   addvl x19, x19, #9
   addvl x20, x20, #10
   subs x11, x11, #1                                      // next k
-  b.hi .Lk_2
-.Lk_2_done:
+  b.hi L(k_2)
+L(k_2_done):
   mov x11, #8
   sub x11, x15, x11
   mov x21, #0
   cmp x11, #0                                            // blocks
   csel x11, x14, x21, eq
-  cbz x11, .Lk_3_done
+  cbz x11, L(k_3_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_3:
+#endif
+L(k_3):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -314,16 +370,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   addvl x19, x19, #9
   addvl x20, x20, #10
   subs x11, x11, #1                                      // next k
-  b.hi .Lk_3
-.Lk_3_done:
+  b.hi L(k_3)
+L(k_3_done):
   mov x11, #32
   sub x11, x15, x11
   mov x21, #0
   cmp x11, #0                                            // blocks
   csel x21, x14, x21, eq
-  cbz x21, .Lk_4_done
+  cbz x21, L(k_4_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_4:
+#endif
+L(k_4):
   ldr z16, [x19, #8, mul vl]                             // scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -463,16 +521,18 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   addvl x19, x19, #9
   addvl x20, x20, #10
   subs x21, x21, #1                                      // next k
-  b.hi .Lk_4
-.Lk_4_done:
+  b.hi L(k_4)
+L(k_4_done):
   mov x11, #64
   sub x11, x15, x11
   mov x15, #0
   cmp x11, #0                                            // blocks
   csel x14, x14, x15, eq
-  cbz x14, .Lk_5_done
+  cbz x14, L(k_5_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk_5:
+#endif
+L(k_5):
   ldr z16, [x19, #8, mul vl]                             // scale_rows
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
@@ -724,8 +784,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   addvl x19, x19, #9
   addvl x20, x20, #10
   subs x14, x14, #1                                      // next k
-  b.hi .Lk_5
-.Lk_5_done:
+  b.hi L(k_5)
+L(k_5_done):
   add x9, x0, #8*15                                      // clamp
   ld1rw {z0.s}, p7/z, [x9, #0]                           // min
   ld1rw {z1.s}, p7/z, [x9, #4]                           // max
@@ -750,8 +810,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   csel x9, x5, x9, lo
   mov x12, #0                                            // row
   mov x10, x6                                            // dst_tile
-  cbz x9, .Lrow_done
-.Lrow:
+  cbz x9, L(row_done)
+L(row):
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 4 // mov z4.s, p7/m, za0h.s[w12, 0] // f_0
   fadd z4.s, z4.s, z2.s                                  // out
   fcmgt p6.s, p7/z, z0.s, z4.s                           // out
@@ -770,8 +830,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   ldr x11, [x0, #8*13]                                   // dst_stride
   add x10, x10, x11                                      // dst
   subs x9, x9, #1                                        // next row
-  b.hi .Lrow
-.Lrow_done:
+  b.hi L(row)
+L(row_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   cntw x10, all, mul #1
   mul x9, x9, x10
@@ -782,8 +842,8 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x13, x13, #1                                      // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   cnth x5, all, mul #1
   subs x1, x1, x5
   csel x1, x1, xzr, hs
@@ -791,14 +851,15 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x4, x4, #1                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
   .inst 0xc0480001 // zero {zt0}
   .inst 0xd503447f // smstop za
   tbnz x17, #0, 8f // the caller's mode
   .inst 0xd503427f // smstop sm
   8: lsr x16, x17, #32
   msr fpsr, x16
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr x20, [sp, #8]
   ldr x21, [sp, #16]
@@ -814,12 +875,46 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr x20, [sp, #8]
+  .seh_save_reg x20, 8
+  ldr x21, [sp, #16]
+  .seh_save_reg x21, 16
+  ldr d8, [sp, #24]
+  .seh_save_freg d8, 24
+  ldr d9, [sp, #32]
+  .seh_save_freg d9, 32
+  ldr d10, [sp, #40]
+  .seh_save_freg d10, 40
+  ldr d11, [sp, #48]
+  .seh_save_freg d11, 48
+  ldr d12, [sp, #56]
+  .seh_save_freg d12, 56
+  ldr d13, [sp, #64]
+  .seh_save_freg d13, 64
+  ldr d14, [sp, #72]
+  .seh_save_freg d14, 72
+  ldr d15, [sp, #80]
+  .seh_save_freg d15, 80
+  add sp, sp, #96
+  .seh_stackalloc 96
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm, .-tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -20,13 +20,33 @@
 //  zmm18 acc1_0_1 ...  zmm19 acc1_1_0 ...  zmm20 acc1_1_1 ...  zmm21 acc1_2_0 ...
 //  zmm22 acc1_2_1 ...  zmm23 acc1_3_0 ...  zmm24 acc1_3_1 ...  zmm25 raw_0 ...  zmm26 lo_0 ...
 //  zmm27 raw_1 ...  zmm28 lo_1  zmm29 a_0 ...
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
   .type tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm, %function
 tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
+_tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
+  .def tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
   sub rsp, 72
@@ -43,6 +63,49 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   .cfi_offset r14, -24
   mov qword ptr [rsp + 64], r15
   .cfi_offset r15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
+  sub rsp, 264
+  .seh_stackalloc 264
+  mov qword ptr [rsp + 24], rsi
+  .seh_savereg rsi, 24
+  mov qword ptr [rsp + 32], rdi
+  .seh_savereg rdi, 32
+  mov qword ptr [rsp + 40], rbx
+  .seh_savereg rbx, 40
+  mov qword ptr [rsp + 48], rbp
+  .seh_savereg rbp, 48
+  mov qword ptr [rsp + 56], r12
+  .seh_savereg r12, 56
+  mov qword ptr [rsp + 64], r13
+  .seh_savereg r13, 64
+  mov qword ptr [rsp + 72], r14
+  .seh_savereg r14, 72
+  mov qword ptr [rsp + 80], r15
+  .seh_savereg r15, 80
+  vmovaps xmmword ptr [rsp + 96], xmm6
+  .seh_savexmm xmm6, 96
+  vmovaps xmmword ptr [rsp + 112], xmm7
+  .seh_savexmm xmm7, 112
+  vmovaps xmmword ptr [rsp + 128], xmm8
+  .seh_savexmm xmm8, 128
+  vmovaps xmmword ptr [rsp + 144], xmm9
+  .seh_savexmm xmm9, 144
+  vmovaps xmmword ptr [rsp + 160], xmm10
+  .seh_savexmm xmm10, 160
+  vmovaps xmmword ptr [rsp + 176], xmm11
+  .seh_savexmm xmm11, 176
+  vmovaps xmmword ptr [rsp + 192], xmm12
+  .seh_savexmm xmm12, 192
+  vmovaps xmmword ptr [rsp + 208], xmm13
+  .seh_savexmm xmm13, 208
+  vmovaps xmmword ptr [rsp + 224], xmm14
+  .seh_savexmm xmm14, 224
+  vmovaps xmmword ptr [rsp + 240], xmm15
+  .seh_savexmm xmm15, 240
+  .seh_endprologue
+  mov rdi, rcx
+#endif
   mov rax, qword ptr [rdi + 8*2]                         // n_left
   mov rcx, 0                                             // column_bytes
   mov rdx, qword ptr [rdi + 8*1]                         // m
@@ -81,8 +144,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   mov rdx, qword ptr [rdi + 8*10]                        // rhs_panel
   mov r8, rax                                            // n_left
   test rax, rax
-  jz .Ln_done
-.Ln:
+  jz L(n_done)
+L(n):
   mov qword ptr [rsp + 16], rcx                          // column_bytes, kept in the frame
   mov qword ptr [rsp + 8], r8                            // n_left, kept in the frame
   mov rcx, qword ptr [rdi + 8*1]                         // m_left
@@ -94,8 +157,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   lea r10, [rdx + r10]                                   // ahead
   mov r11, rcx                                           // m_left
   test rcx, rcx
-  jz .Lm_done
-.Lm:
+  jz L(m_done)
+L(m):
   mov qword ptr [rsp + 0], r9                            // lhs_panel, kept in the frame
   mov r9, qword ptr [rdi + 8*3]                          // k
   lea r9, [r9 + 31]
@@ -148,9 +211,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   mov rbp, qword ptr [rsp + 0]                           // lhs_panel
   mov r12, rdx                                           // rhs_panel
   test rbx, rbx
-  jz .Lk_done
+  jz L(k_done)
   .balign 64
-.Lk:
+L(k):
   prefetcht1 byte ptr [r10 + 0]                          // ahead
   prefetcht1 byte ptr [r10 + 64]                         // ahead
   vpbroadcastd zmm9, dword ptr [rbp + 128]               // acc0_0_0
@@ -344,8 +407,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   lea r12, [r12 + 576]
   lea r10, [r10 + rsi]                                   // ahead
   sub rbx, 1                                             // next k
-  ja .Lk
-.Lk_done:
+  ja L(k)
+L(k_done):
   lea rbx, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm0, dword ptr [rbx + 0]                 // min
   vpbroadcastd zmm9, dword ptr [rbx + 4]                 // max
@@ -382,7 +445,7 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   lea r9, [rdx + r9]                                     // field
   mov r14, qword ptr [rsp + 8]                           // n_left
   cmp r14, rbx                                           // unless n_left at_least 
-  jb .Lif_else
+  jb L(if_else)
   mov rbx, qword ptr [rdi + 8*14]                        // bias
   mov r14, qword ptr [rsp + 16]                          // column_bytes
   lea r14, [rbx + r14]
@@ -422,8 +485,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
   vmovdqu64 zmmword ptr [r8 + 64], zmm0                  // out_0_1
-  jmp .Lif_done
-.Lif_else:
+  jmp L(if_done)
+L(if_else):
   mov rbx, 16
   mov r14, qword ptr [rsp + 8]                           // n_left
   cmp r14, rbx
@@ -481,7 +544,7 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   vmaxps zmm0, zmm0, zmm1                                // out
   vminps zmm0, zmm9, zmm0                                // out_0_1
   vmovdqu32 zmmword ptr [r8 + 64]{k2}, zmm0              // out_0_1
-.Lif_done:
+L(if_done):
   mov r9, qword ptr [rdi + 8*13]                         // dst_stride
   mov rbx, 4
   imul r9, rbx
@@ -494,8 +557,8 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   mov rbx, qword ptr [rsp + 0]                           // lhs_panel
   lea r9, [rbx + r9]
   sub rcx, 4                                             // next m
-  ja .Lm
-.Lm_done:
+  ja L(m)
+L(m_done):
   mov rcx, 32
   mov r8, qword ptr [rsp + 8]                            // n_left
   cmp r8, rcx
@@ -506,8 +569,9 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
   lea rdx, [rdx + r9]
   sub rax, 32                                            // next n
-  ja .Ln
-.Ln_done:
+  ja L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   mov rbx, qword ptr [rsp + 24]
   mov rbp, qword ptr [rsp + 32]
   mov r12, qword ptr [rsp + 40]
@@ -519,13 +583,41 @@ tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm:
   vzeroupper
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  vzeroupper
+  mov rsi, qword ptr [rsp + 24]
+  mov rdi, qword ptr [rsp + 32]
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
+  vmovaps xmm6, xmmword ptr [rsp + 96]
+  vmovaps xmm7, xmmword ptr [rsp + 112]
+  vmovaps xmm8, xmmword ptr [rsp + 128]
+  vmovaps xmm9, xmmword ptr [rsp + 144]
+  vmovaps xmm10, xmmword ptr [rsp + 160]
+  vmovaps xmm11, xmmword ptr [rsp + 176]
+  vmovaps xmm12, xmmword ptr [rsp + 192]
+  vmovaps xmm13, xmmword ptr [rsp + 208]
+  vmovaps xmm14, xmmword ptr [rsp + 224]
+  vmovaps xmm15, xmmword ptr [rsp + 240]
+  add rsp, 264
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm, .-tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm
+#endif
   .att_syntax prefix
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000002, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

@@ -18,13 +18,33 @@
 //  v6 acc_2_0l ...  v7 acc_3_0l ...  v8 a_0  v9 a_1  v10 a_2  v11 a_3  v12 raw_0  v13 raw_0
 //  v14 raw_0  v15 raw_0  v16 mask  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 f_4  v23 f_5
 //  v24 f_6  v25 f_7  v26 lo_0 ...  v27 scale_columns  v28 real  v29 real  v30 real  v31 real
-#if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__)
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod+i8mm
+#if defined(__ELF__)
+#define L(name) .L##name
   .text
   .balign 64
   .globl tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm
   .type tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm, %function
 tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
+#elif defined(__APPLE__)
+#define L(name) L##name
+  .text
+  .balign 64
+  .globl _tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm
+_tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
+#elif defined(_WIN32)
+#define L(name) .L##name
+  .text
+  .balign 64
+  .globl tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm
+  .def tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm
+  .scl 2
+  .type 32
+  .endef
+tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
+#endif
+#if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
   sub sp, sp, #80
@@ -47,19 +67,45 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   .cfi_offset d14, -24
   str d15, [sp, #64]
   .cfi_offset d15, -16
+#elif defined(_WIN32)
+  .seh_proc tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm
+  hint #34
+  .seh_nop
+  sub sp, sp, #80
+  .seh_stackalloc 80
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
+  .seh_endprologue
+#endif
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, x1                                             // n_left
-  cbz x1, .Ln_done
-.Ln:
+  cbz x1, L(n_done)
+L(n):
   ldr x5, [x0, #8*1]                                     // m_left
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
   mov x8, x5                                             // m_left
-  cbz x5, .Lm_done
-.Lm:
+  cbz x5, L(m_done)
+L(m):
   ldr x9, [x0, #8*3]                                     // k
   add x9, x9, #31
   mov x10, #-32                                          // k_padded
@@ -78,9 +124,11 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   lsr x9, x10, #6                                        // blocks
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
-  cbz x9, .Lk_done
+  cbz x9, L(k_done)
+#if defined(__ELF__) || defined(__APPLE__)
   .balign 64
-.Lk:
+#endif
+L(k):
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // acc_0_0h, acc_1_0h, acc_2_0h, acc_3_0h
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x11], #64       // acc_0_0l, acc_1_0l, acc_2_0l, acc_3_0l, lhs_panel
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x11], #64     // a_0, a_1, a_2, a_3, lhs_panel
@@ -195,8 +243,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   fmla v24.4s, v6.4s, v27.4s                             // f_6
   fmla v25.4s, v3.4s, v26.4s                             // f_7
   subs x9, x9, #1                                        // next k
-  b.hi .Lk
-.Lk_done:
+  b.hi L(k)
+L(k_done):
   ldr x9, =1031798784
   dup v0.4s, w9                                          // sixteenth
   fmul v1.4s, v18.4s, v0.4s                              // f
@@ -265,7 +313,7 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   add x10, x10, #16
   add x10, x3, x10                                       // field
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_else
+  b.lo L(if_else)
   ldr x9, [x0, #8*14]                                    // bias
   add x19, x9, x2
   cmp x9, #0                                             // bias
@@ -319,8 +367,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   fcmgt v0.4s, v1.4s, v17.4s                             // out_0_0
   bsl v0.16b, v17.16b, v1.16b
   str q0, [x6, #0]                                       // out_0_0
-  b .Lif_done
-.Lif_else:
+  b L(if_done)
+L(if_else):
   ldr x9, [x0, #8*14]                                    // bias
   add x19, x9, x2
   cmp x9, #0                                             // bias
@@ -392,7 +440,7 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   bsl v4.16b, v17.16b, v18.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_2_done
+  b.lo L(if_2_done)
   st1 {v0.s}[0], [x11]                                   // out_7_0
   st1 {v7.s}[0], [x17]                                   // out_6_0
   st1 {v3.s}[0], [x16]                                   // out_5_0
@@ -401,10 +449,10 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   st1 {v5.s}[0], [x13]                                   // out_2_0
   st1 {v1.s}[0], [x12]                                   // out_1_0
   st1 {v4.s}[0], [x6]                                    // out_0_0
-.Lif_2_done:
+L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_3_done
+  b.lo L(if_3_done)
   add x9, x11, #4
   st1 {v0.s}[1], [x9]                                    // out_7_0
   add x9, x17, #4
@@ -421,10 +469,10 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   st1 {v1.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
   st1 {v4.s}[1], [x9]                                    // out_0_0
-.Lif_3_done:
+L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
-  b.lo .Lif_4_done
+  b.lo L(if_4_done)
   add x9, x11, #8
   st1 {v0.s}[2], [x9]                                    // out_7_0
   add x9, x17, #8
@@ -441,8 +489,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   st1 {v1.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
   st1 {v4.s}[2], [x9]                                    // out_0_0
-.Lif_4_done:
-.Lif_done:
+L(if_4_done):
+L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride
   mov x10, #8
   mul x9, x9, x10
@@ -453,8 +501,8 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   ldr x9, [x0, #8*6]                                     // lhs_stride
   add x7, x7, x9
   subs x5, x5, #8                                        // next m
-  b.hi .Lm
-.Lm_done:
+  b.hi L(m)
+L(m_done):
   mov x5, #4
   subs x4, x4, x5
   csel x4, x4, xzr, hs
@@ -462,8 +510,9 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   ldr x5, [x0, #8*11]                                    // rhs_stride
   add x3, x3, x5
   subs x1, x1, #4                                        // next n
-  b.hi .Ln
-.Ln_done:
+  b.hi L(n)
+L(n_done):
+#if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr d8, [sp, #8]
   ldr d9, [sp, #16]
@@ -477,12 +526,42 @@ tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm:
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
+#elif defined(_WIN32)
+  .seh_startepilogue
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
+  add sp, sp, #80
+  .seh_stackalloc 80
+  .seh_endepilogue
+  ret
+  .seh_endproc
+#endif
+#if defined(__ELF__)
   .size tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm, .-tw_matmul_clamp_f32_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_b64_asm
+#endif
+#if defined(__ELF__)
   .section .note.gnu.property,"a",%note
   .balign 8
   .long 4, 16, 5
   .asciz "GNU"
   .long 0xc0000000, 4, 3, 0
+#endif
 #endif
 #if defined(__linux__) && defined(__ELF__)
   .section .note.GNU-stack,"",%progbits

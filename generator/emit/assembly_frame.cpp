@@ -1,7 +1,10 @@
 #include "emit/assembly_frame.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <functional>
 #include <set>
+#include <stdexcept>
 
 #include "emit/register_map.h"
 #include "model/row_text.h"
@@ -14,115 +17,158 @@ bool is_vector(const Isa& isa, const SavedRegister& r) {
 }
 
 constexpr int64_t scratch_alignment = 16;  // as much as stacks promise
+// Windows wants the pages of longer ones touched in order, Arm's instructions end there.
+constexpr int64_t longest_frame = 4080;
 
-RowTextValues frame_values(int64_t bytes) {
-  return {{"bytes", [bytes](std::string_view) { return std::to_string(bytes); }}};
+int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
 }
 
-std::string move_line(const Isa& isa, const std::string& text, const SavedRegister& r) {
-  return format_row_text(
-      text,
-      {{"r", [&](std::string_view view) { return register_name(isa, r.file, r.index, view); }},
-       {"o", [&](std::string_view) { return std::to_string(r.offset); }}});
-}
+/// Gathers the lines of a prologue or an epilogue: an instruction, then what describes it.
+class Lines {
+ public:
+  Lines(const Isa& isa, const Convention& convention, const Frame& frame, const std::string& symbol)
+      : isa_(isa), bias_(convention.frame_bias), frame_(frame), symbol_(symbol) {}
 
-/// Debuggers know a vector register by the view of which the callee saves its part.
-std::string cfi_line(const Isa& isa, const Frame& frame, SavedRegister r) {
-  std::string view;
-  if (is_vector(isa, r)) view = placeholders(isa.rules.save_vector).front().view;
-  const int64_t offset = r.offset - frame.bytes - isa.rules.frame_bias;
-  return format_row_text(
-      isa.rules.cfi_save,
-      {{"r", [&](std::string_view) { return register_name(isa, r.file, r.index, view); }},
-       {"o", [&](std::string_view) { return std::to_string(offset); }}});
-}
+  void add(const std::vector<std::string>& texts, const std::string& described = {}) {
+    for (const std::string& text : texts) {
+      done.push_back(
+          format_row_text(text, {{"symbol", [&](std::string_view) { return symbol_; }}}));
+      if (!described.empty()) done.push_back(described);
+    }
+  }
+
+  void add_frame(const std::string& text, int64_t to_caller) {
+    if (text.empty()) return;
+    done.push_back(
+        format_row_text(text, {{"bytes", number(frame_.bytes)}, {"cfa", number(to_caller)}}));
+  }
+
+  void add_register(const std::string& text, const SavedRegister& r) {
+    if (text.empty()) return;
+    const auto name = [&](std::string_view view) {
+      return register_name(isa_, r.file, r.index, view);
+    };
+    done.push_back(format_row_text(text, {{"r", name},
+                                          {"o", number(r.offset)},
+                                          {"cfa_o", number(r.offset - frame_.bytes - bias_)}}));
+  }
+
+  std::vector<std::string> done;
+
+ private:
+  static std::function<std::string(std::string_view)> number(int64_t value) {
+    return [value](std::string_view) { return std::to_string(value); };
+  }
+
+  const Isa& isa_;
+  int64_t bias_;
+  const Frame& frame_;
+  const std::string& symbol_;
+};
 
 std::string scalar_line(const std::string& text, const std::string& reg, int64_t offset) {
   return format_row_text(text, {{"r", [&](std::string_view) { return reg; }},
                                 {"o", [&](std::string_view) { return std::to_string(offset); }}});
 }
 
-/// Registers that rows destroy without having values in them.
-void add_clobbered(const Program& program, std::set<std::pair<int, int>>& saved) {
+/// Registers that the Program's values have, and those that rows destroy beside them.
+std::set<std::pair<int, int>> used_registers(const Program& program) {
+  std::set<std::pair<int, int>> used;
+  const std::vector<int> files = register_files(program);
+  for (size_t v = 0; v < program.registers.size(); ++v) {
+    if (program.registers[v] >= 0) used.insert({files[v], program.registers[v]});
+  }
   const Isa& isa = *program.isa;
-  const auto add = [&](const std::string& clobber) {
-    const size_t colon = clobber.find(':');
-    for (size_t f = 0; colon != std::string::npos && f < isa.files.size(); ++f) {
-      const std::vector<int>& its = isa.files[f].callee_saved;
-      const int index = std::stoi(clobber.substr(colon + 1));
-      if (isa.files[f].name != clobber.substr(0, colon)) continue;
-      if (std::find(its.begin(), its.end(), index) == its.end()) continue;
-      saved.insert({static_cast<int>(f), index});
-    }
-  };
   for_each_op(program.body, [&](const Op& op) {
     if (op.row == nullptr) return;
-    for (const std::string& clobber : op.row->clobbers) add(clobber);
+    for (const std::string& clobber : op.row->clobbers) {
+      const size_t colon = clobber.find(':');
+      for (size_t f = 0; colon != std::string::npos && f < isa.files.size(); ++f) {
+        if (isa.files[f].name != clobber.substr(0, colon)) continue;
+        used.insert({static_cast<int>(f), std::stoi(clobber.substr(colon + 1))});
+      }
+    }
   });
+  return used;
 }
 
 }  // namespace
 
-Frame make_frame(const Program& program) {
+Frame make_frame(const Program& program, const Convention& convention) {
   const Isa& isa = *program.isa;
-  const std::vector<int> files = register_files(program);
   Frame frame;
-  std::set<std::pair<int, int>> saved;
-  for (size_t v = 0; v < program.registers.size(); ++v) {
-    const int index = program.registers[v];
-    if (index < 0) continue;
-    const auto& callee_saved = isa.files[static_cast<size_t>(files[v])].callee_saved;
-    if (std::find(callee_saved.begin(), callee_saved.end(), index) != callee_saved.end()) {
-      saved.insert({files[v], index});
-    }
-  }
-  add_clobbered(program, saved);
   int64_t offset = int64_t{8} * program.frame_slots;
   if (program.scratch_bytes > 0) {
-    offset = (offset + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
-    frame.scratch = offset;
+    offset = frame.scratch = round_up(offset, scratch_alignment);
     offset += program.scratch_bytes;
   }
-  for (const auto& [file, index] : saved) {
-    SavedRegister r{file, index, offset};
-    offset += is_vector(isa, r) ? isa.rules.save_vector_bytes : 8;
+  for (const auto& [file, index] : used_registers(program)) {
+    if (!is_callee_saved(isa.files[static_cast<size_t>(file)], index, convention)) continue;
+    SavedRegister r{file, index, 0};
+    const int64_t bytes = is_vector(isa, r) ? convention.save_vector_bytes : 8;
+    r.offset = round_up(offset, bytes);
+    offset = r.offset + bytes;
     frame.saved.push_back(r);
   }
   if (offset == 0) return frame;
-  const int64_t align = isa.rules.frame_align;
-  const int64_t bias = isa.rules.frame_bias;
-  frame.bytes = (offset + bias + align - 1) / align * align - bias;
-  return frame;
+  frame.bytes =
+      round_up(offset + convention.frame_bias, convention.frame_align) - convention.frame_bias;
+  if (frame.bytes <= longest_frame) return frame;
+  throw std::runtime_error(fmt::format("{}: a frame of {} bytes, {} are possible", program.name,
+                                       frame.bytes, longest_frame));
 }
 
-std::vector<std::string> frame_enter(const Isa& isa, const Frame& frame) {
-  std::vector<std::string> lines;
-  if (frame.bytes == 0) return lines;
-  const AssemblyRules& rules = isa.rules;
-  lines.push_back(format_row_text(rules.frame_enter, frame_values(frame.bytes)));
-  if (!rules.cfi_frame.empty()) {
-    lines.push_back(format_row_text(rules.cfi_frame, frame_values(frame.bytes + rules.frame_bias)));
+std::vector<std::string> prologue(const Program& program, const Convention& convention,
+                                  const std::string& symbol) {
+  const Isa& isa = *program.isa;
+  const UnwindRules& unwind = convention.unwind;
+  const Frame frame = make_frame(program, convention);
+  Lines lines(isa, convention, frame, symbol);
+  lines.add(unwind.begin);
+  lines.add(convention.entry, unwind.entry);
+  lines.add(isa.rules.entry, unwind.entry);
+  if (frame.bytes > 0) {
+    lines.add_frame(isa.rules.frame_enter, 0);
+    lines.add_frame(unwind.frame, frame.bytes + convention.frame_bias);
   }
   for (const SavedRegister& r : frame.saved) {
-    lines.push_back(move_line(isa, is_vector(isa, r) ? rules.save_vector : rules.save_scalar, r));
-    if (!rules.cfi_save.empty()) lines.push_back(cfi_line(isa, frame, r));
+    const bool vector = is_vector(isa, r);
+    lines.add_register(vector ? convention.save_vector : isa.rules.save_scalar, r);
+    lines.add_register(vector ? unwind.save_vector : unwind.save_scalar, r);
   }
-  return lines;
+  lines.add(unwind.prologue_end);
+  const std::string& to = isa.convention.args_register;
+  const std::string& from = convention.args_register;
+  if (from != to) {
+    lines.add({format_row_text(convention.args_move,
+                               {{"to", [&](std::string_view) { return to; }},
+                                {"from", [&](std::string_view) { return from; }}})});
+  }
+  return lines.done;
 }
 
-std::vector<std::string> frame_leave(const Isa& isa, const Frame& frame) {
-  std::vector<std::string> lines;
-  if (frame.bytes == 0) return lines;
-  const AssemblyRules& rules = isa.rules;
+std::vector<std::string> epilogue(const Program& program, const Convention& convention,
+                                  const std::string& symbol) {
+  const Isa& isa = *program.isa;
+  const UnwindRules& unwind = convention.unwind;
+  const Frame frame = make_frame(program, convention);
+  Lines lines(isa, convention, frame, symbol);
+  lines.add(convention.before_restore);
+  if (frame.bytes > 0) lines.add(unwind.epilogue_begin);
   for (const SavedRegister& r : frame.saved) {
-    lines.push_back(
-        move_line(isa, is_vector(isa, r) ? rules.restore_vector : rules.restore_scalar, r));
+    const bool vector = is_vector(isa, r);
+    lines.add_register(vector ? convention.restore_vector : isa.rules.restore_scalar, r);
+    lines.add_register(vector ? unwind.restore_vector : unwind.restore_scalar, r);
   }
-  lines.push_back(format_row_text(rules.frame_leave, frame_values(frame.bytes)));
-  if (!rules.cfi_frame.empty()) {
-    lines.push_back(format_row_text(rules.cfi_frame, frame_values(rules.frame_bias)));
+  if (frame.bytes > 0) {
+    lines.add_frame(isa.rules.frame_leave, 0);
+    lines.add_frame(unwind.frame_left, convention.frame_bias);
+    lines.add(unwind.epilogue_end);
   }
-  return lines;
+  lines.add(convention.leave);
+  lines.add(unwind.end);
+  return lines.done;
 }
 
 std::string save_scalar(const Isa& isa, const std::string& reg, int64_t offset) {

@@ -1,4 +1,5 @@
-// The stack frame of an assembly function: scalar slots, then the registers it must restore.
+// What stands around the body of an assembly function: the stack frame (scalar slots, scratch, the
+// registers that it must restore), by a calling convention.
 #pragma once
 
 #include <string>
@@ -17,14 +18,17 @@ struct SavedRegister {
 struct Frame {
   int64_t bytes = 0;  ///< 0: the function needs none
   std::vector<SavedRegister> saved;
-  int64_t scratch = 0;  ///< where the Program's scratch memory begins
+  int64_t scratch = 0;  ///< where the Program's scratch memory begins, in every convention
 };
 
-Frame make_frame(const Program& program);
+/// Throws std::runtime_error when it would be too large.
+Frame make_frame(const Program& program, const Convention& convention);
 
-/// Lines that make the frame and save registers, with call-frame information; and the reverse.
-std::vector<std::string> frame_enter(const Isa& isa, const Frame& frame);
-std::vector<std::string> frame_leave(const Isa& isa, const Frame& frame);
+/// All lines of function `symbol` before its body and behind it.
+std::vector<std::string> prologue(const Program& program, const Convention& convention,
+                                  const std::string& symbol);
+std::vector<std::string> epilogue(const Program& program, const Convention& convention,
+                                  const std::string& symbol);
 
 /// A line that moves a scalar register to (or from) `offset` in the frame.
 std::string save_scalar(const Isa& isa, const std::string& reg, int64_t offset);

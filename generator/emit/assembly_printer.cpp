@@ -39,38 +39,73 @@ class AssemblyPrinter {
         isa_(*program.isa),
         dialect_(dialect),
         files_(register_files(program)),
-        frame_(make_frame(program)) {
-    symbol_ = {{"symbol", [symbol](std::string_view) { return symbol; }}};
-  }
+        symbol_(symbol) {}
 
   std::string print(const std::string& head_comment) {
     text_ = head_comment;
     if (!text_.empty() && text_.back() != '\n') text_ += '\n';
     print_register_map();
-    text_ += fmt::format("#if {}\n", for_architecture(dialect_.guards, "guard"));
+    text_ += fmt::format("#if {}\n", assembly_guard(dialect_, isa_.architecture));
     raw_lines(isa_.assembly_head);
     raw_lines(isa_.rules.head);
-    raw_lines(dialect_.function_begin);
-    for (const std::string& it : isa_.rules.entry) line(it);
-    for (const std::string& it : frame_enter(isa_, frame_)) line(it);
+    by_object([this](const ObjectFormat& object) { return begin(object); });
+    by_object([this](const ObjectFormat& object) {
+      return prologue(program_, convention(object), symbol_);
+    });
     region(program_.body);
-    for (const std::string& it : frame_leave(isa_, frame_)) line(it);
-    for (const std::string& it : isa_.rules.leave) line(it);
-    raw_lines(dialect_.function_end);
+    by_object([this](const ObjectFormat& object) {
+      return epilogue(program_, convention(object), symbol_);
+    });
+    by_object([](const ObjectFormat& object) { return object.function_end; });
     raw_lines(isa_.rules.foot);
-    raw_lines(for_architecture(dialect_.foot, "foot"));
+    by_object([this](const ObjectFormat& object) { return own(object.foot); });
     text_ += "#endif\n";
-    raw_lines(dialect_.file_end);
+    for (const ObjectFormat& object : dialect_.objects) raw_lines(object.file_end);
     return text_;
   }
 
  private:
-  template <typename T>
-  const T& for_architecture(const std::map<std::string, T>& choices, const char* what) const {
-    const auto at = choices.find(isa_.architecture);
-    if (at != choices.end()) return at->second;
+  [[nodiscard]] const Convention& convention(const ObjectFormat& object) const {
+    const auto at = object.conventions.find(isa_.architecture);
+    if (at != object.conventions.end()) return at->second;
     throw std::runtime_error(
-        fmt::format("the assembly dialect has no {} for {}", what, isa_.architecture));
+        fmt::format("{} has no calling convention for {}", object.name, isa_.architecture));
+  }
+
+  [[nodiscard]] std::vector<std::string> own(
+      const std::map<std::string, std::vector<std::string>>& by_architecture) const {
+    const auto at = by_architecture.find(isa_.architecture);
+    return at == by_architecture.end() ? std::vector<std::string>() : at->second;
+  }
+
+  /// Local labels have names by a macro where one text serves several formats.
+  [[nodiscard]] std::vector<std::string> begin(const ObjectFormat& object) const {
+    std::vector<std::string> lines = object.function_begin;
+    if (dialect_.objects.size() > 1) {
+      lines.insert(lines.begin(), fmt::format("#define L(name) {}##name", object.local_label));
+    }
+    return lines;
+  }
+
+  /// Lines that differ by object format, under conditions.
+  template <typename LinesOf>
+  void by_object(const LinesOf& lines_of) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+    for (const ObjectFormat& object : dialect_.objects) {
+      std::vector<std::string> lines = lines_of(object);
+      if (!groups.empty() && groups.back().second == lines) {
+        groups.back().first += " || " + object.condition;
+      } else {
+        groups.emplace_back(object.condition, std::move(lines));
+      }
+    }
+    if (groups.size() == 1) return raw_lines(groups.front().second);
+    if (groups.back().second.empty()) groups.pop_back();
+    for (size_t i = 0; i < groups.size(); ++i) {
+      text_ += fmt::format("#{} {}\n", i == 0 ? "if" : "elif", groups[i].first);
+      raw_lines(groups[i].second);
+    }
+    text_ += "#endif\n";
   }
 
   void print_register_map() {
@@ -92,10 +127,11 @@ class AssemblyPrinter {
     text_ += row + '\n';
   }
 
-  /// Directives and labels, as the dialect and the ISA write them.
+  /// Complete lines but for the function's name.
   void raw_lines(const std::vector<std::string>& lines) {
     for (const std::string& it : lines) {
-      const std::string done = format_row_text(it, symbol_);
+      const std::string done =
+          format_row_text(it, {{"symbol", [this](std::string_view) { return symbol_; }}});
       const bool at_margin = done.ends_with(':') || done.starts_with('#');
       text_ += (at_margin ? "" : "  ") + done + '\n';
     }
@@ -117,7 +153,10 @@ class AssemblyPrinter {
     const int count = ++places_[name];
     return count == 1 ? name : fmt::format("{}_{}", name, count);
   }
-  std::string local(const std::string& name) const { return dialect_.local_label + name; }
+  std::string local(const std::string& name) const {
+    return dialect_.objects.size() > 1 ? fmt::format("L({})", name)
+                                       : dialect_.objects.front().local_label + name;
+  }
 
   std::string reg(Value v, std::string_view view = {}) const {
     return register_name(isa_, files_[static_cast<size_t>(v)],
@@ -184,7 +223,8 @@ class AssemblyPrinter {
     } else if (op.code == OpCode::frame_store) {
       line(save_scalar(isa_, reg(op.args[0]), op.imm * 8), names(op.args) + ", kept in the frame");
     } else if (op.code == OpCode::scratch) {
-      line(frame_address(isa_, reg(op.results[0]), frame_.scratch), names(op.results));
+      line(frame_address(isa_, reg(op.results[0]), make_frame(program_, isa_.convention).scratch),
+           names(op.results));
     } else {
       throw std::runtime_error(fmt::format("{}: {} is no instruction of {}", program_.name,
                                            info(op.code).name, isa_.name));
@@ -195,7 +235,7 @@ class AssemblyPrinter {
     const std::string name = place(loop->label);
     const std::string end = local(name + "_done");
     rule(isa_.rules.skip_if_zero, {{"n", loop->counter}}, {{"label", end}});
-    if (loop->hot && !dialect_.hot_loop.empty()) line(dialect_.hot_loop);
+    if (loop->hot) by_object([this](const ObjectFormat& it) { return own(it.hot_loop); });
     label(local(name));
     region(loop->body);
     rule(isa_.rules.loop_end, {{"n", loop->counter}},
@@ -230,8 +270,7 @@ class AssemblyPrinter {
   const Isa& isa_;
   const Dialect& dialect_;
   std::vector<int> files_;
-  Frame frame_;
-  RowTextValues symbol_;
+  const std::string& symbol_;
   std::map<std::string, int> places_;
   std::string text_;
 };

@@ -1,4 +1,5 @@
-// An object format's directives: templates/file/elf.yaml.
+// What assembly files are made of beside the instructions: templates/file/assembly.yaml and the
+// object formats, templates/object/*.yaml.
 #pragma once
 
 #include <filesystem>
@@ -6,20 +7,36 @@
 #include <string>
 #include <vector>
 
+#include "model/convention.h"
+
 namespace tw {
 
-/// Texts hold {symbol} where the function's name goes.
-struct Dialect {
-  std::string comment;
-  std::string local_label;                    ///< prefix
-  std::map<std::string, std::string> guards;  ///< architecture -> condition
+/// Texts hold {symbol} where the function's name goes. Keys of maps are architectures.
+struct ObjectFormat {
+  std::string name;
+  std::string condition;    ///< of the preprocessor
+  std::string local_label;  ///< prefix
+  std::map<std::string, Convention> conventions;
   std::vector<std::string> function_begin, function_end;
-  std::string hot_loop;                                  ///< before a hot loop's label
-  std::map<std::string, std::vector<std::string>> foot;  ///< architecture -> lines
-  std::vector<std::string> file_end;                     ///< outside of the guard
+  std::map<std::string, std::vector<std::string>> hot_loop;  ///< before a hot loop's label
+  std::map<std::string, std::vector<std::string>> foot;      ///< after the function
+  std::vector<std::string> file_end;                         ///< outside of the conditions
 };
 
-/// templates/file/NAME.yaml. Throws SpecError.
-Dialect read_dialect(const std::filesystem::path& templates_dir, const std::string& name = "elf");
+struct Dialect {
+  std::string comment;
+  std::map<std::string, std::string> guards;  ///< architecture -> condition
+  std::vector<ObjectFormat> objects;          ///< that one text serves
+};
+
+/// Throws SpecError.
+Dialect read_dialect(const std::filesystem::path& templates_dir);
+
+/// For files that serve one object format, without conditions.
+Dialect only(Dialect dialect, const std::string& object);
+
+/// Where a file for `architecture` has any content. Throws std::runtime_error when the dialect does
+/// not know it.
+std::string assembly_guard(const Dialect& dialect, const std::string& architecture);
 
 }  // namespace tw

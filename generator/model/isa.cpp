@@ -1,5 +1,7 @@
 #include "model/isa.h"
 
+#include <algorithm>
+
 namespace tw {
 
 std::string to_string(const Where& where) {
@@ -8,6 +10,14 @@ std::string to_string(const Where& where) {
     text += ':' + std::to_string(where.line) + ':' + std::to_string(where.column);
   }
   return text;
+}
+
+bool is_callee_saved(const RegisterFile& file, int index, const Convention& convention) {
+  const std::vector<std::string>& saved = convention.callee_saved;
+  return std::any_of(file.views.begin(), file.views.end(), [&](const auto& view) {
+    const std::string& name = view.second[static_cast<size_t>(index)];
+    return std::find(saved.begin(), saved.end(), name) != saved.end();
+  });
 }
 
 Length Immediate::unit() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/convention.h"
 #include "model/length.h"
 #include "model/operation.h"
 
@@ -28,8 +29,7 @@ struct RegisterFile {
   /// Printed names per view, one for each register that allocation may use, in the order of
   /// preference. The first view is the default. {"z": [zmm0, ...], "y": [ymm0, ...]}
   std::vector<std::pair<std::string, std::vector<std::string>>> views;
-  std::vector<int> callee_saved;  ///< indices (into the lists above) that a kernel must restore
-  std::vector<int> consecutive;   ///< hardware number of each index: tuples need neighbours
+  std::vector<int> consecutive;  ///< hardware number of each index: tuples need neighbours
   [[nodiscard]] int count() const {
     return views.empty() ? 0 : static_cast<int>(views.front().second.size());
   }
@@ -101,7 +101,10 @@ struct Row {
   [[nodiscard]] const Operand* operand(const std::string& name) const;
 };
 
-/// Control flow and calling convention in assembly; text with named arguments like rows.
+/// A function must leave register `index` as it found it, or the part that a convention names.
+bool is_callee_saved(const RegisterFile& file, int index, const Convention& convention);
+
+/// Control flow and frames in assembly; text with named arguments like rows.
 /// Lines end up in the order given. {n} counter, {a} {b} scalars, {label}, {r} register,
 /// {o} byte offset, {bytes} frame size.
 struct AssemblyRules {
@@ -111,20 +114,12 @@ struct AssemblyRules {
   std::vector<std::string> jump;          ///< go to {label}
   std::map<std::string, std::vector<std::string>> branch;  ///< "equal", "not_equal", "below",
                                                            ///< "at_least": {a} {b} {label}
-  std::string args_register;             ///< name (first view) that holds tw_args* on entry
-  std::vector<std::string> entry;        ///< first lines of a function ("endbr64", "bti c")
-  std::vector<std::string> leave;        ///< last lines ("vzeroupper", "ret")
+  std::vector<std::string> entry;        ///< first lines of every function, after the convention's
   std::string frame_enter, frame_leave;  ///< move the stack pointer by {bytes}
-  int frame_align = 16;
-  int frame_bias = 0;                       ///< bytes the caller already pushed (x86-64: 8)
   std::string save_scalar, restore_scalar;  ///< {r} at stack pointer + {o}; also frame slots
   std::string frame_address;                ///< {r} = stack pointer + {o}
-  std::string save_vector, restore_vector;  ///< the callee-saved part of {r}
-  int save_vector_bytes = 8;
-  std::string cfi_frame;          ///< after frame_enter, ".cfi_def_cfa_offset {bytes}"
-  std::string cfi_save;           ///< ".cfi_offset {r}, {o}"; empty: none
-  std::vector<std::string> head;  ///< after the file's head: ".intel_syntax noprefix"
-  std::vector<std::string> foot;  ///< at the file's end: ".att_syntax prefix"
+  std::vector<std::string> head;            ///< after the file's head: ".intel_syntax noprefix"
+  std::vector<std::string> foot;            ///< at the file's end: ".att_syntax prefix"
 };
 
 struct Isa {
@@ -143,6 +138,7 @@ struct Isa {
   std::map<std::string, std::string> c_casts;  ///< "i>f" -> "_mm512_castsi512_ps({x})"; "*" pattern
   std::vector<std::string> assembly_head;      ///< ".arch armv8.2-a+i8mm"
   AssemblyRules rules;
+  Convention convention;     ///< registers are allocated by; others differ around the function
   std::string default_core;  ///< core table used when a spec names none
   bool can_print_c = true;
   bool can_print_assembly = true;

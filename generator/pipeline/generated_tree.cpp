@@ -52,7 +52,8 @@ class TreeMaker {
       : options_(options),
         isas_(options.templates_dir),
         rules_(read_c_file_rules(options.templates_dir)),
-        dialect_(read_dialect(options.templates_dir)) {}
+        dialect_(read_dialect(options.templates_dir)),
+        elf_(only(dialect_, "elf")) {}
 
   GeneratedTree make(const std::vector<SpecInput>& specs) {
     for (const SpecInput& spec : specs) add_spec(spec);
@@ -150,8 +151,9 @@ class TreeMaker {
   void add_assembly(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
     entry.printer = "assembly";
     entry.symbol = assembly_name(*entry.variant);
-    entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, dialect_, ""));
-    entry.guard = dialect_.guards.at(entry.variant->isa->architecture);  // which it was printed for
+    // What other systems need around the same instructions makes no other kernel of it.
+    entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, elf_, ""));
+    entry.guard = assembly_guard(dialect_, entry.variant->isa->architecture);
     tree_.files.push_back({entry.symbol + ".S",
                            print_assembly(*compiled.allocated, entry.symbol, dialect_, head_text)});
     registry_.kernels.push_back(std::move(entry));
@@ -221,7 +223,7 @@ class TreeMaker {
   const TreeOptions& options_;
   IsaLibrary isas_;
   CFileRules rules_;
-  Dialect dialect_;
+  Dialect dialect_, elf_;
   std::map<std::string, CoreModel> cores_;
   std::map<std::string, std::string> places_;  ///< kernel -> where it stands
   std::deque<Variant> variants_;               ///< the registry points into it

@@ -26,7 +26,7 @@ class Colorer {
                       -1);
     for (size_t i = 0; i < count; ++i)
       at_number_[static_cast<size_t>(number_[i])] = static_cast<int>(i);
-    prefer_registers();
+    prefer_registers(isa.convention);
     make_units();
     interfere();
   }
@@ -55,14 +55,10 @@ class Colorer {
  private:
   const Web& web(int w) const { return webs_.webs[static_cast<size_t>(w)]; }
 
-  void prefer_registers() {
-    auto saved = [&](int r) {
-      return std::find(file_.callee_saved.begin(), file_.callee_saved.end(), r) !=
-             file_.callee_saved.end();
-    };
+  void prefer_registers(const Convention& convention) {
     for (bool late : {false, true}) {
       for (int r = 0; r < file_.count(); ++r) {
-        if (saved(r) == late) preference_.push_back(r);
+        if (is_callee_saved(file_, r, convention) == late) preference_.push_back(r);
       }
     }
   }

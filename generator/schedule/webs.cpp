@@ -179,10 +179,10 @@ class Gatherer {
     }
     const int file = file_index(isa_, Kind::scalar);
     const auto& names = isa_.files[static_cast<size_t>(file)].views.front().second;
-    const auto at = std::find(names.begin(), names.end(), isa_.rules.args_register);
+    const auto at = std::find(names.begin(), names.end(), isa_.convention.args_register);
     if (at == names.end()) {
       throw std::runtime_error(fmt::format("{}: no register is called {}, the args_register",
-                                           isa_.name, isa_.rules.args_register));
+                                           isa_.name, isa_.convention.args_register));
     }
     webs_.webs[static_cast<size_t>(program_.args)].allowed &= uint64_t{1} << (at - names.begin());
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/convention_reader.h"
 #include "spec/register_reader.h"
 #include "spec/row_reader.h"
 #include "spec/rules_reader.h"
@@ -29,6 +30,17 @@ void read_registers(const YamlNode& node, Isa& isa) {
       isa.files.push_back(std::move(file));
     }
   }
+}
+
+/// The convention's argument is in a register that the table has.
+void check_args_register(const YamlNode& convention, const Isa& isa) {
+  std::vector<std::string> names;
+  for (const RegisterFile& file : isa.files) {
+    if (file.kind != Kind::scalar) continue;
+    names.insert(names.end(), file.views.front().second.begin(), file.views.front().second.end());
+  }
+  if (std::find(names.begin(), names.end(), isa.convention.args_register) != names.end()) return;
+  convention.fail(unknown_text("scalar register", isa.convention.args_register, names));
 }
 
 void read_c(const YamlNode& node, Isa& isa) {
@@ -138,8 +150,8 @@ std::filesystem::path table_path(const std::filesystem::path& templates_dir,
 Isa read_table(const std::filesystem::path& templates_dir, const std::string& name,
                std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(table_path(templates_dir, name));
-  root.expect_keys({"isa", "extends", "architecture", "features", "vector_bytes", "default_core",
-                    "registers", "c", "assembly", "rows"});
+  root.expect_keys({"isa", "extends", "architecture", "convention", "features", "vector_bytes",
+                    "default_core", "registers", "c", "assembly", "rows"});
   if (root.at("isa").text() != name) {
     root.at("isa").fail(fmt::format("the file is called {}.yaml, so 'isa' must be {}", name, name));
   }
@@ -166,6 +178,10 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
   if (const YamlNode* node = root.find("registers")) read_registers(*node, isa);
+  if (const YamlNode* node = root.find("convention")) {
+    isa.convention = read_convention(templates_dir, *node);
+    check_args_register(*node, isa);
+  }
   if (const YamlNode* node = root.find("c")) read_c(*node, isa);
   if (const YamlNode* node = root.find("assembly")) read_assembly_section(*node, isa);
   if (const YamlNode* node = root.find("rows")) read_rows(*node, isa);
@@ -192,7 +208,7 @@ Isa read_isa(const std::filesystem::path& templates_dir, const std::string& name
     return !row.c.empty() && !std::all_of(row.operands.begin(), row.operands.end(), is_scalar);
   };
   isa.can_print_c = std::any_of(isa.rows.begin(), isa.rows.end(), has_c);
-  isa.can_print_assembly = !isa.rules.leave.empty();
+  isa.can_print_assembly = !isa.convention.name.empty();
   return isa;
 }
 

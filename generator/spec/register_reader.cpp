@@ -20,22 +20,6 @@ Kind read_kind(const YamlNode& node) {
 
 constexpr int64_t most_registers = 1024;
 
-std::vector<std::string> read_names(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const YamlNode* item : node.one_or_more()) {
-    for (std::string& name : expand_range(*item)) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) {
-        item->fail(fmt::format("register '{}' stands twice in '{}'", name, node.key()));
-      }
-      if (names.size() == most_registers) {
-        item->fail(fmt::format("'{}' has more than {} registers", node.key(), most_registers));
-      }
-      names.push_back(std::move(name));
-    }
-  }
-  return names;
-}
-
 Length default_bytes(Kind kind, Length vector_bytes) {
   switch (kind) {
     case Kind::scalar:
@@ -84,9 +68,25 @@ std::vector<std::string> expand_range(const YamlNode& node) {
   return names;
 }
 
+std::vector<std::string> read_names(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const YamlNode* item : node.one_or_more()) {
+    for (std::string& name : expand_range(*item)) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) {
+        item->fail(fmt::format("register '{}' stands twice in '{}'", name, node.key()));
+      }
+      if (names.size() == most_registers) {
+        item->fail(fmt::format("'{}' has more than {} registers", node.key(), most_registers));
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
 RegisterFile read_register_file(const std::string& name, const YamlNode& node,
                                 Length vector_bytes) {
-  node.expect_keys({"kind", "bytes", "views", "callee_saved"});
+  node.expect_keys({"kind", "bytes", "views"});
   RegisterFile file;
   file.name = name;
   file.kind = read_kind(node.at("kind"));
@@ -105,13 +105,6 @@ RegisterFile read_register_file(const std::string& name, const YamlNode& node,
   const std::vector<std::string>& names = file.views.front().second;
   for (size_t i = 0; i < names.size(); ++i) {
     file.consecutive.push_back(hardware_number(names[i], static_cast<int>(i)));
-  }
-  if (const YamlNode* saved = node.find("callee_saved")) {
-    for (const std::string& saved_name : read_names(*saved)) {
-      const auto found = std::find(names.begin(), names.end(), saved_name);
-      if (found == names.end()) saved->fail(unknown_text("register", saved_name, names));
-      file.callee_saved.push_back(static_cast<int>(found - names.begin()));
-    }
   }
   return file;
 }

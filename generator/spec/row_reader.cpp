@@ -347,7 +347,7 @@ ReadRow read_row(const YamlNode& node, const Isa& isa) {
   read_clobbers(reader);
   if (const YamlNode* mode = node.find("mode")) reader.row.mode = read_mode(*mode);
   // A table that can print nothing says what its instructions mean and is interpreted only.
-  const bool prints = !isa.c_types.empty() || !isa.rules.leave.empty();
+  const bool prints = !isa.c_types.empty() || !isa.convention.name.empty();
   if (prints && reader.row.c.empty() && reader.row.assembly.empty()) {
     node.fail("a row needs 'c' or 'asm'");
   }

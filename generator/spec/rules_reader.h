@@ -1,4 +1,4 @@
-// `assembly:` of an instruction table: control flow and calling convention.
+// `assembly:` of an instruction table: control flow and frames.
 #pragma once
 
 #include "model/isa.h"

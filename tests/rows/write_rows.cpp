@@ -32,7 +32,9 @@ struct Counts {
 class TableWriter {
  public:
   TableWriter(const std::filesystem::path& templates, const Isa& isa)
-      : isa_(isa), c_rules_(read_c_file_rules(templates)), dialect_(read_dialect(templates)) {
+      : isa_(isa),
+        c_rules_(read_c_file_rules(templates)),
+        dialect_(only(read_dialect(templates), "elf")) {
     if (isa.vector_bytes.is_fixed()) return;
     for (const int64_t vl : {2, 4, 8, 16}) longer_[vl] = {};
   }
@@ -50,7 +52,8 @@ class TableWriter {
     if (!c_symbol_.empty()) c = c_file(c_rules_, isa_, c_, c_symbol_);
     save(folder / (name + ".c"), c);
     std::string assembly = assembly_;
-    if (assembly.empty()) assembly = fmt::format("{}\n", fmt::join(dialect_.file_end, "\n"));
+    if (assembly.empty())
+      assembly = fmt::format("{}\n", fmt::join(dialect_.objects.front().file_end, "\n"));
     save(folder / (name + ".S"), assembly);
     save(folder / (name + "_table.c"), table());
     write_groups(folder / (name + ".cases"), groups_);

@@ -64,7 +64,7 @@ TEST(Assembly, AssemblesForAArch64) {
 #endif
 
 TEST(Assembly, SavesWhatTheCallerKeeps) {
-  const Dialect dialect = read_dialect(source_dir / "templates");
+  const Dialect dialect = only(read_dialect(source_dir / "templates"), "elf");
   for_each_kernel("neon_i8mm", [&](const Variant&, const Program& program) {
     const std::string text = print_assembly(program, "kernel", dialect, "");
     for (int i = 8; i <= 15; ++i) {
@@ -85,11 +85,13 @@ TEST(Assembly, PrintsAnyIsa) {
   Dialect dialect;
   dialect.comment = ";";
   dialect.guards["fake"] = "1";
-  dialect.foot["fake"] = {};
-  dialect.function_begin = {"{symbol}:"};
+  dialect.objects.resize(1);
+  dialect.objects[0].condition = "FAKE";
+  dialect.objects[0].conventions["fake"] = fake_isa().convention;
+  dialect.objects[0].function_begin = {"{symbol}:"};
   EXPECT_EQ(print_assembly(program, "tiny", dialect, "; tiny\n"),
             "; tiny\n"
-            "#if 1\n"
+            "#if 1 && FAKE\n"
             "tiny:\n"
             "  get_arg r1, r0, 12                                     ; dst\n"
             "  get_arg r0, r0, 5                                      ; lhs\n"

@@ -10,27 +10,34 @@ namespace {
 /// A table to which a test appends rows or keys.
 const std::string table =
     "isa: toy\n"
-    "architecture: toybox\n"
+    "architecture: toybox\nconvention: play\n"
     "features: [toys]\n"
     "vector_bytes: 16\n"
     "default_core: generic\n"
     "registers:\n"
-    "  v: {kind: vector, views: {v: \"v{0..3}\", q: \"q{0..3}\"}, callee_saved: [v2, v3]}\n"
+    "  v: {kind: vector, views: {v: \"v{0..3}\", q: \"q{0..3}\"}}\n"
     "  r: {kind: scalar, views: {x: [a, b, \"x{9..8}\"]}}\n"
     "c: {includes: [toy.h], target: toy, types: {i: int_t, f: float_t}, casts: {\"*\": "
     "\"to_{to}({x})\"}}\n"
-    "assembly: {head: [.toy], rules: {args_register: a, leave: ret, loop_end: [\"dec {n}\", \"jnz "
-    "{label}\"], branch: {equal: \"je {a}, {b}, {label}\"}, frame_align: 8}}\n";
+    "assembly: {head: [.toy], rules: {loop_end: [\"dec {n}\", \"jnz {label}\"], branch: {equal: "
+    "\"je {a}, {b}, {label}\"}}}\n";
+
+/// How its functions are called.
+const std::string play =
+    "args_register: a\ncallee_saved: [q2, v3, \"x{7..8}\"]\nleave: ret\nframe_align: 8\n"
+    "unwind: {begin: \".play {symbol}\"}\n";
 
 Isa read(const std::string& text) {
   const Folder folder;
   folder.write("isa/toy.yaml", text);
+  folder.write("abi/play.yaml", play);
   return read_isa(folder.path(), "toy");
 }
 
 std::string error(const std::string& text) {
   const Folder folder;
   folder.write("isa/toy.yaml", text);
+  folder.write("abi/play.yaml", play);
   return folder.error([&] { read_isa(folder.path(), "toy"); });
 }
 
@@ -51,7 +58,7 @@ TEST(IsaReader, ReadsATable) {
   EXPECT_EQ(isa.assembly_head, std::vector<std::string>{".toy"});
   EXPECT_EQ(isa.rules.loop_end, (std::vector<std::string>{"dec {n}", "jnz {label}"}));
   EXPECT_EQ(isa.rules.branch.at("equal"), std::vector<std::string>{"je {a}, {b}, {label}"});
-  EXPECT_EQ(isa.rules.frame_align, 8);
+  EXPECT_EQ(isa.convention.frame_align, 8);
   EXPECT_TRUE(isa.can_print_c);
   EXPECT_TRUE(isa.can_print_assembly);
   ASSERT_EQ(isa.rows.size(), 1U);
@@ -71,7 +78,7 @@ TEST(IsaReader, ReadsRegisterFiles) {
   EXPECT_EQ(v.count(), 4);
   EXPECT_EQ(v.views[1].first, "q");
   EXPECT_EQ(v.views[1].second[3], "q3");
-  EXPECT_EQ(v.callee_saved, (std::vector<int>{2, 3}));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(is_callee_saved(v, i, isa.convention), i >= 2) << i;
   EXPECT_EQ(v.consecutive, (std::vector<int>{0, 1, 2, 3}));
   const RegisterFile& r = isa.files[1];
   EXPECT_EQ(r.bytes, Length(8));
@@ -145,7 +152,7 @@ TEST(IsaReader, StreamingTablesCountByTheStreamingLength) {
       "default_core: generic\nregisters:\n"
       "  v: {kind: vector, views: {z: \"z{0..3}\"}}\n"
       "  r: {kind: scalar, views: {x: [a, b]}}\n"
-      "assembly: {rules: {args_register: a, leave: ret}}\n"
+      "convention: play\n"
       "rows:\n  - means: \"d0 = load(p)[o]; d1 = load(p)[o+16vl]\"\n"
       "    imm: {o: {bits: 4, scale: 32vl}}\n    asm: \"ld {d0} {d1} {p} {o}\"\n    class: load\n");
   folder.write("isa/tiles.yaml",
@@ -198,7 +205,7 @@ TEST(IsaReader, ExtendsInheritsAndReplaces) {
   EXPECT_EQ(isa.c_types.size(), 3U);
   EXPECT_EQ(isa.c_target, "toy");
   EXPECT_EQ(isa.rules.jump, std::vector<std::string>{"j {label}"});
-  EXPECT_EQ(isa.rules.args_register, "a");
+  EXPECT_EQ(isa.convention.args_register, "a");
   ASSERT_EQ(isa.rows.size(), 2U);
   EXPECT_EQ(isa.row_for(OpCode::fadd)->c, "add({a}, {b})");
   EXPECT_EQ(isa.row_for(OpCode::fsub)->c, "{a} - {b}");
@@ -210,10 +217,11 @@ TEST(IsaReader, RefusesWrongTables) {
   EXPECT_EQ(error("isa: toy\nextends: toy\n"), "isa/toy.yaml:2:10: 'toy' extends itself");
   EXPECT_EQ(error("isa: toy\nextends: tow\n"),
             "isa/toy.yaml:2:10: unknown ISA 'tow'; did you mean 'toy'? known ISAs: toy");
-  EXPECT_EQ(error("isa: toy\nfeature: x\n"),
-            "isa/toy.yaml:2:1: unknown key 'feature'; did you mean 'features'? known keys: isa, "
-            "extends, architecture, features, vector_bytes, default_core, registers, c, assembly, "
-            "rows");
+  EXPECT_EQ(
+      error("isa: toy\nfeature: x\n"),
+      "isa/toy.yaml:2:1: unknown key 'feature'; did you mean 'features'? known keys: isa, "
+      "extends, architecture, convention, features, vector_bytes, default_core, registers, c, "
+      "assembly, rows");
   EXPECT_EQ(error(table + "rows:\n  - {means: \"d = zero()\", c: \"0\", name: z}\n"
                           "  - {means: \"d = zero()\", c: \"0\", name: z}\n"),
             "isa/toy.yaml:13:5: row 'z' twice; first at 12:5");
@@ -233,8 +241,6 @@ TEST(IsaReader, RefusesWrongRegisters) {
   EXPECT_EQ(file("kind: vector, views: {v: \"a{0..x}\"}"),
             "isa/toy.yaml:2:42: 'a{0..x}' is not a range of names such as \"v{0..31}\"");
   EXPECT_EQ(file("kind: vector, views: {}"), "isa/toy.yaml:2:38: 'views' names no registers");
-  EXPECT_EQ(file("kind: vector, views: {v: [a1]}, callee_saved: [a2]"),
-            "isa/toy.yaml:2:63: unknown register 'a2'; did you mean 'a1'? known registers: a1");
 }
 
 TEST(IsaReader, RefusesWrongRules) {
@@ -244,16 +250,34 @@ TEST(IsaReader, RefusesWrongRules) {
         "assembly: {rules: {" +
         text + "}}\n");
   };
-  EXPECT_EQ(rules("args_register: ay"),
-            "isa/toy.yaml:3:35: unknown scalar register 'ay'; did you mean 'ax'? known scalar "
-            "registers: ax");
   EXPECT_EQ(rules("jump: \"j {lable}\""),
             "isa/toy.yaml:3:26: in \"j {lable}\": unknown name 'lable'; did you mean 'label'? "
             "known names: label");
   EXPECT_EQ(rules("branch: {above: x}"),
             "isa/toy.yaml:3:29: unknown key 'above'; known keys: equal, not_equal, below, "
             "at_least");
-  EXPECT_EQ(rules("frame_align: -1"), "isa/toy.yaml:3:33: 'frame_align' must be from 0 to 4096");
+}
+
+TEST(IsaReader, RefusesWrongConventions) {
+  const auto convention = [](const std::string& text, const std::string& name = "play") {
+    const Folder folder;
+    folder.write("isa/toy.yaml",
+                 "isa: toy\nregisters: {r: {kind: scalar, views: {x: [ax]}}}\nconvention: " + name);
+    folder.write("abi/play.yaml", text);
+    return folder.error([&] { read_isa(folder.path(), "toy"); });
+  };
+  EXPECT_EQ(convention("args_register: ax", "pay"),
+            "isa/toy.yaml:3:13: unknown convention 'pay'; did you mean 'play'? known conventions: "
+            "play");
+  EXPECT_EQ(convention("args_register: ay"),
+            "isa/toy.yaml:3:13: unknown scalar register 'ay'; did you mean 'ax'? known scalar "
+            "registers: ax");
+  EXPECT_EQ(convention("extends: play"),
+            "abi/play.yaml:1:10: a convention extends one that comes before it in the alphabet");
+  EXPECT_EQ(convention("frame_align: -1"),
+            "abi/play.yaml:1:14: 'frame_align' must be from 0 to 4096");
+  EXPECT_EQ(convention("unwind: {frame: \".f {o}\"}"),
+            "abi/play.yaml:1:17: in \".f {o}\": unknown name 'o'; known names: bytes, cfa");
 }
 
 TEST(IsaReader, ChecksMeaningsOfRows) {

@@ -13,7 +13,7 @@ const std::string wide =
     "isa: wide\nvector_bytes: 64\n"
     "registers: {v: {kind: vector, views: {v: \"v{0..31}\"}}, r: {kind: scalar, views: {r: "
     "\"r{0..15}\"}}}\n"
-    "assembly: {rules: {leave: ret}}\n"
+    "convention: plain\n"
     "rows:\n"
     "  - {means: \"d = dot4_u8s8(c, a, b)\", tied: {d: c}, c: \"dot({c}, {a}, {b})\", asm: \"dot "
     "{d}, {a}, {b}\", class: dot}\n"
@@ -37,6 +37,7 @@ class SpecReader : public testing::Test {
   void SetUp() override {
     folder.write("isa/wide.yaml", wide);
     folder.write("isa/matrix.yaml", matrix);
+    folder.write("abi/plain.yaml", "args_register: r0\nleave: ret\n");
     folder.write("core/big.yaml", "core: big\nwidth: 4\nports: [p]\n");
   }
   std::vector<Variant> read(const std::string& text) {
