@@ -132,7 +132,7 @@ std::string report_text(const CallReport& report, const std::vector<const Guarde
       if (!place.empty()) return "it touched memory " + place;
     }
     std::ostringstream text;
-    text << "signal " << report.signal << " (" << strsignal(report.signal) << ") at "
+    text << "signal " << report.signal << " (" << fault_name(report.signal) << ") at "
          << report.address;
     return text.str();
   }

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/devices.h"
+#include "support/environment.h"
 
 namespace tw::test {
 namespace {
@@ -49,6 +50,7 @@ TEST(Device, CoresHaveNames) {
   EXPECT_FALSE(tw_core_in_order(0x410fd8b0));
 }
 
+#if defined(__linux__)
 class Sysfs : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -237,6 +239,8 @@ TEST_F(Sysfs, MayBeMissing) {
   EXPECT_GE(tw_device_cores(&device), 1U);
 }
 
+#endif
+
 TEST(Device, FeatureNames) {
   EXPECT_STREQ(tw_feature_name(TW_FEATURE_I8MM), "i8mm");
   EXPECT_EQ(tw_feature_name(TW_FEATURE_UNKNOWN), nullptr);
@@ -279,10 +283,10 @@ TEST(Device, LimitNamesWhatIsLegal) {
 
 TEST(Device, EnvironmentLimitsThisMachine) {
   tw_device device;
-  ::setenv("TILEWRIGHT_ISA", "scalar", 1);
+  set_environment("TILEWRIGHT_ISA", "scalar");
   EXPECT_EQ(tw_device_detect(&device), TW_OK);
   EXPECT_STREQ(device.isa, "scalar");
-  ::setenv("TILEWRIGHT_ISA", "mmx", 1);
+  set_environment("TILEWRIGHT_ISA", "mmx");
   EXPECT_EQ(tw_device_detect(&device), TW_INVALID);
   EXPECT_EQ(std::string(tw_error_message())
                 .rfind("environment variable TILEWRIGHT_ISA: isa \"mmx\" is unknown; legal here: "
@@ -290,7 +294,7 @@ TEST(Device, EnvironmentLimitsThisMachine) {
                        0),
             0U);
   EXPECT_STREQ(device.isa, "");
-  ::unsetenv("TILEWRIGHT_ISA");
+  set_environment("TILEWRIGHT_ISA", "");
   EXPECT_EQ(tw_device_detect(&device), TW_OK);
   EXPECT_STREQ(device.isa, "");
   EXPECT_GE(device.cluster_count, 1U);

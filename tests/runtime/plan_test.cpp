@@ -2,6 +2,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/problem.h"
+#include "support/environment.h"
 
 namespace tw::test {
 namespace {
@@ -276,11 +277,11 @@ TEST(Plan, PackedLhsIsSharedWhenIdsAgree) {
 }
 
 TEST(Plan, LogSaysWhatRuns) {
-  ::setenv("TILEWRIGHT_LOG", "1", 1);
+  set_environment("TILEWRIGHT_LOG", "1");
   ::testing::internal::CaptureStderr();
   const TestPlan plan(zen4(), 64, 64);
   const std::string log = ::testing::internal::GetCapturedStderr();
-  ::unsetenv("TILEWRIGHT_LOG");
+  set_environment("TILEWRIGHT_LOG", "");
   EXPECT_NE(log.find("m=1 rows 0..0: vnni_1x32"), std::string::npos) << log;
   EXPECT_NE(log.find("m=128 rows 0..127: vnni_8x32"), std::string::npos) << log;
   ::testing::internal::CaptureStderr();

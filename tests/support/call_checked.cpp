@@ -1,5 +1,9 @@
 #include "support/call_checked.h"
 
+#if defined(_WIN32)
+#include <windows.h>
+#endif
+
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -11,7 +15,15 @@ namespace tw::test {
 namespace {
 
 // Bit i of the mask is name i; call_checked_*.S uses the same order.
-#if defined(__x86_64__)
+#if defined(_WIN32)
+const char* const names[] = {"rsp",   "rbx",   "rbp",   "r12",  "r13",   "r14",
+                             "r15",   "rsi",   "rdi",   "DF",   "mxcsr", "x87 control",
+                             "xmm6",  "xmm7",  "xmm8",  "xmm9", "xmm10", "xmm11",
+                             "xmm12", "xmm13", "xmm14", "xmm15"};
+int has_avx() {
+  return 0;
+}
+#elif defined(__x86_64__)
 const char* const names[] = {"rsp",
                              "rbx",
                              "rbp",
@@ -37,9 +49,35 @@ int has_avx() {
 #error "call_checked knows x86-64 and AArch64"
 #endif
 
-sigjmp_buf back;
 volatile sig_atomic_t calling = 0;
 CallReport fault;
+
+#if defined(_WIN32)
+extern "C" void tw_test_fault();
+
+/// Goes on behind the call.
+LONG CALLBACK on_fault(EXCEPTION_POINTERS* its) {
+  const EXCEPTION_RECORD& record = *its->ExceptionRecord;
+  const bool memory = record.ExceptionCode == EXCEPTION_ACCESS_VIOLATION;
+  const bool instruction = record.ExceptionCode == EXCEPTION_ILLEGAL_INSTRUCTION;
+  if (calling == 0 || !(memory || instruction)) return EXCEPTION_CONTINUE_SEARCH;
+  fault.signal = memory ? SIGSEGV : SIGILL;
+  fault.address =
+      memory ? reinterpret_cast<void*>(record.ExceptionInformation[1]) : record.ExceptionAddress;
+  its->ContextRecord->Rip = reinterpret_cast<DWORD64>(&tw_test_fault);
+  return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+void install_handlers() {
+  static const void* const installed = AddVectoredExceptionHandler(1, on_fault);
+  (void)installed;
+}
+
+uint64_t call(Function function, const void* args) {
+  return tw_test_call(function, args, has_avx());
+}
+#else
+sigjmp_buf back;
 
 void on_fault(int signal_number, siginfo_t* info, void* /*context*/) {
   if (calling == 0) {  // not ours: fault again, and die of it
@@ -62,17 +100,25 @@ void install_handlers() {
   for (int signal_number : {SIGSEGV, SIGBUS, SIGILL}) sigaction(signal_number, &action, nullptr);
 }
 
+uint64_t call(Function function, const void* args) {
+  return sigsetjmp(back, 1) == 0 ? tw_test_call(function, args, has_avx()) : 0;
+}
+#endif
+
 }  // namespace
 
 CallReport call_checked(Function function, const void* args) {
   install_handlers();
   fault = {};
-  if (sigsetjmp(back, 1) == 0) {
-    calling = 1;
-    fault.clobbered = tw_test_call(function, args, has_avx());
-  }
+  calling = 1;
+  const uint64_t clobbered = call(function, args);
   calling = 0;
+  fault.clobbered = clobbered;
   return fault;
+}
+
+std::string fault_name(int signal) {
+  return signal == SIGILL ? "illegal instruction" : "no access to memory";
 }
 
 std::string register_names(uint64_t clobbered) {
@@ -88,6 +134,8 @@ std::string register_names(uint64_t clobbered) {
 uint64_t compilers_choice() {
 #if defined(__aarch64__)
   return 1U << 1;
+#elif defined(_WIN32)
+  return 0;
 #else
   return 1U << 10;
 #endif

@@ -20,6 +20,9 @@ using Function = void (*)(const void* args);
 /// the test. Not for use from several threads.
 CallReport call_checked(Function function, const void* args);
 
+/// What CallReport::signal means.
+std::string fault_name(int signal);
+
 /// "rbx d8": the names of the registers in CallReport::clobbered.
 std::string register_names(uint64_t clobbered);
 

@@ -1,5 +1,5 @@
 /* uint64_t tw_test_call(function, args, has_avx): bits as in call_checked.cpp. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(_WIN32)
         .intel_syntax noprefix
         .bss
         .balign 8

@@ -1,7 +1,11 @@
 #include "support/guarded_buffer.h"
 
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -14,10 +18,45 @@ namespace {
 
 constexpr uint8_t slack_byte = 0xC7;
 
+#if defined(_WIN32)
+size_t page() {
+  return 4096;
+}
+
+/// Memory that may be read and written; null: there is none.
+uint8_t* map(size_t bytes) {
+  return static_cast<uint8_t*>(
+      VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
+}
+
+bool guard(uint8_t* at) {
+  DWORD before = 0;
+  return VirtualProtect(at, page(), PAGE_NOACCESS, &before) != 0;
+}
+
+void unmap(uint8_t* mapping, size_t /*bytes*/) {
+  VirtualFree(mapping, 0, MEM_RELEASE);
+}
+#else
 size_t page() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
+
+/// Memory that may be read and written; null: there is none.
+uint8_t* map(size_t bytes) {
+  void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return made == MAP_FAILED ? nullptr : static_cast<uint8_t*>(made);
+}
+
+bool guard(uint8_t* at) {
+  return mprotect(at, page(), PROT_NONE) == 0;
+}
+
+void unmap(uint8_t* mapping, size_t bytes) {
+  munmap(mapping, bytes);
+}
+#endif
 
 /// Mappings between guard pages that no buffer has any more, by their bytes: making one takes
 /// longer than most calls that are checked, above all under an emulator.
@@ -29,12 +68,9 @@ std::multimap<size_t, uint8_t*>& unused() {
 /// `bytes` with the guard pages; null when it fails.
 uint8_t* map_between_guards(size_t bytes) {
   if (auto mapping = unused().extract(bytes); !mapping.empty()) return mapping.mapped();
-  void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (made == MAP_FAILED) return nullptr;
-  auto* mapping = static_cast<uint8_t*>(made);
-  const bool guarded = mprotect(mapping, page(), PROT_NONE) == 0 &&
-                       mprotect(mapping + bytes - page(), page(), PROT_NONE) == 0;
-  return guarded ? mapping : nullptr;
+  uint8_t* mapping = map(bytes);
+  if (mapping == nullptr) return nullptr;
+  return guard(mapping) && guard(mapping + bytes - page()) ? mapping : nullptr;
 }
 
 /// The first byte of a range that is no slack any more; null: none.
@@ -53,7 +89,7 @@ GuardedBuffer::GuardedBuffer(std::string name, size_t bytes, Flush flush, size_t
   const size_t inner = (bytes + misalign + page()) / page() * page();
   mapped_ = inner + 2 * page();
   mapping_ = map_between_guards(mapped_);
-  if (mapping_ == nullptr) throw std::runtime_error("mmap or mprotect of " + name_ + " failed");
+  if (mapping_ == nullptr) throw std::runtime_error("no memory between guard pages for " + name_);
   uint8_t* first = mapping_ + page();
   std::memset(first, slack_byte, inner);
   data_ = flush == Flush::start ? first + misalign : first + inner - misalign - bytes;
@@ -62,7 +98,7 @@ GuardedBuffer::GuardedBuffer(std::string name, size_t bytes, Flush flush, size_t
 GuardedBuffer::~GuardedBuffer() {
   constexpr size_t most_kept = size_t{1} << 20;  // of one: larger ones are few
   if (mapped_ > most_kept) {
-    munmap(mapping_, mapped_);
+    unmap(mapping_, mapped_);
   } else {
     unused().emplace(mapped_, mapping_);
   }

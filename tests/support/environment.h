@@ -1,0 +1,17 @@
+// Environment variables of this process, on every system.
+#pragma once
+
+#include <cstdlib>
+
+namespace tw::test {
+
+/// An empty value is none on Windows, and means none to the runtime.
+inline void set_environment(const char* name, const char* value) {
+#if defined(_WIN32)
+  _putenv_s(name, value);
+#else
+  ::setenv(name, value, 1);
+#endif
+}
+
+}  // namespace tw::test
