@@ -46,5 +46,7 @@ inline void set_scalar(const Storage& place, uint64_t value) {
 
 /// f16 bits to f32, exact.
 float half_to_float(uint16_t half);
+/// To nearest even; a NaN becomes a quiet one.
+uint16_t float_to_half(float value);
 
 }  // namespace tw

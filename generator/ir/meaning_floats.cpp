@@ -34,6 +34,19 @@ float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
+uint16_t float_to_half(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000U);
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7E00U | (bits >> 13 & 0x1FFU));
+  const float magnitude = std::fabs(value);
+  if (magnitude >= 65520.0F) return static_cast<uint16_t>(sign | 0x7C00U);
+  // In steps of 2^(exponent - 10), not less than those of subnormal numbers.
+  const int exponent = magnitude < 0x1p-14F ? -14 : std::ilogb(magnitude);
+  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  // A number that is rounded up to the next power of two carries into the exponent.
+  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent + 14) << 10) + steps));
+}
+
 void add_float_meanings(MeaningTable& table) {
 #include "model/operations_floats.h"
 }

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "lower/tile.h"
+#include "lower/output.h"
 
 namespace tw {
 namespace {
@@ -82,9 +82,9 @@ class GroupOutputs {
         sums_(field_pointers(t, t.rhs, FieldKind::sums)),
         scales_(field_pointers(t, t.rhs, FieldKind::scales)),
         bias_(bias_places(t, field_pointers(t, t.rhs, FieldKind::bias))),
-        zero_(of_row(FieldKind::zero_points, "zero")),
-        row_scale_(of_row(FieldKind::scales, "scale_row")),
-        limits_(load_limits(t)) {
+        zero_(load_zero_point(t, of_row(FieldKind::zero_points), "zero")),
+        row_scale_(load_dup32(t, of_row(FieldKind::scales), "scale_row")),
+        output_(t) {
     for (int64_t i = 0; i < group_vectors; ++i) rows_.push_back(row_of(i));
   }
 
@@ -99,9 +99,7 @@ class GroupOutputs {
     return b_.op(OpCode::ishr, {quarters}, {.imm = 2}, "row");
   }
 
-  Value of_row(FieldKind kind, const std::string& name) {
-    return load_dup32(t_, lhs_row(t_, field_pointers(t_, t_.lhs, kind), 0, kind), name);
-  }
+  Place of_row(FieldKind kind) { return lhs_row(t_, field_pointers(t_, t_.lhs, kind), 0, kind); }
 
   Value of_columns(const std::vector<Value>& pointers, int64_t vector, const std::string& name) {
     const Place at = rhs_vector(t_, pointers, vector);
@@ -114,15 +112,13 @@ class GroupOutputs {
         b_.op(OpCode::tile_row, {tiles_[j / group_vectors], rows_[j % group_vectors]}, {},
               fmt::format("sum_{}", j), Role::accumulator);
     const Value column_sums = of_columns(sums_, vector, "colsum");
-    const Value sum = multiply_add(t_, products, column_sums, zero_);
+    const Value sum = add_zero_point(t_, products, column_sums, zero_, "sum");
     const Value scale = of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);
     const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},
                              {.bits = 32, .offset = bias_[j].offset}, "bias", Role::operand);
-    const Value out =
-        channel_output(t_, sum, scale, row_scale_, bias, limits_, fmt::format("out_{}", j));
-    b_.op(OpCode::store_pred, {exist, t_.dst, out},
-          {.bits = 32, .offset = b_.isa().vector_bytes * vector});
+    const Value out = output_.finish(sum, {scale, row_scale_}, bias, fmt::format("out_{}", j));
+    output_.store(exist, t_.dst, vector, out);
   }
 
   const Tile1& t_;
@@ -131,7 +127,7 @@ class GroupOutputs {
   std::vector<Value> sums_, scales_;
   std::vector<Place> bias_;
   Value zero_, row_scale_;
-  Limits limits_;
+  OutputStage output_;
   std::vector<Value> rows_;
 };
 

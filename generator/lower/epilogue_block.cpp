@@ -81,23 +81,6 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::
   return totals;
 }
 
-/// What rows with zero points have too much of: f += negated zero point * the column's sum.
-void add_zero_points(const Tile1& t, Rows& totals) {
-  const std::vector<Value> columns =
-      load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
-  const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
-  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-    const Value integer =
-        load_dup32(t, lhs_row(t, zeros, r, FieldKind::zero_points), fmt::format("zero_{}", r));
-    const Value zero = t.b.op(OpCode::cvt_i32_f32, {integer}, {}, "zero", Role::operand);
-    for (int64_t j = 0; j < t.vectors(); ++j) {
-      Value& total = totals[static_cast<size_t>(r)][static_cast<size_t>(j)];
-      total = t.b.op(OpCode::fma, {columns[static_cast<size_t>(j)], zero, total}, {},
-                     fmt::format("f_{}_{}", r, j), Role::accumulator);
-    }
-  }
-}
-
 /// All of k.
 std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
@@ -126,26 +109,8 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
 
 }  // namespace
 
-void lower_block_tile(const Tile1& t, Multiplier& multiplier) {
-  Rows totals = multiplier.arrange(t, multiply_blocks(t, multiplier));
-  const bool scaled_rows = !field_of(*t.lhs.layout, FieldKind::scales).per_block;
-  std::vector<Value> row_scales;
-  if (scaled_rows) {
-    add_zero_points(t, totals);
-    row_scales = field_pointers(t, t.lhs, FieldKind::scales);
-  }
-  const Limits limits = load_limits(t);
-  store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
-    Value out = totals[static_cast<size_t>(r)][static_cast<size_t>(j)];
-    if (scaled_rows) {
-      const Place at = lhs_row(t, row_scales, r, FieldKind::scales);
-      const Value scale = load_dup32(t, at, fmt::format("scale_row_{}", r));
-      out = t.b.op(OpCode::fma, {out, scale, bias}, {}, "out", Role::operand);
-    } else {
-      out = t.b.op(OpCode::fadd, {out, bias}, {}, "out", Role::operand);
-    }
-    return clamp_output(t, out, limits, fmt::format("out_{}_{}", r, j));
-  });
+Rows block_sums(const Tile1& t, Multiplier& multiplier) {
+  return multiplier.arrange(t, multiply_blocks(t, multiplier));
 }
 
 }  // namespace tw

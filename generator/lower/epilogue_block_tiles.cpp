@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "lower/tile.h"
+#include "lower/output.h"
 
 namespace tw {
 namespace {
@@ -154,62 +154,14 @@ class BlockTiles {
   std::vector<Value> rows_;
 };
 
-/// What rows need beside their totals, and what becomes of these.
-class Outputs {
- public:
-  explicit Outputs(const Tile1& t)
-      : t_(t),
-        b_(t.b),
-        scaled_rows_(!field_of(*t.lhs.layout, FieldKind::scales).per_block),
-        limits_(load_limits(t)) {
-    if (!scaled_rows_) return;
-    column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
-    for (const FieldKind kind : {FieldKind::zero_points, FieldKind::scales}) {
-      fields_.push_back(field_pointers(t, t.lhs, kind).front());
-    }
-  }
-
-  void write(const std::vector<Value>& totals) {
-    store_tile_rows(t_, fields_, [&](int64_t, Value row, const std::vector<Value>& at) {
-      Value zero = no_value, scale = no_value;
-      if (scaled_rows_) {
-        zero = b_.op(OpCode::cvt_i32_f32, {load_dup32(t_, {at[0], 0}, "zero")}, {}, "zero",
-                     Role::operand);
-        scale = load_dup32(t_, {at[1], 0}, "scale_row");
-      }
-      return [&, row, zero, scale](int64_t j, Value bias) {
-        const Value total = b_.op(OpCode::tile_row, {totals[static_cast<size_t>(j)], row}, {},
-                                  fmt::format("f_{}", j), Role::accumulator);
-        return output(total, j, zero, scale, bias);
-      };
-    });
-  }
-
- private:
-  Value output(Value total, int64_t vector, Value zero, Value scale, Value bias) {
-    Value out = no_value;
-    if (scaled_rows_) {
-      const Value columns = column_sums_[static_cast<size_t>(vector)];
-      const Value sum = b_.op(OpCode::fma, {columns, zero, total}, {}, "f", Role::accumulator);
-      out = b_.op(OpCode::fma, {sum, scale, bias}, {}, "out", Role::operand);
-    } else {
-      out = b_.op(OpCode::fadd, {total, bias}, {}, "out", Role::operand);
-    }
-    return clamp_output(t_, out, limits_, fmt::format("out_{}", vector));
-  }
-
-  const Tile1& t_;
-  Builder& b_;
-  bool scaled_rows_;  ///< of the whole row, not of every block
-  Limits limits_;
-  std::vector<Value> column_sums_, fields_;
-};
-
 }  // namespace
 
 void lower_block_tiles(const Tile1& t) {
   const std::vector<Value> totals = BlockTiles(t).multiply();
-  Outputs(t).write(totals);
+  store_tile_sums(t, [&](int64_t, int64_t j, Value row, Value) {
+    return t.b.op(OpCode::tile_row, {totals[static_cast<size_t>(j)], row}, {},
+                  fmt::format("f_{}", j), Role::accumulator);
+  });
 }
 
 }  // namespace tw

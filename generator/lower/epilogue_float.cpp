@@ -3,8 +3,6 @@
 // Rows of the lhs are the user's own: no value beyond k is read, so the rest that does not fill an
 // iteration goes one k at a time. Accumulator tiles want columns of the lhs, so its panels are
 // packed.
-#include <fmt/format.h>
-
 #include <bit>
 
 #include "lower/tile.h"
@@ -31,33 +29,10 @@ std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multipl
   return state.carried;
 }
 
-Value float_output(const Tile1& t, Value sum, Value bias, const Limits& limits,
-                   const std::string& name) {
-  const Value out = t.b.op(OpCode::fadd, {sum, bias}, {}, "out", Role::operand);
-  return clamp_output(t, out, limits, name);
-}
-
 }  // namespace
 
-void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
-  const Rows sums = multiplier.finish(t, multiply_rows(t, multiplier, single));
-  const Limits limits = load_limits(t);
-  store_outputs(t, [&](int64_t r, int64_t j, Value bias) {
-    const Value sum = sums[static_cast<size_t>(r)][static_cast<size_t>(j)];
-    return float_output(t, sum, bias, limits, fmt::format("out_{}_{}", r, j));
-  });
-}
-
-void lower_float_tiles(const Tile1& t) {
-  const std::unique_ptr<TileMultiplier> how = make_outer(t.v);
-  const std::vector<Value> tiles = multiply_all(t, *how, {});
-  const Limits limits = load_limits(t);
-  store_tile_rows(t, {}, [&](int64_t block, Value row, const std::vector<Value>&) {
-    return [&, block, row](int64_t j, Value bias) {
-      const Value sum = how->row_sum(t, tiles, block, j, row, no_value);
-      return float_output(t, sum, bias, limits, fmt::format("out_{}", j));
-    };
-  });
+Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
+  return multiplier.finish(t, multiply_rows(t, multiplier, single));
 }
 
 }  // namespace tw

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "lower/lower.h"
-#include "lower/tile.h"
+#include "lower/output.h"
 
 namespace tw {
 namespace {
@@ -210,8 +210,9 @@ class KernelWriter {
     const Value column_bytes = p[1];
     const Walk rhs = pop(p, at, rhs_span_);
     const Value m = b_.arg(ArgField::m);
+    const Value first = b_.arg(ArgField::dst);
     const Value dst =
-        b_.op(OpCode::iadd, {b_.arg(ArgField::dst), column_bytes}, {}, "dst_tile", Role::address);
+        b_.op(OpCode::iadd, {first, dst_bytes(column_bytes)}, {}, "dst_tile", Role::address);
     std::vector<Value> inits = {named(m, "m_left"), dst};
     push(inits, start(ArgField::lhs, lhs_span_));
     const std::vector<Value> cursors = prefetch_cursors(rhs);
@@ -222,6 +223,13 @@ class KernelWriter {
     std::vector<Value> yields = {step_down(n_left, v_.tile.n), b_.add(column_bytes, v_.tile.n * 4)};
     push(yields, next(b_, rhs, rhs_span_, v_.tile.n, b_.arg(ArgField::rhs_stride)));
     return yields;
+  }
+
+  /// Bytes in front of a column of outputs, from those in front of it in a row of f32.
+  Value dst_bytes(Value column_bytes) {
+    const int bits_less = std::countr_zero(32U / static_cast<unsigned>(bits(v_.family.dst)));
+    if (bits_less == 0) return column_bytes;
+    return b_.op(OpCode::ishr, {column_bytes}, {.imm = bits_less}, "dst_bytes");
   }
 
   Value named(Value v, const std::string& name) {
@@ -261,19 +269,12 @@ class KernelWriter {
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
-    const bool floats = v_.lhs.element == ElementType::f32;
     if (in_groups(v_)) {
       lower_channel_groups(t);
     } else if (in_tiles(v_)) {
-      floats              ? lower_float_tiles(t)
-      : v_.rhs.block != 0 ? lower_block_tiles(t)
-                          : lower_channel_tiles(t);
-    } else if (floats) {
-      lower_float_tile(t, *multiplier_, *make_fma(v_, 1));
-    } else if (v_.rhs.block != 0) {
-      lower_block_tile(t, *multiplier_);
+      v_.rhs.block != 0 ? lower_block_tiles(t) : lower_tiles(t);
     } else {
-      lower_channel_tile(t, *multiplier_);
+      store_sums(t, sums(t));
     }
     const Value stride = b_.arg(ArgField::dst_stride);
     const Value rows_done = v_.tile.m.is_fixed() ? b_.constant(v_.tile.m.fixed)
@@ -284,6 +285,11 @@ class KernelWriter {
     push(yields, next(b_, lhs, lhs_span_, v_.tile.m, b_.arg(ArgField::lhs_stride)));
     yields.insert(yields.end(), ahead_.cursors.begin(), ahead_.cursors.end());
     return yields;
+  }
+
+  Rows sums(const Tile1& t) {
+    if (is_float(*v_.family.lhs)) return float_sums(t, *multiplier_, *make_fma(v_, 1));
+    return v_.rhs.block != 0 ? block_sums(t, *multiplier_) : channel_sums(t, *multiplier_);
   }
 
   const Variant& v_;

@@ -4,8 +4,8 @@
 // the raw byte and one with the low nibble.
 #include <fmt/format.h>
 
+#include "lower/output.h"
 #include "lower/splat.h"
-#include "lower/tile.h"
 
 namespace tw {
 namespace {
@@ -147,6 +147,14 @@ class Outer : public TileMultiplier {
 
 std::unique_ptr<TileMultiplier> make_outer(const Variant& v) {
   return std::make_unique<Outer>(v);
+}
+
+void lower_tiles(const Tile1& t) {
+  const std::unique_ptr<TileMultiplier> how = make_outer(t.v);
+  const std::vector<Value> tiles = multiply_all(t, *how, {});
+  store_tile_sums(t, [&](int64_t block, int64_t j, Value row, Value start) {
+    return how->row_sum(t, tiles, block, j, row, start);
+  });
 }
 
 }  // namespace tw

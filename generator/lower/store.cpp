@@ -1,7 +1,9 @@
-// From finished f32 outputs to memory, with the edges in m and n.
+// From sums in vectors to outputs in memory, with the edges in m and n.
 #include <fmt/format.h>
 
-#include "lower/tile.h"
+#include <optional>
+
+#include "lower/output.h"
 
 namespace tw {
 namespace {
@@ -11,32 +13,65 @@ std::vector<Value> dst_rows(const Tile1& t) {
                           "dst");
 }
 
+/// The sums of a row of outputs' products with its zero point are part of them.
+void add_zero_points(const Tile1& t, Rows& sums) {
+  const std::vector<Value> columns =
+      load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
+  const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
+  const bool floats = field_of(*t.rhs.layout, FieldKind::sums).type == ElementType::f32;
+  for (size_t r = 0; r < sums.size(); ++r) {
+    const Place at = lhs_row(t, zeros, static_cast<int64_t>(r), FieldKind::zero_points);
+    const Value zero = load_zero_point(t, at, fmt::format("zero_{}", r));
+    for (size_t j = 0; j < sums[r].size(); ++j) {
+      sums[r][j] = add_zero_point(t, sums[r][j], columns[j], zero,
+                                  floats ? fmt::format("f_{}_{}", r, j) : "sum");
+    }
+  }
+}
+
 class OutputWriter {
  public:
-  OutputWriter(const Tile1& t, const OutputOf& output) : t_(t), b_(t.b), output_(output) {}
+  OutputWriter(const Tile1& t, Rows sums) : t_(t), b_(t.b), sums_(std::move(sums)) {
+    if (has_field(t.lhs, FieldKind::zero_points)) add_zero_points(t, sums_);
+    if (has_field(t.rhs, FieldKind::scales)) {
+      scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
+    }
+    if (has_field(t.lhs, FieldKind::scales)) {
+      row_scales_ = field_pointers(t, t.lhs, FieldKind::scales);
+    }
+    output_.emplace(t);
+  }
 
   void write() {
     const Value whole = b_.op(OpCode::length, {}, {.offset = t_.v.tile.n});
     dst_ = dst_rows(t_);
     packed_bias_ = field_pointers(t_, t_.rhs, FieldKind::bias);
-    const bool masks = has_masks();
+    const bool masks = output_->has_masks();
     b_.branch(
         t_.n_left, Compare::at_least, whole, [&] { whole_rows(); },
         [&] { masks ? masked_rows() : single_lanes(); });
   }
 
  private:
-  [[nodiscard]] bool has_masks() const {
-    return b_.isa().has(OpCode::store_pred, 32) && b_.isa().has(OpCode::load_pred, 32);
-  }
-
   using BiasOf = std::function<Value(int64_t vector)>;
   using Store = std::function<void(Value dst, int64_t vector, Value out)>;
+
+  Value finish(int64_t row, int64_t vector, Value bias) {
+    const auto r = static_cast<size_t>(row);
+    const auto j = static_cast<size_t>(vector);
+    Factors by;
+    if (!row_scales_.empty()) {
+      by.row = load_dup32(t_, lhs_row(t_, row_scales_, row, FieldKind::scales),
+                          fmt::format("scale_row_{}", row));
+    }
+    if (!scales_.empty()) by.column = scales_[j];
+    return output_->finish(sums_[r][j], by, bias, fmt::format("out_{}_{}", row, vector));
+  }
 
   /// False when the registers cannot hold all of the bias beside sums, limits and one output.
   [[nodiscard]] bool bias_fits() const {
     const RegisterFile* file = b_.isa().file_of(Kind::vector);
-    const int64_t needed = (t_.v.tile.m.fixed + 1) * t_.vectors() + 4;
+    const int64_t needed = (t_.v.tile.m.fixed + 1) * t_.vectors() + 1 + output_->registers();
     return file == nullptr || needed <= file->count();
   }
 
@@ -49,7 +84,7 @@ class OutputWriter {
       bias.push_back(bias_of(j));
       if (bias_fits()) continue;
       for (int64_t r = t_.v.tile.m.fixed; r-- > 0;) {
-        outputs[static_cast<size_t>(r)].push_back(output_(r, j, bias.back()));
+        outputs[static_cast<size_t>(r)].push_back(finish(r, j, bias.back()));
       }
     }
     for (int64_t r = t_.v.tile.m.fixed - 1; r >= 0; --r) {
@@ -57,7 +92,7 @@ class OutputWriter {
         const auto column = static_cast<size_t>(j);
         const std::vector<Value>& done = outputs[static_cast<size_t>(r)];
         store(dst_[static_cast<size_t>(r)], j,
-              done.empty() ? output_(r, j, bias[column]) : done[column]);
+              done.empty() ? finish(r, j, bias[column]) : done[column]);
       }
     }
   }
@@ -68,9 +103,7 @@ class OutputWriter {
       const Place& at = places[static_cast<size_t>(j)];
       return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand);
     };
-    rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
-      b_.op(OpCode::store, {dst, out}, {.offset = b_.isa().vector_bytes * j});
-    });
+    rows_downwards(bias, [&](Value dst, int64_t j, Value out) { output_->store(dst, j, out); });
   }
 
   void masked_rows() {
@@ -82,8 +115,7 @@ class OutputWriter {
                    {.bits = 32, .offset = places[column].offset}, "bias", Role::operand);
     };
     rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
-      b_.op(OpCode::store_pred, {columns[static_cast<size_t>(j)], dst, out},
-            {.bits = 32, .offset = b_.isa().vector_bytes * j});
+      output_->store(columns[static_cast<size_t>(j)], dst, j, out);
     });
   }
 
@@ -116,14 +148,6 @@ class OutputWriter {
                  Role::operand);
   }
 
-  /// Lanes are within reach in a vector of one segment.
-  void store_lane(Value pointer, Value vector, int64_t lane) {
-    if (t_.lanes().fixed > segment_lanes) {
-      vector = b_.op(OpCode::segment, {vector}, {.imm = lane / segment_lanes});
-    }
-    b_.op(OpCode::store_lane, {pointer, vector}, {.bits = 32, .imm = lane % segment_lanes});
-  }
-
   void single_lanes() {
     const int64_t lanes = t_.lanes().fixed;
     struct Stored {
@@ -139,7 +163,7 @@ class OutputWriter {
       b_.branch(t_.n_left, Compare::at_least, b_.constant(column + 1), [&] {
         for (const Stored& s : all) {
           if (s.vector != column / lanes) continue;
-          store_lane(b_.add(s.dst, column * 4), s.out, column % lanes);
+          output_->store_one(s.dst, column, s.out);
         }
       });
     }
@@ -147,39 +171,28 @@ class OutputWriter {
 
   const Tile1& t_;
   Builder& b_;
-  const OutputOf& output_;
+  Rows sums_;
+  std::vector<Value> scales_;      ///< of the columns, empty: they have none ...
+  std::vector<Value> row_scales_;  ///< ... and where those of the rows are, likewise
+  std::optional<OutputStage> output_;
   std::vector<Value> dst_;
   std::vector<Value> packed_bias_;
 };
 
 }  // namespace
 
-Limits load_limits(const Tile1& t) {
-  const Value clamp = t.b.arg(ArgField::clamp);
-  Limits limits;
-  limits.low = t.b.op(OpCode::load_dup, {clamp}, {.bits = 32}, "min", Role::operand);
-  limits.high = t.b.op(OpCode::load_dup, {clamp}, {.bits = 32, .offset = 4}, "max", Role::operand);
-  return limits;
-}
-
-Value clamp_output(const Tile1& t, Value out, const Limits& limits, const std::string& name) {
-  // The limits stand first, so that a NaN stays one.
-  const Value above = t.b.op(OpCode::fmax, {limits.low, out}, {}, "out", Role::operand);
-  return t.b.op(OpCode::fmin, {limits.high, above}, {}, name, Role::operand);
-}
-
 void prefetch_outputs(const Tile1& t) {
   constexpr int64_t cache_line = 64;
   if (t.v.knobs.prefetch == Prefetch::none || !t.v.tile.n.is_fixed()) return;
   for (const Value row : dst_rows(t)) {
-    for (int64_t byte = 0; byte < t.v.tile.n.fixed * 4; byte += cache_line) {
+    for (int64_t byte = 0; byte < t.v.tile.n.fixed * bits(t.v.family.dst) / 8; byte += cache_line) {
       t.b.op(OpCode::prefetch_write, {row}, {.offset = byte});
     }
   }
 }
 
-void store_outputs(const Tile1& t, const OutputOf& output) {
-  OutputWriter(t, output).write();
+void store_sums(const Tile1& t, Rows sums) {
+  OutputWriter(t, std::move(sums)).write();
 }
 
 }  // namespace tw

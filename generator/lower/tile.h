@@ -40,7 +40,7 @@ struct Tile1 {
   Value m_left = no_value;        ///< rows still to do, this tile's included
   Value n_left = no_value;        ///< columns likewise
   Value dst = no_value;           ///< the tile's first output
-  Value column_bytes = no_value;  ///< of its first column, in a row of f32
+  Value column_bytes = no_value;  ///< of its first column, in a row of f32, as the bias is
   Ahead* ahead = nullptr;         ///< k_loop() leaves where it got to; null: no far prefetches
 
   [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
@@ -178,35 +178,23 @@ class TileMultiplier : public Accumulation {
 };
 std::unique_ptr<TileMultiplier> make_outer(const Variant& v);
 
-/// The k loop and what follows it, for formats with one scale per channel and per row ...
-void lower_channel_tile(const Tile1& t, Multiplier& multiplier);
-/// The same with sums in accumulator tiles ...
-void lower_channel_tiles(const Tile1& t);
-/// ... of which four rows make one row of outputs.
+/// What outputs are made of, row-major: integers of formats with one scale per channel ...
+Rows channel_sums(const Tile1& t, Multiplier& multiplier);
+/// ... f32 of formats with scales per block of k, of the weights or of both sides ...
+Rows block_sums(const Tile1& t, Multiplier& multiplier);
+/// ... and of floats. `single` takes one k at a time, where k ends.
+Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
+/// The k loop and the outputs, with sums in accumulator tiles ...
+void lower_tiles(const Tile1& t);
+/// ... of which four rows make one row of outputs ...
 void lower_channel_groups(const Tile1& t);
-/// ... and for formats with scales per block of k, of the weights or of both sides.
-void lower_block_tile(const Tile1& t, Multiplier& multiplier);
-/// The same with sums in accumulator tiles, and what the blocks add up to in others.
+/// ... or with what blocks add up to in other tiles.
 void lower_block_tiles(const Tile1& t);
-/// ... and for floats, which have no scales. `single` takes one k at a time, where k ends.
-void lower_float_tile(const Tile1& t, Multiplier& multiplier, Multiplier& single);
-/// The same with sums in accumulator tiles.
-void lower_float_tiles(const Tile1& t);
-
-/// What outputs are clamped to, in every lane.
-struct Limits {
-  Value low = no_value, high = no_value;
-};
 
 // epilogue_channel.cpp
 /// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to. `sums`
 /// as for Accumulation::start.
 std::vector<Value> multiply_all(const Tile1& t, Accumulation& how, const std::vector<Place>& sums);
-/// a + b * c, 32-bit lanes.
-Value multiply_add(const Tile1& t, Value sum, Value a, Value b);
-/// clamp(float(sum) * (scale * row_scale) + bias)
-Value channel_output(const Tile1& t, Value sum, Value scale, Value row_scale, Value bias,
-                     const Limits& limits, const std::string& name);
 
 // epilogue_block.cpp
 /// Where a field that stands in every block is, from the block's start.
@@ -235,22 +223,8 @@ struct KState {
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
 
 // store.cpp
-Limits load_limits(const Tile1& t);
-Value clamp_output(const Tile1& t, Value out, const Limits& limits, const std::string& name);
 /// Fetches the tile's output lines before its k loop, so that the stores behind it do not wait.
 void prefetch_outputs(const Tile1& t);
-/// Stores row-major f32 outputs after `finish(row, vector, bias)` made them: whole vectors when
-/// the tile is whole, else exactly the columns that exist. Rows beyond the edge land on the last
-/// row and are overwritten by it.
-using OutputOf = std::function<Value(int64_t row, int64_t vector, Value bias)>;
-void store_outputs(const Tile1& t, const OutputOf& output);
-/// Stores the outputs of sums in accumulator tiles, row after row. `fields`: where the first row's
-/// are, 4 bytes a row; `outputs(block, row, fields)` loads what row `row` (a scalar) of a block of
-/// rows needs and returns what makes its vectors.
-using RowOutput = std::function<Value(int64_t vector, Value bias)>;
-using TileRow =
-    std::function<RowOutput(int64_t block, Value row, const std::vector<Value>& fields)>;
-void store_tile_rows(const Tile1& t, const std::vector<Value>& fields, const TileRow& outputs);
 /// Where the bias of each vector of columns lies: the caller's if there is one, else the packed
 /// one.
 std::vector<Place> bias_places(const Tile1& t, const std::vector<Value>& packed);

@@ -2,15 +2,28 @@
 // where the output does. Columns are stored by predicates, all of them or not.
 #include <fmt/format.h>
 
-#include "lower/tile.h"
+#include <optional>
+
+#include "lower/output.h"
 
 namespace tw {
 namespace {
 
 class TileRows {
  public:
-  TileRows(const Tile1& t, const TileRow& outputs)
-      : t_(t), b_(t.b), outputs_(outputs), predicates_(column_predicates(t)) {
+  TileRows(const Tile1& t, const TileSum& sum_of) : t_(t), b_(t.b), sum_of_(sum_of) {
+    if (has_field(t.lhs, FieldKind::zero_points)) {
+      column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
+    }
+    if (has_field(t.rhs, FieldKind::scales)) {
+      scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
+    }
+    output_.emplace(t);
+    for (const FieldKind kind : {FieldKind::zero_points, FieldKind::scales, FieldKind::sums}) {
+      if (!has_field(t.lhs, kind)) continue;
+      fields_.emplace_back(kind, field_pointers(t, t.lhs, kind).front());
+    }
+    predicates_ = column_predicates(t);
     const std::vector<Place> places = bias_places(t, field_pointers(t, t.rhs, FieldKind::bias));
     for (size_t j = 0; j < places.size(); ++j) {
       bias_.push_back(b_.op(OpCode::load_pred, {predicates_[j], places[j].pointer},
@@ -18,6 +31,14 @@ class TileRows {
     }
   }
 
+  void write() {
+    std::vector<Value> at = {t_.dst};
+    for (const auto& [kind, pointer] : fields_) at.push_back(pointer);
+    const int64_t blocks = ratio(t_.v.tile.m, t_.lanes());
+    for (int64_t i = 0; i < blocks; ++i) at = write_block(i, at);
+  }
+
+ private:
   /// `at`: where the first row's outputs and fields are. Returns where the next block's are.
   std::vector<Value> write_block(int64_t block, const std::vector<Value>& at) {
     const Value rows = rows_left(block);
@@ -35,7 +56,6 @@ class TileRows {
     return results;
   }
 
- private:
   /// Rows of the block that exist.
   Value rows_left(int64_t block) {
     const Value before = b_.op(OpCode::length, {}, {.offset = t_.lanes() * block});
@@ -46,29 +66,44 @@ class TileRows {
 
   /// `at`: the row's number in the block, its outputs, its fields.
   void write_row(int64_t block, const std::vector<Value>& at) {
-    const RowOutput output = outputs_(block, at[0], {at.begin() + 2, at.end()});
+    const Value row = at[0];
+    Value zero = no_value, start = no_value;
+    Factors by;
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Place place = {at[i + 2], 0};
+      switch (fields_[i].first) {
+        case FieldKind::zero_points:
+          zero = load_zero_point(t_, place, "zero");
+          break;
+        case FieldKind::scales:
+          by.row = load_dup32(t_, place, "scale_row");
+          break;
+        default:
+          start = load_dup32(t_, place, "start");
+      }
+    }
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       const auto column = static_cast<size_t>(j);
-      const Value out = output(j, bias_[column]);
-      b_.op(OpCode::store_pred, {predicates_[column], at[1], out},
-            {.bits = 32, .offset = b_.isa().vector_bytes * j});
+      Value sum = sum_of_(block, j, row, start);
+      if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], zero, "sum");
+      if (!scales_.empty()) by.column = scales_[column];
+      const Value out = output_->finish(sum, by, bias_[column], fmt::format("out_{}", j));
+      output_->store(predicates_[column], at[1], j, out);
     }
   }
 
   const Tile1& t_;
   Builder& b_;
-  const TileRow& outputs_;
-  std::vector<Value> predicates_, bias_;
+  const TileSum& sum_of_;
+  std::vector<Value> column_sums_, scales_, predicates_, bias_;
+  std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
+  std::optional<OutputStage> output_;
 };
 
 }  // namespace
 
-void store_tile_rows(const Tile1& t, const std::vector<Value>& fields, const TileRow& outputs) {
-  TileRows rows(t, outputs);
-  std::vector<Value> at = {t.dst};
-  at.insert(at.end(), fields.begin(), fields.end());
-  const int64_t blocks = ratio(t.v.tile.m, t.lanes());
-  for (int64_t i = 0; i < blocks; ++i) at = rows.write_block(i, at);
+void store_tile_sums(const Tile1& t, const TileSum& sum_of) {
+  TileRows(t, sum_of).write();
 }
 
 }  // namespace tw

@@ -20,3 +20,5 @@ OP(cvt_f32_i32_away, "i32_float -> i32", "",
    CONVERT(float, static_cast<int32_t>(std::lround(in_i32(x)))))
 OP(cvt_f16_f32, "f16 -> f32", "", CONVERT(uint16_t, half_to_float(x)), .lengths = Lengths::lanes)
 OP(cvt_bf16_f32, "bf16 -> f32", "", CONVERT(uint16_t, uint32_t{x} << 16), .lengths = Lengths::lanes)
+/* to nearest even; a NaN becomes a quiet one */
+OP(cvt_f32_f16, "f32 -> f16", "", CONVERT(float, float_to_half(x)), .lengths = Lengths::lanes)

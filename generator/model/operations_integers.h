@@ -25,6 +25,9 @@ OP(pair_add, "v v -> v", "b", VECTOR(pair_add(s, to)), .max_bits = 64, .whole = 
 
 /* i32 -> i8, saturating */
 OP(narrow_32_8, "i32 -> s8", "", CONVERT(int32_t, saturate<int8_t>(x)), .lengths = Lengths::lanes)
+/* the upper 16 bits of each lane */
+OP(high_half, "i32 -> s16", "", CONVERT(uint32_t, static_cast<uint16_t>(x >> 16)),
+   .lengths = Lengths::lanes)
 /* per segment: lanes of a, then of b, to lanes half as wide, saturating (x86 packss) */
 OP(narrow_pair, "v v -> v", "b", VECTOR(narrow_pair(s, to)), .min_bits = 16, .max_bits = 32,
    .whole = Whole::segment)

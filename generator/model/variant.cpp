@@ -43,6 +43,15 @@ std::string_view name(LayoutStyle style) {
   return "?";
 }
 
+void check_output(ElementType dst, const Isa& isa) {
+  if (dst == ElementType::f32) return;
+  const OpCode needed = dst == ElementType::f16 ? OpCode::cvt_f32_f16 : OpCode::high_half;
+  if (isa.has(needed)) return;
+  throw std::invalid_argument(
+      fmt::format("dst {} is not possible on {}: it has no instruction that makes it of f32",
+                  tw::name(dst), isa.name));
+}
+
 std::string Variant::name() const {
   std::string packed;
   if (!is_unpacked(lhs)) {

@@ -42,9 +42,9 @@ struct Family {
   std::string name;  ///< "matmul_clamp_f32_qai8dxp_qsi4cxp"
   const Format* lhs = nullptr;
   const Format* rhs = nullptr;
-  ElementType dst = ElementType::f32;
-  std::vector<std::string> lhs_from;  ///< "f32", "f16", "bf16": packers to generate
-  std::vector<std::string> rhs_from;  ///< "nxk", "kxn"
+  ElementType dst = ElementType::f32;  ///< of its outputs
+  std::vector<std::string> lhs_from;   ///< "f32", "f16", "bf16": packers to generate
+  std::vector<std::string> rhs_from;   ///< "nxk", "kxn"
 };
 
 struct Variant {
@@ -78,6 +78,9 @@ struct Panels {
   int block = 0;  ///< values of k that share a weight scale; zero: the format's
   ElementType scales = ElementType::f16;  ///< of scales per block
 };
+
+/// Throws std::invalid_argument where the ISA lacks what makes outputs of that type.
+void check_output(ElementType dst, const Isa& isa);
 
 /// Throws std::invalid_argument for blocks that weights of this format cannot have; 0: none.
 void check_block(const Format& rhs, int64_t block, ElementType scales);

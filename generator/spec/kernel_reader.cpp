@@ -315,6 +315,29 @@ void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
   choice.knobs.unroll_k += multiple - rest;
 }
 
+/// `dst:` what outputs are, a family each; left out: as the spec says.
+std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
+                                 const YamlNode& isa_node, const Isa& isa) {
+  const YamlNode* node = entry.find("dst");
+  std::vector<Family> families;
+  const auto add = [&](ElementType dst, const YamlNode& cause) {
+    try {
+      check_output(dst, isa);
+    } catch (const std::invalid_argument& error) {
+      cause.fail(error.what());
+    }
+    families.push_back(family);
+    families.back().dst = dst;
+    families.back().name = family_name(dst, *family.lhs, *family.rhs);
+  };
+  if (node == nullptr) {
+    add(family.dst, isa_node);
+    return families;
+  }
+  for (const YamlNode* value : alternatives(*node)) add(read_float(*value, "dst"), *value);
+  return families;
+}
+
 void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
   variant.print_c = isa.can_print_c;
   variant.print_assembly = isa.can_print_assembly;
@@ -359,25 +382,30 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 
 }  // namespace
 
-ElementType read_scales(const YamlNode& node) {
+ElementType read_float(const YamlNode& node, std::string_view what) {
   std::vector<std::string> names;
   for (const ElementType known : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
     if (node.text() == name(known)) return known;
     names.emplace_back(name(known));
   }
-  node.fail(unknown_text("scale type", node.text(), names));
+  node.fail(unknown_text(what, node.text(), names));
+}
+
+ElementType read_scales(const YamlNode& node) {
+  return read_float(node, "scale type");
 }
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys(
-      {"isa", "technique", "layout", "blocks", "panels", "tile", "knobs", "print", "spills"});
+  entry.expect_keys({"isa", "technique", "dst", "layout", "blocks", "panels", "tile", "knobs",
+                     "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);
   const std::vector<KnobChoice> choices = read_knobs(entry, isas);
   for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
     const Isa& isa = isas.get(isa_node->text(), isa_node->where());
+    const std::vector<Family> families = read_outputs(entry, family, *isa_node, isa);
     for (const Shape& shape : shapes) {
       const LayoutPair layouts = layouts_of(family, technique, technique_node, isa, shape);
       check_tile(*shape.m, shape.tile.m, layouts.lhs.panel, "lhs");
@@ -385,7 +413,6 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
       for (KnobChoice choice : choices) {
         check_unroll(choice, layouts);
         Variant variant;
-        variant.family = family;
         variant.style = shape.panels.style;
         variant.lhs = layouts.lhs;
         variant.rhs = layouts.rhs;
@@ -397,7 +424,10 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
         read_spills(entry, variant);
         variant.where = entry.where();
         variant.tile_where = entry.at("tile").where();
-        variants.push_back(std::move(variant));
+        for (const Family& each : families) {
+          variant.family = each;
+          variants.push_back(variant);
+        }
         if (variants.size() > most_variants) fail_with_too_many(entry);
       }
     }

@@ -54,14 +54,11 @@ Family read_family(const YamlNode& root) {
     family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
   }
   family.rhs_from = read_sources(rhs, {"nxk", "kxn", "q4_0", "q8_0"});
-  if (root.at("dst").text() != "f32") {
-    root.at("dst").fail(unknown_text("dst", root.at("dst").text(), {"f32"}));
-  }
-  family.dst = ElementType::f32;
+  family.dst = read_float(root.at("dst"), "dst");
 
   const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
-  const std::string expected = family_name(*family.lhs, *family.rhs);
+  const std::string expected = family_name(family.dst, *family.lhs, *family.rhs);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));
@@ -91,6 +88,13 @@ std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& is
   for (const YamlNode& entry : root.at("kernels").items()) {
     read_kernel(entry, family, isas, variants);
   }
+  // Families stand together, the one that the file is named after first.
+  std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
+    const auto place = [&](ElementType dst) {
+      return dst == family.dst ? -1 : static_cast<int>(dst);
+    };
+    return place(a.family.dst) < place(b.family.dst);
+  });
   check_unique(variants);
   return variants;
 }

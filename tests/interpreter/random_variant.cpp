@@ -8,6 +8,18 @@
 namespace tw::test {
 namespace {
 
+/// f32 half of the time, else whatever else the ISA can make.
+ElementType random_output(const Isa& isa, Random& random) {
+  const ElementType dst =
+      random.of({ElementType::f32, ElementType::f32, ElementType::f16, ElementType::bf16});
+  try {
+    check_output(dst, isa);
+  } catch (const std::invalid_argument&) {
+    return ElementType::f32;
+  }
+  return dst;
+}
+
 bool floats(const Ground& ground) {
   return is_float(*find_format(ground.rhs));
 }
@@ -80,6 +92,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.family.name = "random";
   variant.family.lhs = find_format(ground.lhs);
   variant.family.rhs = find_format(ground.rhs);
+  variant.family.dst = random_output(*ground.isa, random);
   variant.style = ground.style;
   variant.lhs = chosen->lhs;
   variant.rhs = chosen->rhs;

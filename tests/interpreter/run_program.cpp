@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "interpreter/pack_codes.h"
+#include "reference/half_reference.h"
 
 namespace tw::test {
 namespace {
@@ -20,20 +21,24 @@ std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
   return bytes;
 }
 
-std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes) {
+std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes,
+                    const std::string& type) {
   const std::vector<uint8_t>& bytes = memory.bytes(dst);
   const std::vector<bool>& written = memory.written(dst);
   std::vector<bool> ours(bytes.size(), false);
   const std::vector<float> expected = multiply(codes);
   for (size_t i = 0; i < expected.size(); ++i) {
-    const size_t at = i / codes.n * stride + i % codes.n * sizeof(float);
-    for (size_t j = at; j < at + sizeof(float); ++j) ours[j] = true;
-    float value = 0;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    if (std::memcmp(&value, &expected[i], sizeof value) == 0 && written[at]) continue;
+    const size_t size = bytes_of_float(type);
+    const size_t at = i / codes.n * stride + i % codes.n * size;
+    for (size_t j = at; j < at + size; ++j) ours[j] = true;
+    uint32_t found = 0;
+    std::memcpy(&found, bytes.data() + at, size);
+    const uint32_t right = output_bits(type, expected[i]);
+    if (found == right && written[at]) continue;
     std::ostringstream text;
-    text << std::hexfloat << "dst[" << i / codes.n << "][" << i % codes.n << "] is " << value
-         << (written[at] ? "" : " (never written)") << ", should be " << expected[i];
+    text << std::hexfloat << "dst[" << i / codes.n << "][" << i % codes.n << "] is "
+         << value_of_bits(type, found) << (written[at] ? "" : " (never written)") << ", should be "
+         << value_of_bits(type, right);
     return text.str();
   }
   return written == ours ? "" : "it wrote between the rows of dst";
@@ -44,9 +49,10 @@ std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const C
 std::string run_and_compare(const Program& program, const Variant& variant, const Codes& codes,
                             const CallOptions& options) {
   const VectorLength vl = options.vl;
-  const uint64_t stride = codes.n * sizeof(float) + options.dst_padding;
-  const size_t dst_bytes =
-      codes.m == 0 || codes.n == 0 ? 0 : (codes.m - 1) * stride + codes.n * sizeof(float);
+  const std::string type(name(variant.family.dst));
+  const uint64_t row_bytes = codes.n * bytes_of_float(type);
+  const uint64_t stride = row_bytes + options.dst_padding;
+  const size_t dst_bytes = codes.m == 0 || codes.n == 0 ? 0 : (codes.m - 1) * stride + row_bytes;
   const auto k = static_cast<int64_t>(codes.k);
 
   Memory memory;
@@ -77,7 +83,7 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
   } catch (const Fault& fault) {
     return std::string("fault: ") + fault.what();
   }
-  return compare(memory, dst, stride, codes);
+  return compare(memory, dst, stride, codes, type);
 }
 
 }  // namespace tw::test

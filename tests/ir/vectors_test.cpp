@@ -417,6 +417,47 @@ TEST(Vectors, ConversionOutOfRangeFaults) {
   }
 }
 
+TEST(Vectors, FloatToHalf) {
+  struct Pair {
+    float value;
+    uint16_t half;
+  };
+  for (Pair p : {Pair{1.0F, 0x3C00},
+                 {0x1.002p0F, 0x3C00},     // halfway, to even: down
+                 {0x1.006p0F, 0x3C02},     // and up
+                 {0x1.002002p0F, 0x3C01},  // just above
+                 {0x1.ffcp-1F, 0x3BFF},
+                 {0x1.ffep-1F, 0x3C00},  // to the next power of two
+                 {65504.0F, 0x7BFF},
+                 {65519.0F, 0x7BFF},
+                 {65520.0F, 0x7C00},
+                 {0x1p-14F, 0x0400},
+                 {0x1.ff8p-15F, 0x03FF},
+                 {0x1.ffcp-15F, 0x0400},  // out of the subnormal numbers
+                 {0x1p-24F, 0x0001},
+                 {0x1p-25F, 0x0000},
+                 {0x1.8p-24F, 0x0002},
+                 {0x1p-149F, 0x0000},
+                 {INFINITY, 0x7C00}}) {
+    EXPECT_EQ(float_to_half(p.value), p.half) << p.value;
+    EXPECT_EQ(float_to_half(-p.value), p.half | 0x8000) << -p.value;
+  }
+  for (uint32_t nan : {0x7FC00000U, 0x7F800001U, 0xFFFFFFFFU, 0xFF800001U}) {
+    EXPECT_EQ(float_to_half(std::bit_cast<float>(nan)) & 0x7E00, 0x7E00) << nan;
+  }
+  for (uint32_t half = 0; half < 0x10000; ++half) {
+    const float value = half_to_float(static_cast<uint16_t>(half));
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(float_to_half(value), half);
+  }
+}
+
+TEST(Vectors, UpperHalves) {
+  const std::vector<uint32_t> words = {0x00010002, 0xFFFEFFFF, 0x80000000, 0x3F80FFFF};
+  EXPECT_EQ(as<uint16_t>(run_vector(fixed16(), OpCode::high_half, {}, 1, bytes_of(words), 8)),
+            (std::vector<uint16_t>{0x0001, 0xFFFE, 0x8000, 0x3F80}));
+}
+
 TEST(Vectors, HalfToFloat) {
   struct Pair {
     uint16_t half;

@@ -9,6 +9,7 @@
 
 #include "kernels/float_operands.h"
 #include "kernels/rows.h"
+#include "reference/half_reference.h"
 #include "reference/pack_reference.h"
 #include "support/call_checked.h"
 
@@ -228,70 +229,141 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   return pack(packer, test, args, {source.get(), scales.get(), bias.get()}, packed);
 }
 
-bool same(float a, float b) {
-  return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+/// The type of a kernel's outputs, as its row says.
+std::string output_type(const tw_kernel& kernel) {
+  switch (kernel.dst) {
+    case TW_F32:
+      return "f32";
+    case TW_F16:
+      return "f16";
+    case TW_BF16:
+      return "bf16";
+    default:
+      return "";
+  }
+}
+
+/// A whole output in memory.
+struct Output {
+  std::string type;
+  Buffer buffer;
+  size_t stride = 0;
+
+  [[nodiscard]] size_t size() const { return bytes_of_float(type); }
+  [[nodiscard]] size_t offset(size_t row, size_t column) const {
+    return row * stride + column * size();
+  }
+  [[nodiscard]] uint32_t bits(size_t row, size_t column) const {
+    uint32_t found = 0;
+    std::memcpy(&found, buffer->data() + offset(row, column), size());
+    return found;
+  }
+  [[nodiscard]] float value(size_t row, size_t column) const {
+    return value_of_bits(type, bits(row, column));
+  }
+};
+
+Output make_output(const Case& test, const std::string& type) {
+  Output out;
+  out.type = type;
+  const size_t row = test.n * out.size();
+  out.stride = row + test.dst_padding;
+  const bool empty = test.m == 0 || test.n == 0;
+  out.buffer = make_buffer("dst", empty ? 0 : (test.m - 1) * out.stride + row, test);
+  out.buffer->fill(poison);
+  return out;
 }
 
 /// What is wrong with an output; empty: nothing.
-using Judge = std::function<std::string(size_t row, size_t column, float value)>;
+using Judge = std::function<std::string(size_t row, size_t column, const Output& out)>;
 
-/// Codes: right to the bit.
-Judge judge_codes(const Matmul& problem) {
-  return [n = problem.n, expected = multiply(problem)](size_t row, size_t column, float value) {
-    const float right = expected[row * n + column];
-    if (same(value, right)) return std::string();
+/// Right to the bit, from right f32 values; signs and payloads of NaNs are nobody's promise.
+template <typename ValueAt>
+Judge judge_bits(ValueAt value_at) {
+  return [value_at](size_t row, size_t column, const Output& out) {
+    const float exact = value_at(row, column);
+    const uint32_t right = output_bits(out.type, exact);
+    const float value = out.value(row, column);
+    if (out.bits(row, column) == right || (std::isnan(value) && std::isnan(exact))) {
+      return std::string();
+    }
     std::ostringstream text;
-    text << std::hexfloat << value << ", should be " << right;
+    text << std::hexfloat << value << ", should be " << value_of_bits(out.type, right);
     return text.str();
   };
+}
+
+/// Codes.
+Judge judge_codes(const Matmul& problem) {
+  return judge_bits([n = problem.n, expected = multiply(problem)](size_t row, size_t column) {
+    return expected[row * n + column];
+  });
 }
 
 /// Floats: within the bound.
 Judge judge_floats(const FloatMatmul& floats) {
-  return [floats](size_t row, size_t column, float value) {
+  return [floats](size_t row, size_t column, const Output& out) {
     const FloatOutput right = float_output(floats, row, column);
-    if (agrees(value, right, floats)) return std::string();
+    if (agrees(out.value(row, column), right, floats)) return std::string();
     std::ostringstream text;
-    text << value << ", should be " << right.value << " +- " << right.bound;
+    text << out.value(row, column) << ", should be " << right.value << " +- " << right.bound;
     return text.str();
   };
 }
 
+/// The kernel whose f32 outputs those of `kernel` are before they are converted.
+const tw_kernel* f32_twin(const tw_kernel& kernel) {
+  for (const tw_kernel* other : running_kernels()) {
+    if (other->dst == TW_F32 && std::strcmp(kernel.isa, other->isa) == 0 &&
+        std::strcmp(kernel.technique, other->technique) == 0 && kernel.lhs->id == other->lhs->id &&
+        kernel.rhs->id == other->rhs->id && kernel.tile_m == other->tile_m &&
+        kernel.tile_n == other->tile_n && kernel.tile_n_scalable == other->tile_n_scalable &&
+        kernel.unroll_k == other->unroll_k && kernel.accumulators == other->accumulators) {
+      return other;
+    }
+  }
+  return nullptr;
+}
+
+/// Outputs of floats in another type than f32: those of the f32 kernel, converted.
+Judge judge_by(const tw_kernel& twin, tw_args args, const Case& test) {
+  auto out = std::make_shared<Output>(make_output(test, "f32"));
+  args.dst = out->buffer->data() + out->offset(test.portion.m0, test.portion.n0);
+  args.dst_stride = out->stride;
+  twin.run(&args);
+  return judge_bits([out](size_t row, size_t column) { return out->value(row, column); });
+}
+
 /// Compares the portion with the reference and everything else with the poison.
-std::string compare(const Case& test, const Judge& judge, const GuardedBuffer& dst, size_t stride) {
+std::string compare(const Case& test, const Judge& judge, const Output& out) {
   const Portion& portion = test.portion;
+  const GuardedBuffer& dst = *out.buffer;
   std::vector<bool> ours(dst.size(), false);
   for (size_t row = portion.m0; row < portion.m1; ++row) {
     for (size_t column = portion.n0; column < portion.n1; ++column) {
-      const size_t offset = row * stride + column * sizeof(float);
-      float value = 0;
-      std::memcpy(&value, dst.data() + offset, sizeof value);
-      const std::string wrong = judge(row, column, value);
+      const std::string wrong = judge(row, column, out);
       if (!wrong.empty()) {
         return "dst[" + std::to_string(row) + "][" + std::to_string(column) + "] is " + wrong;
       }
-      for (size_t i = 0; i < sizeof(float); ++i) ours[offset + i] = true;
+      for (size_t i = 0; i < out.size(); ++i) ours[out.offset(row, column) + i] = true;
     }
   }
   for (size_t i = 0; i < dst.size(); ++i) {
     if (!ours[i] && dst.data()[i] != poison) {
-      return "it wrote byte " + std::to_string(i % stride) + " of row " +
-             std::to_string(i / stride) + ", outside of the portion";
+      return "it wrote byte " + std::to_string(i % out.stride) + " of row " +
+             std::to_string(i / out.stride) + ", outside of the portion";
     }
   }
   return {};
 }
 
 /// The output with all NaNs alike: their signs and payloads are nobody's promise.
-std::vector<uint8_t> output_bytes(const Case& test, const GuardedBuffer& dst, size_t stride) {
-  std::vector<uint8_t> bytes(dst.data(), dst.data() + dst.size());
+std::vector<uint8_t> output_bytes(const Case& test, const Output& out) {
+  std::vector<uint8_t> bytes(out.buffer->data(), out.buffer->data() + out.buffer->size());
+  const uint32_t nan = output_bits(out.type, NAN);
   for (size_t i = 0; i < test.m * test.n; ++i) {
-    uint8_t* at = bytes.data() + i / test.n * stride + i % test.n * sizeof(float);
-    float value = 0;
-    std::memcpy(&value, at, sizeof value);
-    if (!std::isnan(value)) continue;
-    value = NAN;
-    std::memcpy(at, &value, sizeof value);
+    if (!std::isnan(out.value(i / test.n, i % test.n))) continue;
+    std::memcpy(bytes.data() + out.offset(i / test.n, i % test.n), &nan, out.size());
   }
   return bytes;
 }
@@ -305,6 +377,7 @@ const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, 
 
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
                   std::vector<uint8_t>* bytes) {
+  if (output_type(kernel).empty()) return "its outputs are of no type that is known here";
   const tw_packer* rhs_packer = rhs_packer_of(kernel, packers, test);
   if (!is_unpacked(*kernel.lhs) && packers.lhs == nullptr) return "no packer for its lhs layout";
   if (rhs_packer == nullptr) return "no packer for its rhs layout";
@@ -332,11 +405,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (!wrong.empty()) return wrong;
 
   const Portion& portion = test.portion;
-  const size_t stride = test.n * sizeof(float) + test.dst_padding;
-  const bool empty = test.m == 0 || test.n == 0;
-  const Buffer dst =
-      make_buffer("dst", empty ? 0 : (test.m - 1) * stride + test.n * sizeof(float), test);
-  dst->fill(poison);
+  const Output dst = make_output(test, output_type(kernel));
   const Buffer bias =
       make_buffer("bias",
                   std::vector<float>(problem.bias.begin() + static_cast<ptrdiff_t>(portion.n0),
@@ -352,23 +421,27 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   args.lhs_stride = lhs.stride;
   args.rhs = rhs.panel_at(portion.n0, *kernel.rhs);
   args.rhs_stride = rhs.stride;
-  args.dst = dst->data() + portion.m0 * stride + portion.n0 * sizeof(float);
-  args.dst_stride = stride;
+  args.dst = dst.buffer->data() + dst.offset(portion.m0, portion.n0);
+  args.dst_stride = dst.stride;
   args.bias = test.bias == Bias::argument ? bias->data() : nullptr;
   args.min = problem.min;
   args.max = problem.max;
   args.rhs_prefetch = test.prefetch;
 
   const bool is_assembly = std::strcmp(kernel.printer, "assembly") == 0;
-  wrong = call(kernel.run, args, {lhs.buffer.get(), rhs.buffer.get(), dst.get(), bias.get()},
+  wrong = call(kernel.run, args, {lhs.buffer.get(), rhs.buffer.get(), dst.buffer.get(), bias.get()},
                is_assembly ? 0 : compilers_choice());
   if (!wrong.empty()) return wrong;
   if (lhs.changed()) return "it changed its lhs";
   if (rhs.changed()) return "it changed its rhs";
-  if (bytes != nullptr) *bytes = output_bytes(test, *dst, stride);
-  const Judge judge = has_float_weights(*kernel.rhs) ? judge_floats(as_floats(problem, *kernel.rhs))
-                                                     : judge_codes(problem);
-  return compare(test, judge, *dst, stride);
+  if (bytes != nullptr) *bytes = output_bytes(test, dst);
+  if (!has_float_weights(*kernel.rhs)) return compare(test, judge_codes(problem), dst);
+  if (kernel.dst == TW_F32) {
+    return compare(test, judge_floats(as_floats(problem, *kernel.rhs)), dst);
+  }
+  const tw_kernel* twin = f32_twin(kernel);
+  if (twin == nullptr) return "there is no kernel of f32 outputs to compare with";
+  return compare(test, judge_by(*twin, args, test), dst);
 }
 
 }  // namespace

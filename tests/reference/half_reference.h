@@ -65,4 +65,18 @@ inline uint32_t float_bits(const std::string& type, float value) {
   return sign | ((bits & 0x7fffffff) - (112U << 23)) >> 13;
 }
 
+/// What an output of that type is in memory when `value` is right as f32: rounded once, a NaN quiet.
+inline uint32_t output_bits(const std::string& type, float value) {
+  return float_bits(type, rounded_to(type, value));
+}
+
+/// The value of such bits, exact.
+inline float value_of_bits(const std::string& type, uint32_t bits) {
+  if (type == "f16") return half_value(static_cast<uint16_t>(bits));
+  if (type == "bf16") bits <<= 16;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 }  // namespace tw::test

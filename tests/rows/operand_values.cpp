@@ -20,26 +20,13 @@ std::vector<uint64_t> integer_corners(int bits) {
 
 std::vector<uint64_t> float_corners() {
   std::vector<uint64_t> list;
-  for (float value : {0.0F,
-                      1.0F,
-                      0.5F,
-                      1.5F,
-                      2.5F,
-                      0x1p-149F,
-                      0x1.fffffcp-127F,
-                      0x1p-126F,
-                      0x1p-75F,
-                      8388607.5F,
-                      8388609.0F,
-                      16777217.0F,
-                      0x1.fffffep-1F,
-                      0x1.000002p0F,
-                      0x1.555556p-2F,
-                      2147483520.0F,
-                      2147483648.0F,
-                      0x1p100F,
-                      0x1.fffffep127F,
-                      INFINITY}) {
+  for (float value :
+       {0.0F, 1.0F, 0.5F, 1.5F, 2.5F, 0x1p-149F, 0x1.fffffcp-127F, 0x1p-126F, 0x1p-75F, 8388607.5F,
+        8388609.0F, 16777217.0F, 0x1.fffffep-1F, 0x1.000002p0F, 0x1.555556p-2F, 2147483520.0F,
+        2147483648.0F, 0x1p100F, 0x1.fffffep127F,
+        // between neighbors of f16: halfway, and just beside it
+        0x1.002p0F, 0x1.006p0F, 0x1.002002p0F, 0x1.001ffep0F, 0x1.ffep15F, 0x1.ffdffep15F,
+        0x1.ffcp-15F, 0x1.8p-24F, 0x1p-25F, 0x1.000002p-25F, INFINITY}) {
     list.push_back(std::bit_cast<uint32_t>(value));
     list.push_back(std::bit_cast<uint32_t>(-value));
   }

@@ -146,12 +146,20 @@ class RowWriter {
 
   /// From the bits, or the number, of a scalar.
   Value make_predicate(const Operand& operand) {
-    const int bits = lane_bits(row_, operand.name);
+    const auto [bits, bytes] = governed(operand);
     const OpCode code = isa_.has(OpCode::pred_bits, bits) ? OpCode::pred_bits : OpCode::pred_first;
     if (!isa_.has(code, bits)) fail("nothing makes its predicate");
     const Value scalar = emit(OpCode::load_i64, {inputs_},
-                              input(operand, {Kind::predicate, own_bytes().divided(bits / 8)}, 8));
-    return emit(code, {scalar}, {.bits = bits, .bytes = own_bytes()});
+                              input(operand, {Kind::predicate, bytes.divided(bits / 8)}, 8));
+    return emit(code, {scalar}, {.bits = bits, .bytes = bytes});
+  }
+
+  /// Lanes and length of the vectors that the predicate is made for: those of half a vector are
+  /// those of a whole one.
+  std::pair<int, Length> governed(const Operand& operand) const {
+    const int bits = lane_bits(row_, operand.name);
+    const bool half = own_bytes() * 2 == isa_.vector_bytes;
+    return half ? std::pair(bits * 2, isa_.vector_bytes) : std::pair(bits, own_bytes());
   }
 
   /// The products of two vectors of numbers: nothing loads a tile.
@@ -267,13 +275,13 @@ class RowWriter {
 
   /// Seen by what it lets through.
   void keep_predicate(const Operand& operand, Value v) {
-    const int bits = lane_bits(row_, operand.name);
+    const auto [bits, length] = governed(operand);
     if (!isa_.has(OpCode::load_pred, bits)) fail("nothing shows its predicate");
-    const size_t bytes = room(own_bytes());
-    Builder::With with = input(operand, {Kind::vector, own_bytes()}, bytes, bits);
-    with.bytes = own_bytes();
+    const size_t bytes = room(length);
+    Builder::With with = input(operand, {Kind::vector, length}, bytes, bits);
+    with.bytes = length;
     const Value through = emit(OpCode::load_pred, {v, inputs_}, with);
-    emit(OpCode::store, {outputs_, through}, output(operand, {Kind::vector, own_bytes()}, bytes));
+    emit(OpCode::store, {outputs_, through}, output(operand, {Kind::vector, length}, bytes));
   }
 
   const RowUse& use_;

@@ -22,7 +22,8 @@ const std::string matrix =
     "isa: matrix\nvector_bytes: 16\n"
     "rows:\n"
     "  - {means: \"d = mmla_s8s8(c, a, b)\", tied: {d: c}, c: \"mmla({c}, {a}, {b})\"}\n"
-    "  - {means: \"d = shl.8(a, #i)\", c: \"shl({a}, {i})\"}\n";
+    "  - {means: \"d = shl.8(a, #i)\", c: \"shl({a}, {i})\"}\n"
+    "  - {means: \"d = cvt_f32_f16(a)\", c: \"half({a})\"}\n";
 
 /// The first five lines of a spec; its kernels follow from line 6.
 const std::string head =
@@ -186,8 +187,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn, q4_0, "
             "q8_0");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
-                  "nxk}\ndst: f16\n"),
-            "s.yaml:4:6: unknown dst 'f16'; known dsts: f32");
+                  "nxk}\ndst: f64\n"),
+            "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx}\n"), "s.yaml:1:1: key 'rhs' is missing");
   EXPECT_EQ(error("familiy: f\n"),
             "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
@@ -217,6 +218,35 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
             "f32 of it");
 }
 
+// Rows of the registry stand by family.
+TEST_F(SpecReader, EntriesSayWhatTheirOutputsAre) {
+  const std::string matrix_kernel = "  - {isa: matrix, technique: mmla, tile: {m: 2, n: 8}";
+  const auto variants = read(head + matrix_kernel + ", dst: [f16, f32]}\n" +
+                             "  - {isa: matrix, technique: mmla, tile: {m: 4, n: 8}}\n");
+  ASSERT_EQ(variants.size(), 3U);
+  EXPECT_EQ(variants[0].family.name, "matmul_clamp_f32_qai8dxp_qsi4cxp");
+  EXPECT_EQ(variants[1].family.name, "matmul_clamp_f32_qai8dxp_qsi4cxp");
+  EXPECT_EQ(variants[2].family.name, "matmul_clamp_f16_qai8dxp_qsi4cxp");
+  EXPECT_EQ(variants[2].family.dst, ElementType::f16);
+  EXPECT_EQ(variants[2].rhs.panel, variants[0].rhs.panel);
+  EXPECT_EQ(variants[2].name().find("matmul_clamp_f16_qai8dxp"), 0U) << variants[2].name();
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, dst: f16, tile: {m: 1, n: 16}"),
+            "s.yaml:6:38: dst f16 is not possible on wide: it has no instruction that makes it of "
+            "f32");
+  EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, dst: bf16, tile: {m: 2, n: 8}"),
+            "s.yaml:6:41: dst bf16 is not possible on matrix: it has no instruction that makes it "
+            "of f32");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, dst: [f32, f32], tile: {m: 1, n: 16}"),
+            "s.yaml:6:44: 'f32' stands twice in the list");
+  const std::string half_head =
+      "family: matmul_clamp_f16_qai8dxp_qsi4cxp\nlhs: {format: qai8dx, from: [f32]}\n"
+      "rhs: {format: qsi4cx, from: [nxk, kxn]}\ndst: f16\nkernels:\n";
+  EXPECT_EQ(read(half_head + matrix_kernel + "}\n").at(0).family.dst, ElementType::f16);
+  EXPECT_EQ(error(half_head + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}}\n"),
+            "s.yaml:6:11: dst f16 is not possible on wide: it has no instruction that makes it of "
+            "f32");
+}
+
 TEST_F(SpecReader, RefusesASpecWithoutKernels) {
   EXPECT_EQ(error(head), "s.yaml:5:1: 'kernels' must be a list, found nothing");
   EXPECT_EQ(error(head + "  []\n"), "s.yaml:6:3: 'kernels' is an empty list");
@@ -226,7 +256,7 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
             "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, layout, blocks, panels, tile, knobs, print, spills");
+            "technique, dst, layout, blocks, panels, tile, knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");

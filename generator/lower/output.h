@@ -1,0 +1,62 @@
+// The output stage: from sums to values of the output's type in memory. Every kernel ends in it.
+#pragma once
+
+#include "lower/tile.h"
+
+namespace tw {
+
+/// What a sum is multiplied by on its way out; no_value: 1. Sums that columns scale are integers.
+struct Factors {
+  Value column = no_value, row = no_value;
+};
+
+class OutputStage {
+ public:
+  /// Loads what all outputs of a tile need.
+  explicit OutputStage(const Tile1& t);
+
+  /// A vector of outputs: convert(clamp(sum * factors + bias)).
+  [[nodiscard]] Value finish(Value sum, const Factors& by, Value bias,
+                             const std::string& name) const;
+  /// Is there a store of those columns of a vector that exist?
+  [[nodiscard]] bool has_masks() const;
+  /// Stores a vector of the row of outputs that begins at `row` ...
+  void store(Value row, int64_t vector, Value out) const;
+  /// ... of which `columns` exist ...
+  void store(Value columns, Value row, int64_t vector, Value out) const;
+  /// ... or one column only.
+  void store_one(Value row, int64_t column, Value out) const;
+  /// Vector registers that it takes, temporaries included.
+  [[nodiscard]] int64_t registers() const;
+
+ private:
+  [[nodiscard]] Value clamp(Value out, const std::string& name) const;
+  [[nodiscard]] Value to_bf16(Value out, const std::string& name) const;
+  [[nodiscard]] Length vector_bytes() const;
+
+  const Tile1& t_;
+  Builder& b_;
+  int bits_;  ///< of an output
+  Value low_ = no_value, high_ = no_value;
+  Value below_half_ = no_value;  ///< of what bf16 cuts off
+};
+
+/// Does a panel keep one of these for each row or column, not for each of its blocks?
+bool has_field(const Panels1D& side, FieldKind kind);
+/// A row's zero point in every lane, of the type that the columns' sums have.
+Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
+/// Adds the product of a row's zero point and the columns' sums.
+Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero, const std::string& name);
+
+// store.cpp
+/// From row-major sums to memory: whole vectors when the tile is whole, else exactly the columns
+/// that exist. Rows beyond the edge land on the last row and are overwritten by it.
+void store_sums(const Tile1& t, Rows sums);
+
+// tile_rows.cpp
+/// The same from sums in accumulator tiles, row after row. `sum_of` is a vector of row `row` (a
+/// scalar) of a block of rows; `start`: the row's starting sum, no_value where there is none.
+using TileSum = std::function<Value(int64_t block, int64_t vector, Value row, Value start)>;
+void store_tile_sums(const Tile1& t, const TileSum& sum_of);
+
+}  // namespace tw
