@@ -10,7 +10,7 @@
 #include "measure/race.h"
 #include "model/workload.h"
 #include "table.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::bench {
 
@@ -18,7 +18,7 @@ using namespace measure;  // NOLINT(google-build-using-namespace): what every be
 
 /// What every benchmark needs.
 struct Session {
-  tw_device device{};
+  tw_device device = tilewright::sized<tw_device>();
   int cpu = -1;        ///< that measures
   std::string family;  ///< of the workload's layers
   Limits limits;

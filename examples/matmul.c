@@ -29,15 +29,18 @@ static void check(tw_status status) {
 
 static void* work(void* argument) {
   job* j = argument;
-  size_t slice;
-  while ((slice = atomic_fetch_add(&j->next_rhs, 1)) < tw_rhs_slices(j->plan)) {
+  size_t slice, slices;
+  check(tw_rhs_slices(j->plan, &slices));
+  while ((slice = atomic_fetch_add(&j->next_rhs, 1)) < slices) {
     check(tw_pack_rhs(j->plan, &j->weights, j->rhs, j->run.rhs_bytes, slice));
   }
-  while ((slice = atomic_fetch_add(&j->next_lhs, 1)) < tw_lhs_slices(j->plan, M)) {
+  check(tw_lhs_slices(j->plan, M, &slices));
+  while ((slice = atomic_fetch_add(&j->next_lhs, 1)) < slices) {
     check(tw_pack_lhs(j->plan, M, &j->activations, j->lhs, j->run.lhs_bytes, slice));
   }
   pthread_barrier_wait(&j->barrier);
-  while ((slice = atomic_fetch_add(&j->next_run, 1)) < tw_run_slices(j->plan, M)) {
+  check(tw_run_slices(j->plan, M, &slices));
+  while ((slice = atomic_fetch_add(&j->next_run, 1)) < slices) {
     check(tw_run(j->plan, &j->run, slice));
   }
   return NULL;
@@ -61,15 +64,25 @@ int main(void) {
   for (size_t i = 0; i < M * K; ++i) x[i] = (float)((int)(i * 29 % 201) - 100) / 100;
   for (size_t i = 0; i < N; ++i) scales[i] = 0.01F + 0.001F * (float)(i % 7);
 
-  tw_device device;
+  tw_device device = {.size = sizeof device};
   check(tw_device_detect(&device));
-  const tw_matmul matmul = {.family = "matmul_clamp_f32_qai8dxp_qsi4cxp", .n = N, .k = K};
+  const tw_matmul matmul = {
+      .size = sizeof matmul, .family = "matmul_clamp_f32_qai8dxp_qsi4cxp", .n = N, .k = K};
   tw_plan* plan;
   check(tw_plan_create(&device, &matmul, &plan));
   job j = {.plan = plan};
-  j.weights = (tw_rhs_source){TW_NXK, codes, sizeof codes, K / 2, 1, scales, N, NULL, 0, 0};
-  j.activations = (tw_lhs_source){x, sizeof x, K * sizeof(float)};
-  j.run = (tw_run_args){.m = M,
+  j.weights = (tw_rhs_source){.size = sizeof j.weights,
+                              .order = TW_NXK,
+                              .data = codes,
+                              .data_bytes = sizeof codes,
+                              .stride = K / 2,
+                              .unsigned_nibbles = 1,
+                              .scales = scales,
+                              .scale_count = N};
+  j.activations = (tw_lhs_source){
+      .size = sizeof j.activations, .data = x, .data_bytes = sizeof x, .stride = K * sizeof(float)};
+  j.run = (tw_run_args){.size = sizeof j.run,
+                        .m = M,
                         .rhs_bytes = tw_rhs_bytes(plan),
                         .dst = y,
                         .dst_bytes = sizeof y,

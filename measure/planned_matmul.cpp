@@ -1,4 +1,5 @@
 #include "measure/planned_matmul.h"
+#include "tilewright/tilewright.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
     : layout_(tw_plan_rhs_layout(plan)->id),
       bytes_(tw_rhs_bytes(plan)),
       copies_(bytes_, rotate_bytes) {
-  tw_rhs_source source{};
+  auto source = tilewright::sized<tw_rhs_source>();
   source.order = TW_NXK;
   source.bias = weights.bias.data();
   source.bias_count = weights.bias.size();
@@ -25,7 +26,7 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
   source.stride = weights.stride();
   source.scales = weights.scales.empty() ? nullptr : weights.scale_data();
   source.scale_count = weights.scales.size();
-  for (size_t s = 0; s < tw_rhs_slices(plan); ++s) {
+  for (size_t s = 0; s < tilewright::rhs_slices(plan); ++s) {
     require(tw_pack_rhs(plan, &source, copies_.first(), bytes_, s), "packing the weights");
   }
   copies_.spread();
@@ -34,7 +35,7 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
 PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
                              const MatmulOptions& options)
     : weights_(weights), team_(options.team), rhs_(options.packed) {
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = options.family;
   matmul.block = weights.block;
   matmul.scales = weights.type;
@@ -71,11 +72,11 @@ void PlannedMatmul::prepare(std::shared_ptr<Activations> activations) {
 }
 
 void PlannedMatmul::pack_lhs() {
-  tw_lhs_source source{};
+  auto source = tilewright::sized<tw_lhs_source>();
   source.data = activations_->values.data();
   source.data_bytes = activations_->values.size() * sizeof(float);
   source.stride = weights_.k * sizeof(float);
-  each_slice(tw_lhs_slices(plan_.get(), m_), [&](size_t s) {
+  each_slice(tilewright::lhs_slices(plan_.get(), m_), [&](size_t s) {
     require(tw_pack_lhs(plan_.get(), m_, &source, lhs_->data(), lhs_bytes_, s),
             "packing the activations");
   });
@@ -87,7 +88,7 @@ void PlannedMatmul::each_slice(size_t slices, const std::function<void(size_t)>&
 }
 
 void PlannedMatmul::run() {
-  tw_run_args args{};
+  auto args = tilewright::sized<tw_run_args>();
   args.m = m_;
   if (lhs_bytes_ == 0) {
     args.lhs = activations_->values.data();
@@ -102,7 +103,7 @@ void PlannedMatmul::run() {
   args.dst = reinterpret_cast<float*>(activations_->dst.data());
   args.dst_bytes = activations_->dst_bytes;
   args.dst_stride = weights_.n * sizeof(float);
-  each_slice(tw_run_slices(plan_.get(), m_),
+  each_slice(tilewright::run_slices(plan_.get(), m_),
              [&](size_t s) { require(tw_run(plan_.get(), &args, s), "running"); });
 }
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "tilewright/tilewright.hpp"
 #include "tuner/member_reader.h"
 #include "tuner/member_writer.h"
 #include "tuner/record_fields.h"
@@ -138,7 +139,7 @@ std::string to_text(const tw_device& device) {
 }
 
 tw_device device_from_text(std::string_view text) {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   const nlohmann::json json = parse_json(text);
   MemberReader members(json, "");
   device_members(members, device);

@@ -1,9 +1,10 @@
 #include "tuner/wanted.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::tuner {
 
 tw_matmul matmul_of(const Wanted& wanted) {
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = wanted.family.c_str();
   matmul.n = wanted.n;
   matmul.k = wanted.k;

@@ -7,7 +7,7 @@
 #include "command/places.h"
 #include "emit/c_file.h"
 #include "spec/isa_reader.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/device_text.h"
 
 // The command carries no kernels: the runtime's rows are what it generates.
@@ -58,7 +58,7 @@ std::string verdict(const Isa& isa, const tw_device& device) {
 int run_device(const DeviceOptions& options) {
   // What the machine is, not what somebody limits programs to.
   unsetenv("TILEWRIGHT_ISA");
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   if (tw_device_detect(&device) != TW_OK) {
     throw std::runtime_error(fmt::format("device: {}", tw_error_message()));
   }

@@ -10,6 +10,7 @@
 #include "integrations/ggml/message.h"
 #include "integrations/ggml/team.h"
 #include "integrations/ggml/work.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::ggml {
 
@@ -72,7 +73,7 @@ size_t span_of(size_t rows, size_t stride, size_t values) {
 
 void pack_slice(Job& job, const Product& product, size_t slice) {
   const Packing& packing = *product.packing;
-  tw_lhs_source source = {};
+  auto source = tilewright::sized<tw_lhs_source>();
   source.data = static_cast<const float*>(at(job, product.input));
   source.data_bytes = span_of(product.rows, product.input_stride, packing.k);
   source.stride = product.input_stride;
@@ -83,7 +84,7 @@ void pack_slice(Job& job, const Product& product, size_t slice) {
 void run_slice(Job& job, const Product& product, size_t slice) {
   const Packing& packing = *product.packing;
   const bool is_packed = product.lhs_bytes != 0;
-  tw_run_args args = {};
+  auto args = tilewright::sized<tw_run_args>();
   args.m = product.rows;
   args.lhs = at(job, is_packed ? product.lhs : product.input);
   args.lhs_bytes =
@@ -102,8 +103,8 @@ void set_phases(Job& job) {
   copy_rows(job, job.scatter, job.work.scatter);
   for (const Product& product : job.work.products) {
     const tw_plan* plan = product.packing->plan.get();
-    add_slices(job.pack, product.packs_lhs ? tw_lhs_slices(plan, product.rows) : 0);
-    add_slices(job.run, tw_run_slices(plan, product.rows));
+    add_slices(job.pack, product.packs_lhs ? tilewright::lhs_slices(plan, product.rows) : 0);
+    add_slices(job.run, tilewright::run_slices(plan, product.rows));
   }
   job.pack.body = [&job](size_t i, size_t slice) { pack_slice(job, job.work.products[i], slice); };
   job.run.body = [&job](size_t i, size_t slice) { run_slice(job, job.work.products[i], slice); };

@@ -11,6 +11,7 @@
 #include "integrations/ggml/message.h"
 #include "integrations/ggml/settings.h"
 #include "integrations/ggml/team.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::ggml {
 
@@ -25,7 +26,7 @@ constexpr WeightType kTypes[] = {
 
 const tw_device& this_device() {
   static const tw_device device = [] {
-    tw_device found;
+    auto found = tilewright::sized<tw_device>();
     if (tw_device_detect(&found) != TW_OK) message("{}", tw_error_message());
     return found;
   }();
@@ -46,7 +47,7 @@ const tw_packer* find_packer(const tw_layout& layout, const char* source) {
 
 bool make_plan(Packing& packing) {
   const WeightType& type = *packing.type;
-  tw_matmul matmul = {};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = type.family;
   matmul.n = packing.n;
   matmul.k = packing.k;

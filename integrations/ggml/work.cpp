@@ -57,7 +57,7 @@ void add_product(Work& work, Product product) {
   const tw_plan* plan = product.packing->plan.get();
   if (tw_lhs_bytes(plan, product.rows, &product.lhs_bytes) != TW_OK) throw std::bad_alloc();
   if (product.lhs_bytes != 0) {
-    product.lhs_id = tw_lhs_id(plan, product.rows);
+    if (tw_lhs_id(plan, product.rows, &product.lhs_id) != TW_OK) throw std::bad_alloc();
     const auto same =
         std::find_if(work.products.begin(), work.products.end(), [&](const Product& other) {
           return other.lhs_bytes != 0 && other.lhs_id == product.lhs_id &&

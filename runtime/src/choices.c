@@ -70,6 +70,17 @@ static tw_status check_find(const tw_chosen* choices, size_t count, const tw_dev
   if (matmul == NULL || matmul->family == NULL) {
     return tw_fail(TW_INVALID, "tw_choice_find: matmul%s is null", matmul == NULL ? "" : ".family");
   }
+  tw_status status =
+      tw_check_size("tw_choice_find: found", "tw_found", found, sizeof *found, sizeof *found);
+  if (status == TW_OK) {
+    status = tw_check_size("tw_choice_find: device", "tw_device", device, TW_LEAST_DEVICE,
+                           sizeof *device);
+  }
+  if (status == TW_OK) {
+    status = tw_check_size("tw_choice_find: matmul", "tw_matmul", matmul, sizeof *matmul,
+                           sizeof *matmul);
+  }
+  if (status != TW_OK) return status;
   if (threads == 0) {
     return tw_fail(TW_INVALID, "tw_choice_find: threads is 0; at least 1 is legal");
   }

@@ -73,6 +73,9 @@ tw_status tw_container_read(const void* header, size_t header_bytes, tw_containe
     return tw_fail(TW_INVALID, "tw_container_read: %s is null",
                    header == NULL ? "header" : "container");
   }
+  tw_status status = tw_check_size("tw_container_read: container", "tw_container", container,
+                                   sizeof(size_t), sizeof *container);
+  if (status != TW_OK) return status;
   if (header_bytes < TW_CONTAINER_BYTES) {
     return tw_fail(TW_TOO_SMALL, "tw_container_read: header_bytes is %zu; a header has %d",
                    header_bytes, TW_CONTAINER_BYTES);
@@ -92,13 +95,14 @@ tw_status tw_container_read(const void* header, size_t header_bytes, tw_containe
   if (get(at + AT_OWN_CHECKSUM, 8) != tw_checksum(at, AT_OWN_CHECKSUM)) {
     return tw_fail(TW_MISMATCH, "container: header is damaged (its own checksum is wrong)");
   }
-  container->layout = get(at + AT_LAYOUT, 8);
-  container->n = get(at + AT_N, 8);
-  container->k = get(at + AT_K, 8);
-  container->block = (uint32_t)get(at + AT_BLOCK, 4);
-  container->vector_bytes = (uint32_t)get(at + AT_VECTOR, 4);
-  container->bytes = get(at + AT_BYTES, 8);
-  container->checksum = get(at + AT_CHECKSUM, 8);
+  const tw_container found = {.layout = get(at + AT_LAYOUT, 8),
+                              .n = get(at + AT_N, 8),
+                              .k = get(at + AT_K, 8),
+                              .block = (uint32_t)get(at + AT_BLOCK, 4),
+                              .vector_bytes = (uint32_t)get(at + AT_VECTOR, 4),
+                              .bytes = get(at + AT_BYTES, 8),
+                              .checksum = get(at + AT_CHECKSUM, 8)};
+  tw_give(&found, sizeof found, container);
   return TW_OK;
 }
 
@@ -113,7 +117,7 @@ tw_status tw_container_check(const tw_plan* plan, const void* header, size_t hea
   tw_status status =
       check_buffers("tw_container_check", plan, rhs, rhs_bytes, header, header_bytes);
   if (status != TW_OK) return status;
-  tw_container found = {0};
+  tw_container found = {.size = sizeof found};
   status = tw_container_read(header, header_bytes, &found);
   if (status != TW_OK) return status;
   if (found.layout != plan->rhs->id) {

@@ -107,15 +107,17 @@ static void name_device(tw_device* device) {
 
 tw_status tw_device_detect(tw_device* device) {
   if (device == NULL) return tw_fail(TW_INVALID, "tw_device_detect: device is null");
-  memset(device, 0, sizeof *device);
-  tw_detect_x86(device);
-  tw_detect_aarch64(device);
-  tw_detect_system(device);
-  name_device(device);
-
+  tw_device found = {.size = sizeof found};
+  tw_status status =
+      tw_check_size("tw_device_detect: device", "tw_device", device, TW_LEAST_DEVICE, sizeof found);
+  if (status != TW_OK) return status;
+  tw_detect_x86(&found);
+  tw_detect_aarch64(&found);
+  tw_detect_system(&found);
+  name_device(&found);
   const char* isa = getenv("TILEWRIGHT_ISA");
-  if (isa == NULL || isa[0] == '\0') return TW_OK;
-  const tw_status status = tw_device_limit(device, isa);
+  if (isa != NULL && isa[0] != '\0') status = tw_device_limit(&found, isa);
+  tw_give(&found, sizeof found, device);
   if (status == TW_OK) return TW_OK;
   tw_text text = {.length = 0};
   tw_append(&text, "%s", tw_error_message());

@@ -33,6 +33,21 @@ void tw_append(tw_text* text, const char* format, ...) TW_PRINTF(2, 3);
 /* Appends ", word" unless the list already has that word. */
 void tw_append_word(tw_text* list, const char* word);
 
+/* ---- structs of callers (structs.c) ---- */
+
+/* `who` begins the message: "tw_run: args"; `type` is the struct's name. */
+/* Its size is at least `least`, and not far from `known`. */
+tw_status tw_check_size(const char* who, const char* type, const void* theirs, size_t least,
+                        size_t known);
+/* Copies `theirs` to `own`, of `known` bytes: members that it lacks are 0, others that are not
+ * known must be. */
+tw_status tw_take(const char* who, const char* type, const void* theirs, void* own, size_t known);
+/* Copies the other way, as much as fits; their size stays, members that are not known become 0.
+ * The size is checked. */
+void tw_give(const void* own, size_t known, void* theirs);
+/* All devices have so many bytes: version 0.1's. */
+#define TW_LEAST_DEVICE (offsetof(tw_device, virtual_machine) + sizeof(int))
+
 /* ---- checked sizes (layout.c) ---- */
 
 /* False when the result does not fit in half of the address space. */

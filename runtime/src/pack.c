@@ -9,8 +9,16 @@ size_t tw_rhs_bytes(const tw_plan* plan) {
   return plan == NULL ? 0 : plan->rhs_bytes;
 }
 
-size_t tw_rhs_slices(const tw_plan* plan) {
-  return plan == NULL ? 0 : tw_divide_up(plan->n, plan->n_block);
+static size_t rhs_slices(const tw_plan* plan) {
+  return tw_divide_up(plan->n, plan->n_block);
+}
+
+tw_status tw_rhs_slices(const tw_plan* plan, size_t* slices) {
+  if (plan == NULL || slices == NULL) {
+    return tw_fail(TW_INVALID, "tw_rhs_slices: %s is null", plan == NULL ? "plan" : "slices");
+  }
+  *slices = rhs_slices(plan);
+  return TW_OK;
 }
 
 /* `rows` rows of `row_bytes`, `stride` apart: the last one needs no padding behind it. */
@@ -112,8 +120,6 @@ static size_t source_row_bytes(const tw_plan* plan, const tw_rhs_source* source)
 }
 
 static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
-  if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: plan is null");
-  if (source == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source is null");
   if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.data is null");
   if (order_text(source->order) == NULL) {
     return tw_fail(TW_INVALID,
@@ -134,9 +140,14 @@ static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
   return status != TW_OK ? status : check_vectors(plan, source);
 }
 
-tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
+tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* theirs, void* packed,
                       size_t packed_bytes, size_t slice) {
-  tw_status status = check_rhs(plan, source);
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: plan is null");
+  if (theirs == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source is null");
+  tw_rhs_source own;
+  const tw_rhs_source* source = &own;
+  tw_status status = tw_take("tw_pack_rhs: source", "tw_rhs_source", theirs, &own, sizeof own);
+  if (status == TW_OK) status = check_rhs(plan, source);
   if (status != TW_OK) return status;
   status = check_packed("tw_pack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
   if (status != TW_OK) return status;
@@ -148,7 +159,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
                    "on this device",
                    order, plan->rhs->text);
   }
-  if (slice >= tw_rhs_slices(plan)) return TW_OK;
+  if (slice >= rhs_slices(plan)) return TW_OK;
 
   const size_t begin = slice * plan->n_block;
   tw_pack_args args = {.size = sizeof args};
@@ -187,15 +198,19 @@ static size_t slice_rows(const tw_plan* plan, const tw_segment* segment) {
   return tw_divide_up(LHS_SLICE_ROWS, panel) * panel;
 }
 
-size_t tw_lhs_slices(const tw_plan* plan, size_t m) {
-  tw_rows rows;
-  size_t slices = 0;
-  if (plan == NULL || plan->lhs_unpacked || tw_rows_of(plan, m, "tw_lhs_slices", &rows) != TW_OK)
-    return 0;
-  for (size_t i = 0; i < rows.count; ++i) {
-    slices += tw_divide_up(rows.segments[i].rows, slice_rows(plan, &rows.segments[i]));
+tw_status tw_lhs_slices(const tw_plan* plan, size_t m, size_t* slices) {
+  if (plan == NULL || slices == NULL) {
+    return tw_fail(TW_INVALID, "tw_lhs_slices: %s is null", plan == NULL ? "plan" : "slices");
   }
-  return slices;
+  tw_rows rows;
+  const tw_status status = tw_rows_of(plan, m, "tw_lhs_slices", &rows);
+  if (status != TW_OK) return status;
+  size_t count = 0;
+  for (size_t i = 0; i < rows.count && !plan->lhs_unpacked; ++i) {
+    count += tw_divide_up(rows.segments[i].rows, slice_rows(plan, &rows.segments[i]));
+  }
+  *slices = count;
+  return TW_OK;
 }
 
 static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_lhs_source* source,
@@ -214,14 +229,18 @@ static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_l
   segment->lhs_packer->run(&args);
 }
 
-tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source, void* packed,
+tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* theirs, void* packed,
                       size_t packed_bytes, size_t slice) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: plan is null");
   if (m == 0 || plan->lhs_unpacked) return TW_OK;
-  if (source == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source is null");
+  if (theirs == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source is null");
+  tw_lhs_source own;
+  const tw_lhs_source* source = &own;
+  tw_status status = tw_take("tw_pack_lhs: source", "tw_lhs_source", theirs, &own, sizeof own);
+  if (status != TW_OK) return status;
   if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source.data is null");
   tw_rows rows;
-  tw_status status = tw_rows_of(plan, m, "tw_pack_lhs", &rows);
+  status = tw_rows_of(plan, m, "tw_pack_lhs", &rows);
   if (status != TW_OK) return status;
   status = check_matrix("tw_pack_lhs: source", m, plan->k * sizeof(float), source->stride,
                         source->data_bytes);
@@ -244,15 +263,20 @@ tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source
 }
 
 /* FNV-1a over what decides every byte of the packed LHS. */
-uint64_t tw_lhs_id(const tw_plan* plan, size_t m) {
+tw_status tw_lhs_id(const tw_plan* plan, size_t m, uint64_t* id) {
+  if (plan == NULL || id == NULL) {
+    return tw_fail(TW_INVALID, "tw_lhs_id: %s is null", plan == NULL ? "plan" : "id");
+  }
   tw_rows rows;
   uint64_t hash = 0xcbf29ce484222325u;
-  if (plan == NULL || tw_rows_of(plan, m, "tw_lhs_id", &rows) != TW_OK) return 0;
+  const tw_status status = tw_rows_of(plan, m, "tw_lhs_id", &rows);
+  if (status != TW_OK) return status;
   for (size_t i = 0; i < rows.count; ++i) {
     const uint64_t parts[] = {plan->k, rows.segments[i].rows, rows.segments[i].kernel->lhs->id,
                               rows.segments[i].lhs_stride};
     hash ^= tw_checksum(parts, sizeof parts);
     hash *= 0x100000001b3u;
   }
-  return hash;
+  *id = hash;
+  return TW_OK;
 }

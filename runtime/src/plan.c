@@ -37,7 +37,6 @@ static tw_status check_mix(const tw_matmul* matmul) {
 }
 
 static tw_status check_device(const tw_device* device) {
-  if (device == NULL) return tw_fail(TW_INVALID, "tw_plan_create: device is null");
   const struct {
     const char* name;
     size_t bytes;
@@ -57,7 +56,6 @@ static tw_status check_device(const tw_device* device) {
 }
 
 static tw_status check_matmul(const tw_matmul* matmul) {
-  if (matmul == NULL) return tw_fail(TW_INVALID, "tw_plan_create: matmul is null");
   if (matmul->family == NULL) return tw_fail(TW_INVALID, "tw_plan_create: matmul.family is null");
   if (matmul->n == 0) {
     return tw_fail(TW_INVALID, "tw_plan_create: matmul.n is 0; at least 1 output column is legal");
@@ -376,10 +374,9 @@ static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) 
   return best;
 }
 
-tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* device,
-                              const tw_matmul* matmul, tw_plan** plan) {
-  if (plan == NULL) return tw_fail(TW_INVALID, "tw_plan_create: plan is null");
-  *plan = NULL;
+/* All arguments are of this version. */
+static tw_status create(const tw_registry* registry, const tw_device* device,
+                        const tw_matmul* matmul, tw_plan** plan) {
   tw_status status = check_device(device);
   if (status == TW_OK) status = check_matmul(matmul);
   if (status == TW_OK) status = check_blocks(registry, matmul);
@@ -404,6 +401,22 @@ tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* devi
   if (tw_log_enabled()) log_plan(made, matmul);
   *plan = made;
   return TW_OK;
+}
+
+tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* device,
+                              const tw_matmul* matmul, tw_plan** plan) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_plan_create: plan is null");
+  *plan = NULL;
+  if (device == NULL) return tw_fail(TW_INVALID, "tw_plan_create: device is null");
+  if (matmul == NULL) return tw_fail(TW_INVALID, "tw_plan_create: matmul is null");
+  tw_device own_device;
+  tw_matmul own_matmul;
+  tw_status status =
+      tw_take("tw_plan_create: device", "tw_device", device, &own_device, sizeof own_device);
+  if (status == TW_OK) {
+    status = tw_take("tw_plan_create: matmul", "tw_matmul", matmul, &own_matmul, sizeof own_matmul);
+  }
+  return status == TW_OK ? create(registry, &own_device, &own_matmul, plan) : status;
 }
 
 tw_status tw_plan_create(const tw_device* device, const tw_matmul* matmul, tw_plan** plan) {

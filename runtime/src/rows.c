@@ -98,6 +98,9 @@ const tw_layout* tw_find_layout(uint64_t id) {
 tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, const char* isa) {
   if (device == NULL) return tw_fail(TW_INVALID, "tw_device_limit: device is null");
   if (isa == NULL) return tw_fail(TW_INVALID, "tw_device_limit: isa is null; \"\" is no limit");
+  const tw_status status = tw_check_size("tw_device_limit: device", "tw_device", device,
+                                         TW_LEAST_DEVICE, sizeof *device);
+  if (status != TW_OK) return status;
   tw_device unlimited = *device;
   unlimited.isa[0] = '\0';
   tw_text legal = {.length = 0};

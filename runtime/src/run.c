@@ -113,19 +113,22 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
   args.rhs_stride = plan->rhs_stride;
   args.dst = (char*)run->dst + first * run->dst_stride + part->column_begin * sizeof(float);
   args.dst_stride = run->dst_stride;
-  args.bias = run->bias != NULL ? run->bias + part->column_begin : NULL;
+  if (run->bias != NULL) args.bias = (const float*)run->bias + part->column_begin;
   args.min = run->clamp ? run->min : -INFINITY;
   args.max = run->clamp ? run->max : INFINITY;
   args.rhs_prefetch = prefetch;
   segment->kernel->run(&args);
 }
 
-tw_status tw_run(const tw_plan* plan, const tw_run_args* args, size_t slice) {
+tw_status tw_run(const tw_plan* plan, const tw_run_args* theirs, size_t slice) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_run: plan is null");
-  if (args == NULL) return tw_fail(TW_INVALID, "tw_run: args is null");
-  if (args->m == 0) return TW_OK;
+  if (theirs == NULL) return tw_fail(TW_INVALID, "tw_run: args is null");
+  tw_run_args own;
+  const tw_run_args* args = &own;
+  tw_status status = tw_take("tw_run: args", "tw_run_args", theirs, &own, sizeof own);
+  if (status != TW_OK || args->m == 0) return status;
   tw_rows rows;
-  tw_status status = tw_rows_of(plan, args->m, "tw_run", &rows);
+  status = tw_rows_of(plan, args->m, "tw_run", &rows);
   if (status == TW_OK) status = check_args(plan, args, &rows);
   if (status != TW_OK) return status;
   const tw_part part = tw_slice_part(plan, &rows, slice);

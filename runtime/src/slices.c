@@ -104,10 +104,15 @@ static size_t columns_of_slice(const tw_plan* plan, const tw_rows* rows) {
                                                          : tw_divide_up(plan->n, unit) * unit;
 }
 
-size_t tw_run_slices(const tw_plan* plan, size_t m) {
+tw_status tw_run_slices(const tw_plan* plan, size_t m, size_t* slices) {
+  if (plan == NULL || slices == NULL) {
+    return tw_fail(TW_INVALID, "tw_run_slices: %s is null", plan == NULL ? "plan" : "slices");
+  }
   tw_rows rows;
-  if (plan == NULL || tw_rows_of(plan, m, "tw_run_slices", &rows) != TW_OK) return 0;
-  return row_blocks(plan, &rows) * tw_divide_up(plan->n, columns_of_slice(plan, &rows));
+  const tw_status status = tw_rows_of(plan, m, "tw_run_slices", &rows);
+  if (status != TW_OK) return status;
+  *slices = row_blocks(plan, &rows) * tw_divide_up(plan->n, columns_of_slice(plan, &rows));
+  return TW_OK;
 }
 
 tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {

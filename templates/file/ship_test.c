@@ -121,7 +121,7 @@ static void make_weights(const problem *p) {
 
 static tw_rhs_source source_of(const problem *p) {
   const tw_layout *layout = p->kernel->rhs;
-  tw_rhs_source source = {0};
+  tw_rhs_source source = {.size = sizeof source};
   source.order = TW_NXK;
   source.data = weights;
   source.data_bytes = sizeof weights;
@@ -162,13 +162,18 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   size_t lhs_bytes = 0;
   check(tw_lhs_bytes(plan, m, &lhs_bytes));
   void *lhs = allocate(lhs_bytes);
-  const tw_lhs_source source = {activations, sizeof activations, p->k * sizeof(float)};
-  for (size_t slice = 0; slice < tw_lhs_slices(plan, m); ++slice) {
+  const tw_lhs_source source = {.size = sizeof source,
+                                .data = activations,
+                                .data_bytes = sizeof activations,
+                                .stride = p->k * sizeof(float)};
+  size_t slices;
+  check(tw_lhs_slices(plan, m, &slices));
+  for (size_t slice = 0; slice < slices; ++slice) {
     check(tw_pack_lhs(plan, m, &source, lhs, lhs_bytes, slice));
   }
   const int clamp = m % 2 == 0;
   const float limit = clamp ? 300 : INFINITY;
-  tw_run_args args = {0};
+  tw_run_args args = {.size = sizeof args};
   args.m = m;
   args.lhs = lhs_bytes != 0 ? lhs : activations;
   args.lhs_bytes = lhs_bytes != 0 ? lhs_bytes : sizeof activations;
@@ -182,7 +187,8 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   args.min = -limit;
   args.max = limit;
   memset(output, 0xff, sizeof output);
-  for (size_t slice = 0; slice < tw_run_slices(plan, m); ++slice) check(tw_run(plan, &args, slice));
+  check(tw_run_slices(plan, m, &slices));
+  for (size_t slice = 0; slice < slices; ++slice) check(tw_run(plan, &args, slice));
   compare(p, name, m, limit);
   free(lhs);
 }
@@ -190,7 +196,7 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
 /* With one kernel, or (null) with those that the plan takes, by settings if it `found` any. */
 static void run_plan(const tw_device *device, const problem *p, const tw_kernel *kernel,
                      const tw_found *found) {
-  tw_matmul matmul = {0};
+  tw_matmul matmul = {.size = sizeof matmul};
   matmul.family = p->kernel->family;
   matmul.n = N;
   matmul.k = p->k;
@@ -203,7 +209,9 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   check(tw_plan_create(device, &matmul, &plan));
   void *rhs = allocate(tw_rhs_bytes(plan));
   const tw_rhs_source source = source_of(p);
-  for (size_t slice = 0; slice < tw_rhs_slices(plan); ++slice) {
+  size_t slices;
+  check(tw_rhs_slices(plan, &slices));
+  for (size_t slice = 0; slice < slices; ++slice) {
     check(tw_pack_rhs(plan, &source, rhs, tw_rhs_bytes(plan), slice));
   }
   for (size_t i = 0; i < sizeof rows_tried / sizeof rows_tried[0]; ++i) {
@@ -228,7 +236,7 @@ static int same_weights(const tw_kernel *a, const tw_kernel *b) {
 /* ---- choices ---- */
 
 static tw_matmul matmul_of(const tw_chosen *chosen) {
-  tw_matmul matmul = {0};
+  tw_matmul matmul = {.size = sizeof matmul};
   matmul.family = chosen->family;
   matmul.n = chosen->n;
   matmul.k = chosen->k;
@@ -239,7 +247,7 @@ static tw_matmul matmul_of(const tw_chosen *chosen) {
 
 /* A machine of such cores. */
 static tw_device device_of(const tw_core_kind *core) {
-  tw_device device = {0};
+  tw_device device = {.size = sizeof device};
   device.features = core->features;
   device.family = core->family;
   device.model = core->model;
@@ -282,7 +290,7 @@ static int is_obeyed(const tw_plan *plan, const tw_setting *setting) {
 static void check_choice(const tw_chosen *chosen) {
   const tw_device device = device_of(&chosen->core);
   tw_matmul matmul = matmul_of(chosen);
-  tw_found found;
+  tw_found found = {.size = sizeof found};
   check(tw_choice_find(chosen, 1, &device, NULL, chosen->threads, &matmul, &found));
   printf("choices for %s, n %zu, k %zu, %zu threads%s\n", chosen->family, chosen->n, chosen->k,
          chosen->threads, found.match == TW_MATCH_NONE ? ": not built" : "");
@@ -306,7 +314,7 @@ static void run_choices(const tw_device *device, const problem *p) {
       continue;
     }
     tw_matmul matmul = matmul_of(chosen);
-    tw_found found;
+    tw_found found = {.size = sizeof found};
     check(tw_choice_find(chosen, 1, device, NULL, chosen->threads, &matmul, &found));
     if (found.match != TW_MATCH_NONE) run_plan(device, p, NULL, &found);
   }
@@ -337,7 +345,7 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
 int main(void) {
   static const tw_kernel *rows[MOST_ROWS];
   const size_t count = tw_list_kernels(NULL, rows, MOST_ROWS);
-  tw_device device;
+  tw_device device = {.size = sizeof device};
   check(tw_device_detect(&device));
   if (count > MOST_ROWS) {
     fprintf(stderr, "tilewright_test: %zu kernels; %d are legal\n", count, MOST_ROWS);

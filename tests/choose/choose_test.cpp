@@ -8,6 +8,7 @@
 #include <random>
 
 #include "choose/log.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::tuner {
 namespace {
@@ -208,7 +209,7 @@ TEST(Choose, SettingsOfAChoice) {
   }
   EXPECT_EQ(settings[0].tuning.m_block, SIZE_MAX);  // not cut at one row
   EXPECT_EQ(settings[2].tuning.m_block, 8U);
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = kFamily;
   matmul.n = kN;
   matmul.k = kK;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "spec/isa_reader.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -30,7 +30,7 @@ std::string missing_here(const Fault& fault, const CatchingTest& test) {
   std::string isa = isa_named(isas, test.filter);
   if (isa.empty() && made.starts_with("generated/")) isa = isa_named(isas, made);
   if (isa.empty()) return {};
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_device_detect(&device);
   std::string missing;
   for (const std::string& feature : isas.get(isa).features) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "internal.h"
+#include "tilewright/tilewright.hpp"
 
 namespace {
 
@@ -33,7 +34,7 @@ class Input {
 
 const tw_device& device() {
   static const tw_device detected = [] {
-    tw_device found;
+    auto found = tilewright::sized<tw_device>();
     tw_device_detect(&found);
     return found;
   }();
@@ -52,7 +53,7 @@ const std::vector<const tw_kernel*>& kernels() {
 
 /// As a client plans for a container: family and sizes, and the layout that it has.
 Plan make_plan(uint64_t layout, size_t n, size_t k) {
-  tw_matmul matmul = {};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = kernels()[0]->family;
   for (const tw_kernel* kernel : kernels()) {
     if (kernel->dst == TW_F32 && kernel->rhs->id == layout) matmul.family = kernel->family;
@@ -81,7 +82,7 @@ std::vector<uint8_t> pack(const tw_plan* plan, size_t n, size_t k) {
   const std::vector<uint8_t> codes(n * stride, 0x5a);
   const size_t block = tw_plan_rhs_layout(plan)->block;
   const std::vector<float> scales(n * (block == 0 ? 1 : k / block), 0.5F);  // or twice the halves
-  tw_rhs_source source = {};
+  auto source = tilewright::sized<tw_rhs_source>();
   source.order = TW_NXK;
   source.data = codes.data();
   source.data_bytes = codes.size();
@@ -89,7 +90,7 @@ std::vector<uint8_t> pack(const tw_plan* plan, size_t n, size_t k) {
   source.scales = tw_plan_rhs_layout(plan)->scales != 0 ? scales.data() : nullptr;
   source.scale_count = scales.size();
   std::vector<uint8_t> packed(tw_rhs_bytes(plan));
-  for (size_t slice = 0; slice < tw_rhs_slices(plan); ++slice) {
+  for (size_t slice = 0; slice < tilewright::rhs_slices(plan); ++slice) {
     require(tw_pack_rhs(plan, &source, packed.data(), packed.size(), slice) == TW_OK);
   }
   return packed;
@@ -98,15 +99,18 @@ std::vector<uint8_t> pack(const tw_plan* plan, size_t n, size_t k) {
 /// Whatever the weights are, nothing is read or written that should not be.
 void run(const tw_plan* plan, size_t n, size_t k, size_t m, const std::vector<uint8_t>& weights) {
   const std::vector<float> values(m * k, 1.5F);
-  const tw_lhs_source source = {values.data(), values.size() * sizeof(float), k * sizeof(float)};
+  auto source = tilewright::sized<tw_lhs_source>();
+  source.data = values.data();
+  source.data_bytes = values.size() * sizeof(float);
+  source.stride = k * sizeof(float);
   size_t bytes = 0;
   require(tw_lhs_bytes(plan, m, &bytes) == TW_OK);
   std::vector<uint8_t> lhs(bytes);
-  for (size_t slice = 0; slice < tw_lhs_slices(plan, m); ++slice) {
+  for (size_t slice = 0; slice < tilewright::lhs_slices(plan, m); ++slice) {
     require(tw_pack_lhs(plan, m, &source, lhs.data(), lhs.size(), slice) == TW_OK);
   }
   std::vector<float> dst(m * n);
-  tw_run_args args = {};
+  auto args = tilewright::sized<tw_run_args>();
   args.m = m;
   if (bytes == 0) {  // it reads the rows themselves
     args.lhs = values.data();
@@ -121,7 +125,7 @@ void run(const tw_plan* plan, size_t n, size_t k, size_t m, const std::vector<ui
   args.dst = dst.data();
   args.dst_bytes = dst.size() * sizeof(float);
   args.dst_stride = n * sizeof(float);
-  for (size_t slice = 0; slice < tw_run_slices(plan, m); ++slice) {
+  for (size_t slice = 0; slice < tilewright::run_slices(plan, m); ++slice) {
     const tw_status status = tw_run(plan, &args, slice);
     require(status == TW_OK || weights.size() < tw_rhs_bytes(plan));
   }
@@ -163,7 +167,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   run(plan.get(), n, k, m, weights);
 
   // Against a plan made from what the header says.
-  tw_container found = {};
+  auto found = tilewright::sized<tw_container>();
   if (tw_container_read(header.data(), header.size(), &found) != TW_OK) return 0;
   const Plan theirs = make_plan(found.layout, found.n, found.k);
   if (theirs == nullptr) return 0;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "integrations/ggml/settings.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/device_text.h"
 #include "tuner/record_file.h"
 
@@ -46,9 +47,9 @@ tuner::Record record_of(const tw_device& device, const tw_matmul& matmul, const 
 }
 
 TEST(Settings, ComeFromRecords) {
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
-  tw_matmul matmul = {};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = "matmul_clamp_f32_f32_f32p";
   matmul.n = matmul.k = 256;
   const tw_kernel* kernel = other_kernel(device, matmul);

@@ -7,7 +7,7 @@
 
 #include "kernels/case.h"
 #include "reference/matmul_reference.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -19,9 +19,9 @@ struct Destroy {
 };
 
 std::unique_ptr<tw_plan, Destroy> make_plan() {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   EXPECT_EQ(tw_device_detect(&device), TW_OK);
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = "matmul_clamp_f32_qai8dxp_qsi8cxp";
   matmul.n = n;
   matmul.k = k;
@@ -41,7 +41,7 @@ Matmul make_problem() {
 }
 
 tw_rhs_source source_of(const Matmul& problem) {
-  tw_rhs_source source{};
+  auto source = tilewright::sized<tw_rhs_source>();
   source.order = TW_NXK;
   source.data = problem.rhs.data();
   source.data_bytes = problem.rhs.size();
@@ -58,22 +58,22 @@ TEST(ByteWeights, AreMultiplied) {
   const Matmul problem = make_problem();
   const tw_rhs_source weights = source_of(problem);
   std::vector<char> rhs(tw_rhs_bytes(plan.get()));
-  for (size_t s = 0; s < tw_rhs_slices(plan.get()); ++s) {
+  for (size_t s = 0; s < tilewright::rhs_slices(plan.get()); ++s) {
     ASSERT_EQ(tw_pack_rhs(plan.get(), &weights, rhs.data(), rhs.size(), s), TW_OK)
         << tw_error_message();
   }
   size_t lhs_bytes = 0;
   ASSERT_EQ(tw_lhs_bytes(plan.get(), m, &lhs_bytes), TW_OK);
   std::vector<char> lhs(lhs_bytes);
-  tw_lhs_source rows{};
+  auto rows = tilewright::sized<tw_lhs_source>();
   rows.data = problem.lhs.data();
   rows.data_bytes = problem.lhs.size() * sizeof(float);
   rows.stride = k * sizeof(float);
-  for (size_t s = 0; s < tw_lhs_slices(plan.get(), m); ++s) {
+  for (size_t s = 0; s < tilewright::lhs_slices(plan.get(), m); ++s) {
     ASSERT_EQ(tw_pack_lhs(plan.get(), m, &rows, lhs.data(), lhs.size(), s), TW_OK);
   }
   std::vector<float> dst(m * n);
-  tw_run_args args{};
+  auto args = tilewright::sized<tw_run_args>();
   args.m = m;
   args.lhs = lhs.data();
   args.lhs_bytes = lhs.size();
@@ -82,7 +82,7 @@ TEST(ByteWeights, AreMultiplied) {
   args.dst = dst.data();
   args.dst_bytes = dst.size() * sizeof(float);
   args.dst_stride = n * sizeof(float);
-  for (size_t s = 0; s < tw_run_slices(plan.get(), m); ++s) {
+  for (size_t s = 0; s < tilewright::run_slices(plan.get(), m); ++s) {
     ASSERT_EQ(tw_run(plan.get(), &args, s), TW_OK) << tw_error_message();
   }
   EXPECT_EQ(dst, multiply(problem));

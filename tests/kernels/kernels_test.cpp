@@ -10,7 +10,7 @@
 #include "kernels/float_operands.h"
 #include "kernels/harness.h"
 #include "kernels/rows.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -98,7 +98,7 @@ TEST(Kernels, VectorsAreAsLongAsExpected) {
   if (streaming != nullptr) {
     EXPECT_EQ(std::to_string(streaming_bytes()), streaming);
   }
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
   EXPECT_EQ(device.vector_bytes, vector_bytes());
   EXPECT_EQ(device.streaming_vector_bytes, streaming_bytes());

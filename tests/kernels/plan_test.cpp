@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/rows.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -21,9 +21,9 @@ class StreamingPlan : public testing::TestWithParam<const tw_kernel*> {};
 
 // Dot products for a row, outer products for many, with the same packed weights.
 TEST_P(StreamingPlan, TakesItForOneRowOnly) {
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = GetParam()->family;
   matmul.n = 4096;
   matmul.k = 2048;
@@ -56,10 +56,10 @@ class StreamingBlocksPlan : public testing::TestWithParam<const tw_kernel*> {};
 
 // No other reads such weights: one row is a tile, too.
 TEST_P(StreamingBlocksPlan, TakesItForAnyRows) {
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
   const tw_layout& rhs = *GetParam()->rhs;
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = GetParam()->family;
   matmul.n = 4096;
   matmul.k = 2048;

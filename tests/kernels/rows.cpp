@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright.hpp"
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
@@ -17,7 +17,7 @@ namespace {
 
 const tw_device& device() {
   static const tw_device detected = [] {
-    tw_device value;
+    auto value = tilewright::sized<tw_device>();
     tw_device_detect(&value);
     return value;
   }();

@@ -8,6 +8,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/problem.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -55,7 +56,7 @@ class Table {
     return found.chosen == nullptr ? "" : matmul.settings[0].kernel;
   }
 
-  tw_found found{};
+  tw_found found = tilewright::sized<tw_found>();
 
  private:
   tw_device desk_ = desk();
@@ -188,7 +189,7 @@ TEST(Choices, RefusesWhatMakesNoSense) {
   const tw_device device = desk();
   const tw_setting setting{};
   tw_matmul matmul = TestPlan::basic(kN, kK);
-  tw_found found{};
+  auto found = tilewright::sized<tw_found>();
   const auto refused = [&](const char* why) {
     EXPECT_NE(std::string(tw_error_message()).find(why), std::string::npos) << tw_error_message();
   };

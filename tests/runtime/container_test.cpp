@@ -2,6 +2,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/problem.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -32,7 +33,7 @@ class Container : public ::testing::Test {
 
 TEST_F(Container, RoundTrip) {
   EXPECT_EQ(check(plan_), TW_OK) << tw_error_message();
-  tw_container found{};
+  auto found = tilewright::sized<tw_container>();
   ASSERT_EQ(tw_container_read(header_.data(), 64, &found), TW_OK);
   EXPECT_EQ(found.layout, 0x220U);
   EXPECT_EQ(found.n, 40U);

@@ -7,6 +7,7 @@
 
 #include "runtime/devices.h"
 #include "support/environment.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -87,7 +88,7 @@ TEST_F(Sysfs, PhoneHasClusters) {
   for (int cpu = 0; cpu < 3; ++cpu) core(cpu, "0x00000000411fd460", "300", "1800000", "256K");
   core(3, "0x00000000410fd4d0", "800", "2800000", "512K");
   core(5, "0x00000000410fd4e0", "1024", "3200000", "1M");
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_detect_sysfs(&device, root_.c_str());
   ASSERT_EQ(device.cluster_count, 3U);
   EXPECT_STREQ(device.clusters[0].name, "Cortex-A510");
@@ -117,7 +118,7 @@ TEST_F(Sysfs, ClustersKnowTheirCoresAndCaches) {
   write("cpu1/cache/index3/type", "Unified");
   write("cpu1/cache/index3/level", "3");
   write("cpu1/cache/index3/size", "4M");
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_detect_sysfs(&device, root_.c_str());
   ASSERT_EQ(device.cluster_count, 3U);
   EXPECT_EQ(device.clusters[0].count, 3U);
@@ -139,7 +140,7 @@ TEST_F(Sysfs, LikeCoresDifferInFrequencyByMoreThanAnEighth) {
   core(1, "0x514f0014", "1024", "3400000", "12M");  // one that boosts less
   core(2, "0x514f0014", "1024", "4320000", "12M");
   core(3, "0x514f0014", "1024", "4320000", "12M");
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_detect_sysfs(&device, root_.c_str());
   ASSERT_EQ(device.cluster_count, 2U);
   EXPECT_STREQ(device.clusters[0].name, "Oryon");
@@ -156,7 +157,7 @@ TEST_F(Sysfs, CountsSmeUnits) {
     write("cpu" + std::to_string(cpu) + "/regs/identification/smidr_el1", value);
   };
   const auto units = [&] {
-    tw_device device{};
+    auto device = tilewright::sized<tw_device>();
     tw_detect_sysfs(&device, root_.c_str());
     EXPECT_EQ(device.cluster_count, 1U);
     return device.clusters[0].sme_units;
@@ -181,7 +182,7 @@ TEST_F(Sysfs, HybridX86HasTwoKindsOfCores) {
     write("cpu" + std::to_string(cpu) + "/cpufreq/cpuinfo_max_freq",
           cpu < 2 ? "5100000" : "4900000");
   }
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   std::snprintf(device.clusters[0].name, sizeof device.clusters[0].name, "Intel 6.151");
   tw_device plain = device;
   tw_detect_sysfs(&plain, root_.c_str());
@@ -202,7 +203,7 @@ TEST_F(Sysfs, BoardsHaveNames) {
   root_ = top / "devices/system/cpu";
   write("online", "0");
   write("../../../firmware/devicetree/base/model", "Raspberry Pi 5 Model B");
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_detect_sysfs(&device, root_.c_str());
   EXPECT_EQ(std::string(device.name).rfind("Raspberry Pi 5 Model B", 0), 0U);
   root_ = top;
@@ -210,7 +211,7 @@ TEST_F(Sysfs, BoardsHaveNames) {
 
 TEST_F(Sysfs, OnlyClusterHasWhatTheRunningCoreSays) {
   write("online", "0-1");
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   device.clusters[0].midr = 0x410fd0c1;
   device.l1_bytes = 32 << 10;
   device.l2_bytes = 1 << 20;
@@ -226,14 +227,14 @@ TEST_F(Sysfs, ManyKindsOfCoresShareTheLastCluster) {
   for (int cpu = 0; cpu < 12; ++cpu) {
     core(cpu, "0x410fd460", std::to_string(cpu + 1).c_str(), "1000000", "256K");
   }
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_detect_sysfs(&device, root_.c_str());
   EXPECT_EQ(device.cluster_count, size_t{TW_MAX_CLUSTERS});
   EXPECT_EQ(tw_device_cores(&device), 12U);
 }
 
 TEST_F(Sysfs, MayBeMissing) {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_detect_sysfs(&device, (root_ / "nothing").c_str());
   EXPECT_EQ(device.cluster_count, 1U);
   EXPECT_GE(tw_device_cores(&device), 1U);
@@ -282,7 +283,7 @@ TEST(Device, LimitNamesWhatIsLegal) {
 }
 
 TEST(Device, EnvironmentLimitsThisMachine) {
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   set_environment("TILEWRIGHT_ISA", "scalar");
   EXPECT_EQ(tw_device_detect(&device), TW_OK);
   EXPECT_STREQ(device.isa, "scalar");
@@ -303,7 +304,7 @@ TEST(Device, EnvironmentLimitsThisMachine) {
 
 #if defined(__x86_64__)
 TEST(Device, AgreesWithTheCompilersDetection) {
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
   __builtin_cpu_init();
   EXPECT_EQ((device.features & TW_FEATURE_AVX2) != 0, __builtin_cpu_supports("avx2") != 0);

@@ -6,11 +6,12 @@
 #include <initializer_list>
 
 #include "runtime/fake_rows.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 
 inline tw_device machine(const char* name, tw_features features, size_t cores = 4) {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   std::snprintf(device.name, sizeof device.name, "%s", name);
   device.features = features;
   device.l1_bytes = 64 << 10;

@@ -6,6 +6,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/problem.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -101,7 +102,7 @@ TEST(Errors, RhsBlocks) {
   const TestPlan plan(zen4(), blocks(32, TW_SCALES_F16));
   const std::vector<uint8_t> data(192 * 96);
   std::vector<uint8_t> packed(tw_rhs_bytes(plan.get()));
-  tw_rhs_source source{};
+  auto source = tilewright::sized<tw_rhs_source>();
   source.order = TW_NXK;
   source.data = data.data();
   source.data_bytes = data.size();
@@ -219,11 +220,29 @@ TEST(Errors, PlanQuestions) {
   expect(tw_lhs_bytes(plan.get(), SIZE_MAX / 4, &count), TW_TOO_LARGE,
          "tw_lhs_bytes: m = " + std::to_string(SIZE_MAX / 4) +
              " rows of k = 64 overflow the address space");
-  EXPECT_EQ(tw_run_slices(plan.get(), SIZE_MAX), 0U);
-  EXPECT_EQ(tw_lhs_slices(plan.get(), SIZE_MAX), 0U);
-  EXPECT_EQ(tw_run_slices(nullptr, 1) + tw_lhs_slices(nullptr, 1) + tw_rhs_slices(nullptr) +
-                tw_rhs_bytes(nullptr),
-            0U);
+  EXPECT_EQ(tw_rhs_bytes(nullptr), 0U);
+}
+
+// A count that a loop could take for 0 is not written.
+TEST(Errors, Counts) {
+  const TestPlan plan(zen4(), 40, 64);
+  const std::string too_many =
+      ": m is " + std::to_string(SIZE_MAX) + "; at most " + std::to_string(SIZE_MAX / 4);
+  size_t count = 77;
+  uint64_t id = 77;
+  expect(tw_rhs_slices(nullptr, &count), TW_INVALID, "tw_rhs_slices: plan is null");
+  expect(tw_rhs_slices(plan.get(), nullptr), TW_INVALID, "tw_rhs_slices: slices is null");
+  expect(tw_lhs_slices(nullptr, 1, &count), TW_INVALID, "tw_lhs_slices: plan is null");
+  expect(tw_lhs_slices(plan.get(), 1, nullptr), TW_INVALID, "tw_lhs_slices: slices is null");
+  expect(tw_lhs_slices(plan.get(), SIZE_MAX, &count), TW_TOO_LARGE, "tw_lhs_slices" + too_many);
+  expect(tw_run_slices(nullptr, 1, &count), TW_INVALID, "tw_run_slices: plan is null");
+  expect(tw_run_slices(plan.get(), 1, nullptr), TW_INVALID, "tw_run_slices: slices is null");
+  expect(tw_run_slices(plan.get(), SIZE_MAX, &count), TW_TOO_LARGE, "tw_run_slices" + too_many);
+  expect(tw_lhs_id(nullptr, 1, &id), TW_INVALID, "tw_lhs_id: plan is null");
+  expect(tw_lhs_id(plan.get(), 1, nullptr), TW_INVALID, "tw_lhs_id: id is null");
+  expect(tw_lhs_id(plan.get(), SIZE_MAX, &id), TW_TOO_LARGE, "tw_lhs_id" + too_many);
+  EXPECT_EQ(count, 77U);
+  EXPECT_EQ(id, 77U);
 }
 
 TEST(Errors, PackRhs) {
@@ -322,9 +341,16 @@ class RunErrors : public ::testing::Test {
       : plan_(zen4(), 40, 64),
         lhs_(plan_.lhs_bytes(5)),
         rhs_(tw_rhs_bytes(plan_.get())),
-        dst_(5 * 40, 7),
-        good_{5,      lhs_.data(), lhs_.size(), rhs_.data(), rhs_.size(), dst_.data(), 5 * 40 * 4,
-              40 * 4, nullptr,     0,           0,           0,           0,           0} {}
+        dst_(5 * 40, 7) {
+    good_.m = 5;
+    good_.lhs = lhs_.data();
+    good_.lhs_bytes = lhs_.size();
+    good_.rhs = rhs_.data();
+    good_.rhs_bytes = rhs_.size();
+    good_.dst = dst_.data();
+    good_.dst_bytes = dst_.size() * sizeof(float);
+    good_.dst_stride = 40 * sizeof(float);
+  }
   void fails(const tw_run_args& args, tw_status want, const std::string& message) {
     expect(tw_run(plan_.get(), &args, 0), want, "tw_run: " + message);
     EXPECT_EQ(dst_, std::vector<float>(5 * 40, 7));
@@ -332,7 +358,7 @@ class RunErrors : public ::testing::Test {
   TestPlan plan_;
   std::vector<char> lhs_, rhs_;
   std::vector<float> dst_;
-  tw_run_args good_;
+  tw_run_args good_ = tilewright::sized<tw_run_args>();
 };
 
 TEST_F(RunErrors, NullPointers) {
@@ -395,7 +421,7 @@ TEST_F(RunErrors, Clamp) {
 
 TEST_F(RunErrors, ContainerArguments) {
   std::vector<uint8_t> header(64);
-  tw_container found{};
+  auto found = tilewright::sized<tw_container>();
   const auto write = [&](const tw_plan* plan, const void* rhs, size_t bytes, void* to,
                          size_t room) { return tw_container_write(plan, rhs, bytes, to, room); };
   const size_t bytes = rhs_.size();

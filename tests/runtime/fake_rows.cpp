@@ -61,7 +61,7 @@ void pack_rhs(const tw_pack_args* a, size_t panel, bool nxk) {
       const int code = nibble(row, nxk ? k : n, is_unsigned);
       packed[k / 2] = static_cast<uint8_t>(packed[k / 2] | (code & 15) << (k % 2 * 4));
     }
-    const float bias = a->bias != nullptr ? a->bias[n] : 0;
+    const float bias = a->bias != nullptr ? *at<float>(a->bias, n * 4) : 0;
     std::memcpy(packed + padded(a->k) / 2, at<float>(a->scales, n * 4), 4);
     std::memcpy(packed + padded(a->k) / 2 + 4, &bias, 4);
   }

@@ -3,6 +3,7 @@
 #include "runtime/devices.h"
 #include "runtime/problem.h"
 #include "support/environment.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -250,30 +251,36 @@ TEST(Plan, TuningOverrides) {
   EXPECT_EQ(tuning.n_block, 128U);
   EXPECT_EQ(tuning.m_block, 16U);
   EXPECT_EQ(tuning.rhs_prefetch, 4096U);
-  EXPECT_EQ(tw_run_slices(plan.get(), 64), 8U * 4U);
+  EXPECT_EQ(tilewright::run_slices(plan.get(), 64), 8U * 4U);
   matmul.tuning = {SIZE_MAX, SIZE_MAX, TW_PREFETCH_OFF, TW_ORDER_UNSET};
   const TestPlan whole(zen4(), matmul);
   ASSERT_EQ(tw_plan_tuning(whole.get(), 64, &tuning), TW_OK);
   EXPECT_EQ(tuning.rhs_prefetch, 0U);
-  EXPECT_EQ(tw_run_slices(whole.get(), 64), 1U);
+  EXPECT_EQ(tilewright::run_slices(whole.get(), 64), 1U);
 }
 
 TEST(Plan, CoresGetSlices) {
   const tw_device one = machine("one core", kVnni, 1);
   const tw_device many = machine("many cores", kVnni, 64);
-  EXPECT_EQ(tw_run_slices(TestPlan(one, kN, kK).get(), 1), 10U);  // 7 panels fit a quarter of L2
-  EXPECT_EQ(tw_run_slices(TestPlan(many, kN, kK).get(), 1), 64U);
+  const size_t of_a_cache = tilewright::run_slices(TestPlan(one, kN, kK).get(), 1);
+  EXPECT_EQ(of_a_cache, 10U);  // 7 panels fit a quarter of L2
+  EXPECT_EQ(tilewright::run_slices(TestPlan(many, kN, kK).get(), 1), 64U);
+}
+
+uint64_t lhs_id(const TestPlan& plan, size_t m) {
+  uint64_t id = 0;
+  EXPECT_EQ(tw_lhs_id(plan.get(), m, &id), TW_OK);
+  return id;
 }
 
 TEST(Plan, PackedLhsIsSharedWhenIdsAgree) {
   const TestPlan q(zen4(), 2048, 512);
   const TestPlan k(zen4(), 256, 512);
   const TestPlan deeper(zen4(), 2048, 544);
-  EXPECT_EQ(tw_lhs_id(q.get(), 12), tw_lhs_id(k.get(), 12));
-  EXPECT_NE(tw_lhs_id(q.get(), 12), tw_lhs_id(q.get(), 13));
-  EXPECT_NE(tw_lhs_id(q.get(), 12), tw_lhs_id(deeper.get(), 12));
-  EXPECT_NE(tw_lhs_id(q.get(), 1), tw_lhs_id(TestPlan(alder_lake(), 2048, 512).get(), 1));
-  EXPECT_EQ(tw_lhs_id(nullptr, 1), 0U);
+  EXPECT_EQ(lhs_id(q, 12), lhs_id(k, 12));
+  EXPECT_NE(lhs_id(q, 12), lhs_id(q, 13));
+  EXPECT_NE(lhs_id(q, 12), lhs_id(deeper, 12));
+  EXPECT_NE(lhs_id(q, 1), lhs_id(TestPlan(alder_lake(), 2048, 512), 1));
 }
 
 TEST(Plan, LogSaysWhatRuns) {

@@ -6,6 +6,7 @@
 
 #include "reference/matmul_reference.h"
 #include "runtime/fake_rows.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 
@@ -27,11 +28,23 @@ struct Problem {
   }
 
   [[nodiscard]] tw_rhs_source rhs_source() const {
-    return {order,    codes.data(),       codes.size(), stride, 0, matmul.scales.data(),
-            matmul.n, matmul.bias.data(), matmul.n,     0};
+    auto source = tilewright::sized<tw_rhs_source>();
+    source.order = order;
+    source.data = codes.data();
+    source.data_bytes = codes.size();
+    source.stride = stride;
+    source.scales = matmul.scales.data();
+    source.scale_count = matmul.n;
+    source.bias = matmul.bias.data();
+    source.bias_count = matmul.n;
+    return source;
   }
   [[nodiscard]] tw_lhs_source lhs_source() const {
-    return {matmul.lhs.data(), matmul.lhs.size() * sizeof(float), matmul.k * sizeof(float)};
+    auto source = tilewright::sized<tw_lhs_source>();
+    source.data = matmul.lhs.data();
+    source.data_bytes = matmul.lhs.size() * sizeof(float);
+    source.stride = matmul.k * sizeof(float);
+    return source;
   }
 
   Matmul matmul;
@@ -68,7 +81,7 @@ class TestPlan {
   TestPlan& operator=(const TestPlan&) = delete;
 
   static tw_matmul basic(size_t n, size_t k) {
-    tw_matmul matmul{};
+    auto matmul = tilewright::sized<tw_matmul>();
     matmul.family = kFamily;
     matmul.n = n;
     matmul.k = k;

@@ -35,11 +35,11 @@ Operands pack(const tw_plan* plan, const Problem& problem) {
   EXPECT_EQ(tw_lhs_bytes(plan, m, &lhs_bytes), TW_OK);
   packed.rhs.assign(tw_rhs_bytes(plan), 0x55);
   packed.lhs.assign(lhs_bytes, 0x55);
-  for (const size_t slice : shuffled(tw_rhs_slices(plan))) {
+  for (const size_t slice : shuffled(tilewright::rhs_slices(plan))) {
     EXPECT_EQ(tw_pack_rhs(plan, &rhs, packed.rhs.data(), packed.rhs.size(), slice), TW_OK)
         << tw_error_message();
   }
-  for (const size_t slice : shuffled(tw_lhs_slices(plan, m))) {
+  for (const size_t slice : shuffled(tilewright::lhs_slices(plan, m))) {
     EXPECT_EQ(tw_pack_lhs(plan, m, &lhs, packed.lhs.data(), packed.lhs.size(), slice), TW_OK)
         << tw_error_message();
   }
@@ -48,7 +48,7 @@ Operands pack(const tw_plan* plan, const Problem& problem) {
 
 tw_run_args run_args(const Operands& packed, const Problem& problem, std::vector<float>& dst,
                      size_t stride) {
-  tw_run_args args{};
+  auto args = tilewright::sized<tw_run_args>();
   args.m = problem.matmul.m;
   args.lhs = packed.lhs.data();
   args.lhs_bytes = packed.lhs.size();
@@ -69,7 +69,7 @@ void expect_right(const tw_device& device, const tw_matmul& matmul, const Proble
   const tw_run_args args = run_args(packed, problem, dst, stride);
   calls().clear();
   size_t outputs = 0;
-  for (const size_t slice : shuffled(tw_run_slices(plan.get(), args.m))) {
+  for (const size_t slice : shuffled(tilewright::run_slices(plan.get(), args.m))) {
     ASSERT_EQ(tw_run(plan.get(), &args, slice), TW_OK) << tw_error_message();
   }
   for (const Call& call : calls()) outputs += call.m * call.n;
@@ -120,7 +120,7 @@ TEST(Run, ScalesOfBlocksReachThePacker) {
   const TestPlan plan(plain(), matmul);
   ASSERT_EQ(plan.status, TW_OK) << tw_error_message();
   const std::vector<uint8_t> data(8 * 192);
-  tw_rhs_source source{};
+  auto source = tilewright::sized<tw_rhs_source>();
   source.order = TW_NXK;
   source.data = data.data();
   source.data_bytes = data.size();
@@ -150,7 +150,7 @@ TEST(Run, UnsignedNibblesMeanTheSame) {
   tw_rhs_source source = problem.rhs_source();
   source.unsigned_nibbles = 1;
   std::vector<char> packed(tw_rhs_bytes(plan.get()), 0x55);
-  for (size_t slice = 0; slice < tw_rhs_slices(plan.get()); ++slice) {
+  for (size_t slice = 0; slice < tilewright::rhs_slices(plan.get()); ++slice) {
     ASSERT_EQ(tw_pack_rhs(plan.get(), &source, packed.data(), packed.size(), slice), TW_OK);
   }
   EXPECT_EQ(packed, expected.rhs);
@@ -172,7 +172,7 @@ TEST(Run, ClampBiasAndPrefetchReachTheKernel) {
   args.min = -0.5F;
   args.max = 0.75F;
   calls().clear();
-  for (size_t slice = 0; slice < tw_run_slices(plan.get(), 13); ++slice) {
+  for (size_t slice = 0; slice < tilewright::run_slices(plan.get(), 13); ++slice) {
     ASSERT_EQ(tw_run(plan.get(), &args, slice), TW_OK);
   }
   problem.matmul.bias = bias;
@@ -192,12 +192,12 @@ TEST(Run, SlicesBeyondTheCountDoNothing) {
   const tw_rhs_source rhs = problem.rhs_source();
   const tw_lhs_source lhs = problem.lhs_source();
   for (const size_t extra : {size_t{0}, size_t{1}, size_t{1000}, SIZE_MAX / 2}) {
-    EXPECT_EQ(tw_run(plan.get(), &args, tw_run_slices(plan.get(), 5) + extra), TW_OK);
+    EXPECT_EQ(tw_run(plan.get(), &args, tilewright::run_slices(plan.get(), 5) + extra), TW_OK);
     EXPECT_EQ(tw_pack_rhs(plan.get(), &rhs, packed.rhs.data(), packed.rhs.size(),
-                          tw_rhs_slices(plan.get()) + extra),
+                          tilewright::rhs_slices(plan.get()) + extra),
               TW_OK);
     EXPECT_EQ(tw_pack_lhs(plan.get(), 5, &lhs, packed.lhs.data(), packed.lhs.size(),
-                          tw_lhs_slices(plan.get(), 5) + extra),
+                          tilewright::lhs_slices(plan.get(), 5) + extra),
               TW_OK);
   }
   EXPECT_EQ(dst, std::vector<float>(5 * 40, 7));
@@ -207,10 +207,10 @@ TEST(Run, SlicesBeyondTheCountDoNothing) {
 
 TEST(Run, NoRowsAreNoWork) {
   const TestPlan plan(zen4(), 40, 32);
-  EXPECT_EQ(tw_run_slices(plan.get(), 0), 0U);
-  EXPECT_EQ(tw_lhs_slices(plan.get(), 0), 0U);
+  EXPECT_EQ(tilewright::run_slices(plan.get(), 0), 0U);
+  EXPECT_EQ(tilewright::lhs_slices(plan.get(), 0), 0U);
   EXPECT_EQ(plan.lhs_bytes(0), 0U);
-  const tw_run_args nothing{};
+  const auto nothing = tilewright::sized<tw_run_args>();
   EXPECT_EQ(tw_run(plan.get(), &nothing, 0), TW_OK);
   EXPECT_EQ(tw_pack_lhs(plan.get(), 0, nullptr, nullptr, 0, 0), TW_OK);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/problem.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -63,7 +64,7 @@ TEST(Settings, TuningOfItsRange) {
   EXPECT_EQ(tuning.m_block, 16U);
   EXPECT_EQ(tuning.rhs_prefetch, 4096U);
   EXPECT_EQ(tuning.order, TW_ROWS_FIRST);
-  EXPECT_EQ(tw_run_slices(plan.get(), 64), 8U * 4U);
+  EXPECT_EQ(tilewright::run_slices(plan.get(), 64), 8U * 4U);
   ASSERT_EQ(tw_plan_tuning(plan.get(), 65, &tuning), TW_OK);
   EXPECT_NE(tuning.rhs_prefetch, 4096U);
   EXPECT_EQ(tuning.order, TW_COLUMNS_FIRST);
@@ -82,7 +83,7 @@ TEST(Settings, OrderOfSlices) {
     ASSERT_EQ(tw_rows_of(plan.get(), 50, "test", &rows), TW_OK);
     std::set<std::pair<size_t, size_t>> seen;
     size_t outputs = 0;
-    const size_t slices = tw_run_slices(plan.get(), 50);
+    const size_t slices = tilewright::run_slices(plan.get(), 50);
     for (size_t slice = 0; slice < slices; ++slice) {
       const tw_part part = tw_slice_part(plan.get(), &rows, slice);
       if (part.row_begin == part.row_end) continue;  // rows are cut at whole tiles only

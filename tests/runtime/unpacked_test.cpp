@@ -6,6 +6,7 @@
 
 #include "runtime/devices.h"
 #include "runtime/fake_rows.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -46,7 +47,7 @@ void pack(const tw_pack_args* a) {
       const float value = get(a->source, n * a->source_stride + k * 4);
       std::memcpy(to + k * panel * 4, &value, 4);
     }
-    std::memcpy(to + a->k * panel * 4, &a->bias[n], 4);
+    std::memcpy(to + a->k * panel * 4, static_cast<const float*>(a->bias) + n, 4);
   }
 }
 
@@ -82,7 +83,7 @@ class Unpacked : public testing::Test {
   static constexpr size_t n = 21, k = 19, m = 9, stride = k * 4 + 12;
 
   Unpacked() {
-    tw_matmul matmul{};
+    auto matmul = tilewright::sized<tw_matmul>();
     matmul.family = "f";
     matmul.n = n;
     matmul.k = k;
@@ -105,23 +106,27 @@ class Unpacked : public testing::Test {
   static float activation(size_t row, size_t i) { return static_cast<float>((row * 5 + i) % 11); }
 
   [[nodiscard]] tw_rhs_source source() const {
-    return {TW_NXK, weights.data(), weights.size() * 4, k * 4, 0, nullptr, 0, bias.data(), n, 0};
+    auto from = tilewright::sized<tw_rhs_source>();
+    from.order = TW_NXK;
+    from.data = weights.data();
+    from.data_bytes = weights.size() * 4;
+    from.stride = k * 4;
+    from.bias = bias.data();
+    from.bias_count = n;
+    return from;
   }
   tw_run_args args(std::vector<float>& dst) {
-    return {m,
-            lhs.data(),
-            lhs.size(),
-            packed.data(),
-            packed.size(),
-            dst.data(),
-            dst.size() * 4,
-            n * 4,
-            nullptr,
-            0,
-            0,
-            0,
-            0,
-            stride};
+    auto run = tilewright::sized<tw_run_args>();
+    run.m = m;
+    run.lhs = lhs.data();
+    run.lhs_bytes = lhs.size();
+    run.lhs_stride = stride;
+    run.rhs = packed.data();
+    run.rhs_bytes = packed.size();
+    run.dst = dst.data();
+    run.dst_bytes = dst.size() * 4;
+    run.dst_stride = n * 4;
+    return run;
   }
   void fails(const tw_run_args& bad, tw_status want, const std::string& message) {
     EXPECT_EQ(tw_run(plan, &bad, 0), want);
@@ -137,16 +142,17 @@ TEST_F(Unpacked, RowsAreReadWhereTheyAre) {
   size_t bytes = 1;
   EXPECT_EQ(tw_lhs_bytes(plan, m, &bytes), TW_OK);
   EXPECT_EQ(bytes, 0U);
-  EXPECT_EQ(tw_lhs_slices(plan, m), 0U);
+  EXPECT_EQ(tilewright::lhs_slices(plan, m), 0U);
   EXPECT_EQ(tw_pack_lhs(plan, m, nullptr, nullptr, 0, 0), TW_OK);
   const tw_rhs_source from = source();
-  for (size_t s = 0; s < tw_rhs_slices(plan); ++s) {
+  for (size_t s = 0; s < tilewright::rhs_slices(plan); ++s) {
     ASSERT_EQ(tw_pack_rhs(plan, &from, packed.data(), packed.size(), s), TW_OK);
   }
   std::vector<float> dst(m * n, -1);
   const tw_run_args run = args(dst);
-  EXPECT_GT(tw_run_slices(plan, m), 4U);
-  for (size_t s = tw_run_slices(plan, m); s-- > 0;) ASSERT_EQ(tw_run(plan, &run, s), TW_OK);
+  EXPECT_GT(tilewright::run_slices(plan, m), 4U);
+  for (size_t s = tilewright::run_slices(plan, m); s-- > 0;)
+    ASSERT_EQ(tw_run(plan, &run, s), TW_OK);
   for (size_t row = 0; row < m; ++row) {
     for (size_t column = 0; column < n; ++column) {
       float sum = bias[column];

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewright/choices.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/device_text.h"
 #include "tuner/pipes.h"
 #include "tuner/saved_devices.h"
@@ -15,10 +16,10 @@ tw_match match(const tw_core_kind& there, const tw_device& here, const tw_cluste
       1, 1, "tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar", {64, 1, 0, TW_COLUMNS_FIRST}};
   const tw_chosen chosen = {
       "matmul_clamp_f32_qai8dxp_qsi4cxp", 64, 64, 0, TW_SCALES_UNSET, 1, there, &setting, 1};
-  tw_matmul matmul{};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = chosen.family;
   matmul.n = matmul.k = 64;
-  tw_found found{};
+  auto found = tilewright::sized<tw_found>();
   EXPECT_EQ(tw_choice_find(&chosen, 1, &here, &cluster, 1, &matmul, &found), TW_OK);
   return found.match;
 }

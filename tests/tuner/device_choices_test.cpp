@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "internal.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/saved_devices.h"
 
 namespace tw::tuner::test {
@@ -40,7 +41,7 @@ using Plan = std::unique_ptr<tw_plan, Destroy>;
 
 Plan plan_for(const tw_device& device, const char* family) {
   const tw_registry rows = all_rows();
-  tw_matmul matmul = {};
+  auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = family;
   matmul.n = 3072;
   matmul.k = 2048;
@@ -212,7 +213,7 @@ std::set<std::pair<std::string, Blocks>> all_families() {
 void expect_only_what_runs(const tw_device& device) {
   const tw_registry rows = all_rows();
   for (const auto& [family, blocks] : all_families()) {
-    tw_matmul matmul = {};
+    auto matmul = tilewright::sized<tw_matmul>();
     matmul.family = family.c_str();
     matmul.n = matmul.k = 1024;
     matmul.block = blocks.first;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tilewright/tilewright.hpp"
 #include "tuner/saved_devices.h"
 
 namespace tw::tuner::test {
@@ -21,7 +22,7 @@ TEST(DeviceText, RoundTripKeepsEveryMember) {
 }
 
 TEST(DeviceText, ThisMachine) {
-  tw_device device;
+  auto device = tilewright::sized<tw_device>();
   ASSERT_EQ(tw_device_detect(&device), TW_OK);
   const tw_device back = device_from_text(to_text(device));
   EXPECT_EQ(to_text(back), to_text(device));

@@ -1,5 +1,6 @@
 // Which cores of which machine measure.
 #include "tuner/program/cores.h"
+#include "tilewright/tilewright.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ void add_cluster(tw_device& device, size_t first, size_t count, size_t capacity)
 
 /// Four small ones, four medium ones, a big one.
 tw_device phone() {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   add_cluster(device, 0, 4, 300);
   add_cluster(device, 4, 4, 900);
   add_cluster(device, 8, 1, 1024);

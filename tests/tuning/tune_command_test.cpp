@@ -8,6 +8,7 @@
 #include "spec/folder.h"
 #include "support/own_lock.h"
 #include "support/run_command.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/program/device_lock.h"
 #include "tuner/record_file.h"
 
@@ -73,7 +74,7 @@ TEST_F(TuneCommand, NotWhileAnotherTunes) {
 
 /// Another kernel than `than` that runs here on the same weights.
 std::string other_kernel(const Configuration& than) {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_device_detect(&device);
   std::vector<const tw_kernel*> rows(tw_list_kernels(&device, nullptr, 0));
   tw_list_kernels(&device, rows.data(), rows.size());

@@ -14,6 +14,7 @@
 #include "spec/folder.h"
 #include "support/own_lock.h"
 #include "support/run_command.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/job.h"
 #include "tuner/record_file.h"
 
@@ -64,7 +65,7 @@ Answer tune(const char* program, const Job& job) {
 
 /// Another kernel that runs here on the same packed weights.
 const tw_kernel* other_kernel(const Configuration& than, const std::string& nor) {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   tw_device_detect(&device);
   std::vector<const tw_kernel*> rows(tw_list_kernels(&device, nullptr, 0));
   tw_list_kernels(&device, rows.data(), rows.size());

@@ -7,13 +7,14 @@
 #include <string>
 
 #include "measure/team.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/job.h"
 #include "tuner/program/watched.h"
 
 namespace tw::tuner {
 
 struct SearchInput {
-  tw_device device = {};
+  tw_device device = tilewright::sized<tw_device>();
   Record origin;  ///< tool, device and core, for every record
   JobMatmul matmul;
   double seconds = 0;  ///< negative: until separated

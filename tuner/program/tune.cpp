@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "measure/machine_limits.h"
+#include "tilewright/tilewright.hpp"
 #include "tuner/device_text.h"
 #include "tuner/evidence.h"
 #include "tuner/layers.h"
@@ -25,7 +26,7 @@ constexpr int kConfirmations = 3;     // processes
 constexpr double kLimitsFrom = 10;    // seconds of budget: what the core can do is measured, too
 
 tw_device detected() {
-  tw_device device{};
+  auto device = tilewright::sized<tw_device>();
   if (tw_device_detect(&device) != TW_OK) throw std::runtime_error(tw_error_message());
   return device;
 }

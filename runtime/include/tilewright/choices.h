@@ -1,7 +1,7 @@
 /* What measuring has found to be fastest for the matrices of a workload: a table that `tilewright
  * ship --records` writes into its tree (kernels/choices.c), and what finds a matrix's row in it.
  *
- *   tw_found found;
+ *   tw_found found = {.size = sizeof found};
  *   tw_choice_find(tw_generated_choices, tw_generated_choice_count, &device, NULL, threads,
  * &matmul, &found); tw_plan_create(&device, &matmul, &plan);
  *
@@ -52,6 +52,7 @@ extern const size_t tw_generated_choice_count; /* 0 where kernels were named, no
 
 /* The caller's; must live until tw_plan_create has returned. */
 typedef struct tw_found {
+  size_t size; /* sizeof(tw_found) */
   tw_match match;
   const tw_chosen* chosen; /* the row; null: none */
   tw_setting settings[TW_MAX_SETTINGS];
@@ -68,12 +69,12 @@ typedef struct tw_found {
  * least 1. No row, or a matmul that names its kernel: TW_OK, found->match is TW_MATCH_NONE and
  * matmul is as it was. TW_INVALID: a null pointer, no threads, or settings that matmul has
  * already. */
-tw_status tw_choice_find(const tw_chosen* choices, size_t count, const tw_device* device,
-                         const tw_cluster* cluster, size_t threads, tw_matmul* matmul,
-                         tw_found* found);
+TW_API tw_status tw_choice_find(const tw_chosen* choices, size_t count, const tw_device* device,
+                                const tw_cluster* cluster, size_t threads, tw_matmul* matmul,
+                                tw_found* found);
 
 /* The kind of a device's cores; null cluster: the fastest. Both pointers are read only. */
-tw_core_kind tw_core_kind_of(const tw_device* device, const tw_cluster* cluster);
+TW_API tw_core_kind tw_core_kind_of(const tw_device* device, const tw_cluster* cluster);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,9 @@
 /* The run-time API: detect the device, plan a matrix multiplication, pack its operands, run it.
  *
- *   tw_device device;      tw_device_detect(&device);
- *   tw_matmul matmul = {.family = "matmul_clamp_f32_qai8dxp_qsi4cxp", .n = n, .k = k};
+ *   tw_device device = {.size = sizeof device};
+ *   tw_device_detect(&device);
+ *   tw_matmul matmul = {.size = sizeof matmul,
+ *                       .family = "matmul_clamp_f32_qai8dxp_qsi4cxp", .n = n, .k = k};
  *   tw_plan *plan;         tw_plan_create(&device, &matmul, &plan);
  *   tw_pack_rhs(...)       once per weight matrix, slice by slice
  *   tw_pack_lhs(...)       per call, slice by slice; then the caller's barrier
@@ -15,15 +17,40 @@
  *
  * Errors: every function that can fail returns a status; tw_error_message() says which argument
  * was wrong and what would be legal. Nothing is written to an output when a check fails.
- * Sizes are in bytes where a name says bytes or stride, else in values. */
+ * Sizes are in bytes where a name says bytes, stride or offset, else in values, rows, columns.
+ *
+ * Versions: a struct that is handed over by a pointer of its own begins with `size`, its sizeof in
+ * the caller's header. Such structs grow at their ends; 0 in a member means what its absence meant.
+ * A library that knows more members takes 0 for those that the caller lacks, one that knows fewer
+ * refuses others than 0. Structs that are members or elements only (tw_cluster, tw_mix, tw_tuning,
+ * tw_setting, tw_segment, tw_core_kind) never change. Rows of the registry are the library's: read
+ * them where they are. */
 #ifndef TILEWRIGHT_TILEWRIGHT_H
 #define TILEWRIGHT_TILEWRIGHT_H
 
 #include "tilewright/registry.h"
 
+/* What the library exports. */
+#if defined(__GNUC__)
+#define TW_API __attribute__((visibility("default")))
+#else
+#define TW_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- version ---- */
+
+#define TILEWRIGHT_VERSION_MAJOR 0
+#define TILEWRIGHT_VERSION_MINOR 1
+#define TILEWRIGHT_VERSION_PATCH 0
+#define TILEWRIGHT_VERSION_NUMBER \
+  (TILEWRIGHT_VERSION_MAJOR * 10000 + TILEWRIGHT_VERSION_MINOR * 100 + TILEWRIGHT_VERSION_PATCH)
+/* TILEWRIGHT_VERSION_NUMBER of the library, which need not be the header's where the library is
+ * shared. */
+TW_API int tw_version(void);
 
 /* ---- errors ---- */
 
@@ -39,9 +66,9 @@ typedef enum tw_status {
 
 /* The message of the calling thread's last failure; "" before any. Valid until the thread's next
  * failure. */
-const char* tw_error_message(void);
+TW_API const char* tw_error_message(void);
 /* "invalid argument", "too small" ... never null. */
-const char* tw_status_text(tw_status status);
+TW_API const char* tw_status_text(tw_status status);
 
 /* ---- device ---- */
 
@@ -64,6 +91,7 @@ typedef struct tw_cluster {
 /* A machine, as far as choosing kernels needs it. Fill it by hand to see what would be chosen on a
  * machine that is not at hand; running a plan needs a device that does not claim too much. */
 typedef struct tw_device {
+  size_t size; /* sizeof(tw_device) */
   char name[64];
   tw_features features;
   size_t family, model, stepping;      /* x86 */
@@ -76,35 +104,35 @@ typedef struct tw_device {
   int virtual_machine; /* 1: a hypervisor says so; 0: none known */
 } tw_device;
 
-/* Fills `device` for this machine. The environment variable TILEWRIGHT_ISA limits it (see
- * tw_device_limit); a value that this machine or build cannot run is TW_INVALID or TW_UNSUPPORTED,
- * and `device` is then filled without a limit. */
-tw_status tw_device_detect(tw_device* device);
+/* Fills `device`, whose size is set, for this machine. The environment variable TILEWRIGHT_ISA
+ * limits it (see tw_device_limit); a value that this machine or build cannot run is TW_INVALID or
+ * TW_UNSUPPORTED, and `device` is then filled without a limit. */
+TW_API tw_status tw_device_detect(tw_device* device);
 /* Limits the device to `isa` and the ISAs that need no feature. */
-tw_status tw_device_limit(tw_device* device, const char* isa);
-size_t tw_device_cores(const tw_device* device); /* at least 1 */
+TW_API tw_status tw_device_limit(tw_device* device, const char* isa);
+TW_API size_t tw_device_cores(const tw_device* device); /* at least 1 */
 
 /* One feature's name ("avx512vnni", "i8mm") from its bit; null if the bit has no name. */
-const char* tw_feature_name(tw_features bit);
+TW_API const char* tw_feature_name(tw_features bit);
 /* The bit of a name; TW_FEATURE_UNKNOWN if there is none. */
-tw_features tw_feature_from_name(const char* name);
+TW_API tw_features tw_feature_from_name(const char* name);
 /* Writes the names, separated by blanks, always terminated; returns the length that the whole
  * text has. */
-size_t tw_feature_names(tw_features features, char* text, size_t bytes);
+TW_API size_t tw_feature_names(tw_features features, char* text, size_t bytes);
 
 /* ---- registry ---- */
 
 /* Built: row->run is not null. Supported: the device has the row's features and is not limited to
  * another ISA. A plan uses rows that are both. */
-int tw_kernel_supported(const tw_kernel* kernel, const tw_device* device);
-int tw_packer_supported(const tw_packer* packer, const tw_device* device);
+TW_API int tw_kernel_supported(const tw_kernel* kernel, const tw_device* device);
+TW_API int tw_packer_supported(const tw_packer* packer, const tw_device* device);
 /* Writes up to `capacity` rows, returns how many there are: all rows when `device` is null, else
  * those built and supported. `rows` may be null when capacity is 0. */
-size_t tw_list_kernels(const tw_device* device, const tw_kernel** rows, size_t capacity);
-size_t tw_list_packers(const tw_device* device, const tw_packer** rows, size_t capacity);
-const tw_kernel* tw_find_kernel(const char* name); /* null: none */
-const tw_packer* tw_find_packer(const char* name); /* null: none */
-const tw_layout* tw_find_layout(uint64_t id);      /* null: none */
+TW_API size_t tw_list_kernels(const tw_device* device, const tw_kernel** rows, size_t capacity);
+TW_API size_t tw_list_packers(const tw_device* device, const tw_packer** rows, size_t capacity);
+TW_API const tw_kernel* tw_find_kernel(const char* name); /* null: none */
+TW_API const tw_packer* tw_find_packer(const char* name); /* null: none */
+TW_API const tw_layout* tw_find_layout(uint64_t id);      /* null: none */
 
 /* ---- plan ---- */
 
@@ -144,6 +172,7 @@ typedef struct tw_setting {
 #define TW_MAX_SETTINGS 16 /* of one matmul */
 
 typedef struct tw_matmul {
+  size_t size; /* sizeof(tw_matmul) */
   const char* family;
   size_t n, k;       /* output columns and depth; at least 1 */
   size_t block;      /* values of k that share a weight scale; k is a multiple of it. 0: families
@@ -161,10 +190,10 @@ typedef struct tw_matmul {
 } tw_matmul;
 
 /* The environment variable TILEWRIGHT_LOG=1 makes this print the chosen kernels on stderr. */
-tw_status tw_plan_create(const tw_device* device, const tw_matmul* matmul, tw_plan** plan);
-void tw_plan_destroy(tw_plan* plan); /* null is legal */
+TW_API tw_status tw_plan_create(const tw_device* device, const tw_matmul* matmul, tw_plan** plan);
+TW_API void tw_plan_destroy(tw_plan* plan); /* null is legal */
 
-const tw_layout* tw_plan_rhs_layout(const tw_plan* plan);
+TW_API const tw_layout* tw_plan_rhs_layout(const tw_plan* plan);
 
 #define TW_MAX_SEGMENTS 8
 
@@ -178,11 +207,12 @@ typedef struct tw_segment {
 } tw_segment;
 
 /* How the plan splits m rows: at most TW_MAX_SEGMENTS, written to `segments`; returns how many. */
-tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments, size_t* count);
+TW_API tw_status tw_plan_segments(const tw_plan* plan, size_t m, tw_segment* segments,
+                                  size_t* count);
 /* The cost model's estimate for m rows on one core. */
-double tw_plan_cycles(const tw_plan* plan, size_t m);
+TW_API double tw_plan_cycles(const tw_plan* plan, size_t m);
 /* Prefetch distance, blocks and order in effect for m rows. */
-tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
+TW_API tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning);
 
 /* ---- pack the weights (rhs) ---- */
 
@@ -197,6 +227,7 @@ typedef enum tw_rhs_order {
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
  * of 8 bits are int8_t. Floats: the values. TW_Q4_0, TW_Q8_0: as above. */
 typedef struct tw_rhs_source {
+  size_t size; /* sizeof(tw_rhs_source) */
   tw_rhs_order order;
   const void* data;
   size_t data_bytes;
@@ -206,15 +237,15 @@ typedef struct tw_rhs_source {
    * the layout's type; TW_Q4_0 and TW_Q8_0 have them inside. */
   const void* scales;
   size_t scale_count; /* in all */
-  const float* bias;  /* one per output column; null: zeros */
+  const void* bias;   /* one f32 per output column; null: zeros */
   size_t bias_count;
   size_t scale_stride; /* blocks: bytes from row to row of scales; 0: one right after the other */
 } tw_rhs_source;
 
-size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
-size_t tw_rhs_slices(const tw_plan* plan);
-tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
-                      size_t packed_bytes, size_t slice);
+TW_API size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
+TW_API tw_status tw_rhs_slices(const tw_plan* plan, size_t* slices);
+TW_API tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
+                             size_t packed_bytes, size_t slice);
 
 /* ---- pack the activations (lhs) ---- */
 
@@ -222,7 +253,8 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* pa
  * other rows are as without it. Any other row has finite codes and a finite scale. */
 
 typedef struct tw_lhs_source {
-  const float* data; /* m rows of k values */
+  size_t size;      /* sizeof(tw_lhs_source) */
+  const void* data; /* m rows of k values, f32 */
   size_t data_bytes;
   size_t stride; /* bytes from row to row */
 } tw_lhs_source;
@@ -230,33 +262,34 @@ typedef struct tw_lhs_source {
 /* Families whose LHS is named without a p (matmul_clamp_f32_f32_f32p) read the caller's rows where
  * they are: tw_lhs_bytes and tw_lhs_slices are 0, tw_pack_lhs has nothing to do, and tw_run gets
  * the rows. */
-tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes);
-size_t tw_lhs_slices(const tw_plan* plan, size_t m);
-tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source, void* packed,
-                      size_t packed_bytes, size_t slice);
+TW_API tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes);
+TW_API tw_status tw_lhs_slices(const tw_plan* plan, size_t m, size_t* slices);
+TW_API tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* source,
+                             void* packed, size_t packed_bytes, size_t slice);
 /* Plans with the same id for m share one packed LHS of m rows (q, k and v of an attention). */
-uint64_t tw_lhs_id(const tw_plan* plan, size_t m);
+TW_API tw_status tw_lhs_id(const tw_plan* plan, size_t m, uint64_t* id);
 
 /* ---- run ---- */
 
 typedef struct tw_run_args {
+  size_t size;     /* sizeof(tw_run_args) */
   size_t m;        /* rows; 0 is legal and does nothing */
-  const void* lhs; /* packed for the same m; unpacked: m rows of k floats */
+  const void* lhs; /* packed for the same m; unpacked: m rows of k values, f32 */
   size_t lhs_bytes;
   const void* rhs;
   size_t rhs_bytes;
-  float* dst; /* m rows of n values */
+  void* dst; /* m rows of n values, f32 */
   size_t dst_bytes;
   size_t dst_stride; /* bytes from row to row */
-  const float* bias; /* n values that replace the packed bias; null: the packed one */
+  const void* bias;  /* n values, f32, that replace the packed bias; null: the packed one */
   size_t bias_count;
   int clamp; /* 1: to [min, max]; 0: min and max are not read */
   float min, max;
   size_t lhs_stride; /* unpacked lhs: bytes from row to row; packed: 0 */
 } tw_run_args;
 
-size_t tw_run_slices(const tw_plan* plan, size_t m);
-tw_status tw_run(const tw_plan* plan, const tw_run_args* args, size_t slice);
+TW_API tw_status tw_run_slices(const tw_plan* plan, size_t m, size_t* slices);
+TW_API tw_status tw_run(const tw_plan* plan, const tw_run_args* args, size_t slice);
 
 /* ---- container: packed weights in files ---- */
 
@@ -270,6 +303,7 @@ tw_status tw_run(const tw_plan* plan, const tw_run_args* args, size_t slice);
 #define TW_CONTAINER_BYTES 64
 
 typedef struct tw_container {
+  size_t size; /* sizeof(tw_container) */
   uint64_t layout;
   uint64_t n, k;
   uint32_t block, vector_bytes;
@@ -278,14 +312,15 @@ typedef struct tw_container {
 } tw_container;
 
 /* Writes the header for `rhs`, packed by this plan, to `header`. */
-tw_status tw_container_write(const tw_plan* plan, const void* rhs, size_t rhs_bytes, void* header,
-                             size_t header_bytes);
-/* Reads a header, checks its magic, version and own checksum. Use `layout` as
- * tw_matmul.rhs_layout to plan for these weights. */
-tw_status tw_container_read(const void* header, size_t header_bytes, tw_container* container);
+TW_API tw_status tw_container_write(const tw_plan* plan, const void* rhs, size_t rhs_bytes,
+                                    void* header, size_t header_bytes);
+/* Reads a header, checks its magic, version and own checksum; container->size is set. Use `layout`
+ * as tw_matmul.rhs_layout to plan for these weights. */
+TW_API tw_status tw_container_read(const void* header, size_t header_bytes,
+                                   tw_container* container);
 /* Checks that the header and `rhs` are what this plan reads. Reads all of `rhs`. */
-tw_status tw_container_check(const tw_plan* plan, const void* header, size_t header_bytes,
-                             const void* rhs, size_t rhs_bytes);
+TW_API tw_status tw_container_check(const tw_plan* plan, const void* header, size_t header_bytes,
+                                    const void* rhs, size_t rhs_bytes);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 
 int main() {
   try {
-    tw_matmul matmul{};
+    auto matmul = tilewright::sized<tw_matmul>();
     matmul.family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
     matmul.n = 100;
     matmul.k = 100;
