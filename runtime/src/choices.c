@@ -52,12 +52,13 @@ static bool same_matrix(const tw_chosen* row, const tw_matmul* matmul) {
          (matmul->scales == TW_SCALES_UNSET || row->scales == matmul->scales);
 }
 
-static bool runs(const tw_chosen* row, const tw_device* device, uint64_t layout) {
+static bool runs(const tw_chosen* row, const tw_device* device, const tw_matmul* matmul) {
   if (row->setting_count == 0 || row->setting_count > TW_MAX_SETTINGS) return false;
   for (size_t i = 0; i < row->setting_count; ++i) {
     const tw_kernel* kernel = tw_find_kernel(row->settings[i].kernel);
     if (kernel == NULL || !tw_runnable_kernel(kernel, device)) return false;
-    if (layout != 0 && kernel->rhs->id != layout) return false;
+    if (kernel->dst != tw_type_or_f32(matmul->dst_type)) return false;
+    if (matmul->rhs_layout != 0 && kernel->rhs->id != matmul->rhs_layout) return false;
   }
   return true;
 }
@@ -117,7 +118,7 @@ tw_status tw_choice_find(const tw_chosen* choices, size_t count, const tw_device
   bool as_many = false;
   for (size_t i = 0; i < count; ++i) {
     const tw_chosen* row = &choices[i];
-    if (!same_matrix(row, matmul) || !runs(row, device, matmul->rhs_layout)) continue;
+    if (!same_matrix(row, matmul) || !runs(row, device, matmul)) continue;
     const tw_match match = same_kind(&row->core, &here)   ? TW_MATCH_CORE
                            : same_type(&row->core, &here) ? TW_MATCH_TYPE
                                                           : TW_MATCH_ISA;

@@ -33,6 +33,17 @@ void tw_append(tw_text* text, const char* format, ...) TW_PRINTF(2, 3);
 /* Appends ", word" unless the list already has that word. */
 void tw_append_word(tw_text* list, const char* word);
 
+/* ---- types of operands (types.c) ---- */
+
+typedef struct tw_registry tw_registry;
+/* Of one value; its name, "f32". The type is a legal one, and not TW_TYPE_NONE. */
+size_t tw_type_bytes(tw_type type);
+const char* tw_type_text(tw_type type);
+/* What is asked for where nothing is said. */
+tw_type tw_type_or_f32(tw_type type);
+/* Sets both types; some kernel of the family has them, or there is none at all. */
+tw_status tw_check_types(const tw_registry* registry, tw_matmul* matmul);
+
 /* ---- structs of callers (structs.c) ---- */
 
 /* `who` begins the message: "tw_run: args"; `type` is the struct's name. */
@@ -125,12 +136,12 @@ size_t tw_l2_bytes(const tw_device* device); /* a small cache's when unknown */
 
 /* ---- registry (rows.c) ---- */
 
-typedef struct tw_registry {
+struct tw_registry {
   const tw_kernel* kernels;
   size_t kernel_count;
   const tw_packer* packers;
   size_t packer_count;
-} tw_registry;
+};
 
 tw_registry tw_generated_registry(void);
 bool tw_runnable_kernel(const tw_kernel* kernel, const tw_device* device);
@@ -193,6 +204,7 @@ struct tw_plan {
   tw_registry registry;
   tw_device device;
   size_t n, k;
+  tw_type lhs_type, dst_type;
   const tw_layout* rhs;
   size_t rhs_panel, rhs_stride, rhs_bytes;
   bool lhs_unpacked; /* for any number of rows */

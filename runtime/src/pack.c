@@ -242,8 +242,8 @@ tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* theirs
   tw_rows rows;
   status = tw_rows_of(plan, m, "tw_pack_lhs", &rows);
   if (status != TW_OK) return status;
-  status = check_matrix("tw_pack_lhs: source", m, plan->k * sizeof(float), source->stride,
-                        source->data_bytes);
+  status = check_matrix("tw_pack_lhs: source", m, plan->k * tw_type_bytes(plan->lhs_type),
+                        source->stride, source->data_bytes);
   if (status != TW_OK) return status;
   status = check_packed("tw_pack_lhs: packed", packed, packed_bytes, rows.lhs_bytes);
   if (status != TW_OK) return status;

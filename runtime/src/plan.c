@@ -71,7 +71,7 @@ static tw_status check_matmul(const tw_matmul* matmul) {
 }
 
 static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
-  return strcmp(kernel->family, matmul->family) == 0 && kernel->dst == TW_F32 &&
+  return strcmp(kernel->family, matmul->family) == 0 && kernel->dst == matmul->dst_type &&
          kernel->lhs != NULL && kernel->rhs != NULL &&
          kernel->tile_m + kernel->tile_m_scalable >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
@@ -168,8 +168,11 @@ static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice*
   if (choice->tile_m < 1 || choice->tile_m > TW_MAX_TILE_M || choice->tile_n < 1) return false;
   choice->tile_cycles = tile_cycles(choice, plan);
   choice->lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);
-  if (!tw_is_unpacked(kernel->lhs)) {
-    choice->lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id, "f32");
+  if (tw_is_unpacked(kernel->lhs)) {
+    if (plan->lhs_type != TW_F32) return false;
+  } else {
+    choice->lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id,
+                                          tw_type_text(plan->lhs_type));
     if (choice->lhs_packer == NULL || choice->lhs_panel == 0) return false;
   }
   return tw_panel_bytes(kernel->lhs, &plan->device, plan->k, &choice->lhs_stride);
@@ -375,10 +378,11 @@ static const tw_layout* cheapest_layout(tw_plan* plan, const tw_matmul* matmul) 
 }
 
 /* All arguments are of this version. */
-static tw_status create(const tw_registry* registry, const tw_device* device,
-                        const tw_matmul* matmul, tw_plan** plan) {
+static tw_status create(const tw_registry* registry, const tw_device* device, tw_matmul* matmul,
+                        tw_plan** plan) {
   tw_status status = check_device(device);
   if (status == TW_OK) status = check_matmul(matmul);
+  if (status == TW_OK) status = tw_check_types(registry, matmul);
   if (status == TW_OK) status = check_blocks(registry, matmul);
   if (status == TW_OK) status = check_depth(registry, device, matmul);
   if (status == TW_OK) status = tw_check_settings(registry, device, matmul);
@@ -391,6 +395,8 @@ static tw_status create(const tw_registry* registry, const tw_device* device,
   made->device = *device;
   made->n = matmul->n;
   made->k = matmul->k;
+  made->lhs_type = matmul->lhs_type;
+  made->dst_type = matmul->dst_type;
   made->tuning = matmul->tuning;
   const tw_layout* layout = cheapest_layout(made, matmul);
   if (layout == NULL) {

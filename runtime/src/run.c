@@ -6,7 +6,7 @@
 static tw_status check_dst(const tw_plan* plan, const tw_run_args* args) {
   if (args->dst == NULL) return tw_fail(TW_INVALID, "tw_run: args.dst is null");
   size_t row, needed;
-  if (!tw_multiply(plan->n, sizeof(float), &row)) {
+  if (!tw_multiply(plan->n, tw_type_bytes(plan->dst_type), &row)) {
     return tw_fail(TW_TOO_LARGE, "tw_run: n = %zu values overflow the address space", plan->n);
   }
   if (args->dst_stride < row) {
@@ -30,7 +30,8 @@ static tw_status check_dst(const tw_plan* plan, const tw_run_args* args) {
 
 /* The caller's own rows. */
 static tw_status check_unpacked_lhs(const tw_plan* plan, const tw_run_args* args) {
-  const size_t row = plan->k * sizeof(float); /* the plan's layouts have passed: no overflow */
+  const size_t row =
+      plan->k * tw_type_bytes(plan->lhs_type); /* the plan's layouts have passed: no overflow */
   size_t needed;
   if (args->lhs_stride < row) {
     return tw_fail(TW_TOO_SMALL,
@@ -111,7 +112,8 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
   }
   args.rhs = (const char*)run->rhs + rhs_at;
   args.rhs_stride = plan->rhs_stride;
-  args.dst = (char*)run->dst + first * run->dst_stride + part->column_begin * sizeof(float);
+  args.dst = (char*)run->dst + first * run->dst_stride +
+             part->column_begin * tw_type_bytes(plan->dst_type);
   args.dst_stride = run->dst_stride;
   if (run->bias != NULL) args.bias = (const float*)run->bias + part->column_begin;
   args.min = run->clamp ? run->min : -INFINITY;

@@ -60,6 +60,12 @@ static tw_status check_kernel(const tw_registry* registry, const tw_device* devi
                    "tw_list_kernels has the legal names",
                    i, name, matmul->family);
   }
+  if (kernel->dst != matmul->dst_type) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.settings[%zu].kernel %s has outputs of %s; "
+                   "matmul.dst_type is %s",
+                   i, name, tw_type_text(kernel->dst), tw_type_text(matmul->dst_type));
+  }
   if (!tw_runnable_kernel(kernel, device)) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_plan_create: matmul.settings[%zu].kernel %s does not run on this device", i,

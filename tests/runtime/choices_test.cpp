@@ -168,6 +168,7 @@ TEST(Choices, RowsOfOtherThingsDoNotCount) {
   EXPECT_FALSE(found([](tw_chosen&, tw_device&, tw_matmul& m) { m.scales = TW_SCALES_F16; }));
   EXPECT_FALSE(found([](tw_chosen&, tw_device&, tw_matmul& m) { m.kernel = "vnni_1x32"; }));
   EXPECT_FALSE(found([](tw_chosen&, tw_device&, tw_matmul& m) { m.rhs_layout = 1; }));
+  EXPECT_FALSE(found([](tw_chosen&, tw_device&, tw_matmul& m) { m.dst_type = TW_F16; }));
   EXPECT_TRUE(found([](tw_chosen&, tw_device&, tw_matmul& m) {
     m.rhs_layout = fake_kernel("vnni_8x32").rhs->id;
   }));

@@ -118,24 +118,6 @@ TEST(Plan, VectorizedPackersComeFirst) {
   }
 }
 
-// Whoever asks for a plan has f32 outputs.
-TEST(Plan, OutputsOfOtherTypesAreLeftAlone) {
-  tw_kernel rows[] = {fake_kernel("vnni_8x32"), fake_kernel("vnni_4x32")};
-  rows[0].dst = TW_F16;
-  tw_registry registry = fake_registry();
-  registry.kernels = rows;
-  registry.kernel_count = 2;
-  const tw_device device = zen4();
-  const tw_matmul matmul = TestPlan::basic(kN, kK);
-  tw_plan* plan = nullptr;
-  ASSERT_EQ(tw_plan_create_from(&registry, &device, &matmul, &plan), TW_OK) << tw_error_message();
-  ASSERT_EQ(plan->split.count, 1U);
-  EXPECT_EQ(plan->split.choices[0].kernel, &rows[1]);
-  tw_plan_destroy(plan);
-  rows[1].dst = TW_BF16;
-  EXPECT_EQ(tw_plan_create_from(&registry, &device, &matmul, &plan), TW_UNSUPPORTED);
-}
-
 TEST(Plan, ForeignMachines) {
   struct {
     tw_device device;

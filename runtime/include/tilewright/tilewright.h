@@ -178,6 +178,8 @@ typedef struct tw_matmul {
   size_t block;      /* values of k that share a weight scale; k is a multiple of it. 0: families
                         without blocks, or when rhs_layout or kernel says it */
   tw_scales scales;  /* type of these scales, likewise */
+  tw_type lhs_type;  /* of the rows that tw_pack_lhs, or tw_run, reads; TW_TYPE_NONE: f32 */
+  tw_type dst_type;  /* of the outputs; TW_TYPE_NONE: f32 */
   const tw_mix* mix; /* null: 128 calls with m = 1 and one with m = 128 */
   size_t mix_count;
   uint64_t rhs_layout; /* only kernels that read this layout; 0: choose */
@@ -254,7 +256,7 @@ TW_API tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, v
 
 typedef struct tw_lhs_source {
   size_t size;      /* sizeof(tw_lhs_source) */
-  const void* data; /* m rows of k values, f32 */
+  const void* data; /* m rows of k values of tw_matmul.lhs_type */
   size_t data_bytes;
   size_t stride; /* bytes from row to row */
 } tw_lhs_source;
@@ -274,14 +276,15 @@ TW_API tw_status tw_lhs_id(const tw_plan* plan, size_t m, uint64_t* id);
 typedef struct tw_run_args {
   size_t size;     /* sizeof(tw_run_args) */
   size_t m;        /* rows; 0 is legal and does nothing */
-  const void* lhs; /* packed for the same m; unpacked: m rows of k values, f32 */
+  const void* lhs; /* packed for the same m; unpacked: m rows of k values */
   size_t lhs_bytes;
   const void* rhs;
   size_t rhs_bytes;
-  void* dst; /* m rows of n values, f32 */
+  void* dst; /* m rows of n values of tw_matmul.dst_type */
   size_t dst_bytes;
   size_t dst_stride; /* bytes from row to row */
-  const void* bias;  /* n values, f32, that replace the packed bias; null: the packed one */
+  const void*
+      bias; /* n values, f32 whatever dst is, that replace the packed bias; null: that one */
   size_t bias_count;
   int clamp; /* 1: to [min, max]; 0: min and max are not read */
   float min, max;

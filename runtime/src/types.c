@@ -1,0 +1,72 @@
+/* Types of what callers keep themselves: rows of activations, outputs. */
+#include "internal.h"
+
+static const struct {
+  const char* text; /* as packers' sources are called */
+  size_t bytes;
+} types[] = {[TW_F32] = {"f32", 4}, [TW_F16] = {"f16", 2}, [TW_BF16] = {"bf16", 2},
+             [TW_S32] = {"s32", 4}, [TW_S8] = {"s8", 1},   [TW_U8] = {"u8", 1}};
+
+size_t tw_type_bytes(tw_type type) {
+  return types[type].bytes;
+}
+
+const char* tw_type_text(tw_type type) {
+  return types[type].text;
+}
+
+tw_type tw_type_or_f32(tw_type type) {
+  return type == TW_TYPE_NONE ? TW_F32 : type;
+}
+
+static tw_status check_type(const char* member, tw_type type) {
+  if ((int)type >= TW_TYPE_NONE && (int)type <= TW_U8) return TW_OK;
+  return tw_fail(TW_INVALID, "tw_plan_create: matmul.%s is %d; %d to %d are legal", member,
+                 (int)type, TW_TYPE_NONE, TW_U8);
+}
+
+/* From rows of this type to what the kernel reads. */
+static bool is_read(const tw_registry* registry, const tw_kernel* kernel, tw_type type) {
+  if (tw_is_unpacked(kernel->lhs)) return type == TW_F32;
+  for (size_t i = 0; i < registry->packer_count; ++i) {
+    const tw_packer* packer = &registry->packers[i];
+    if (packer->layout->id == kernel->lhs->id && strcmp(packer->source, types[type].text) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void append_read(tw_text* list, const tw_registry* registry, const tw_kernel* kernel) {
+  for (tw_type type = TW_F32; type <= TW_U8; ++type) {
+    if (is_read(registry, kernel, type)) tw_append_word(list, types[type].text);
+  }
+}
+
+tw_status tw_check_types(const tw_registry* registry, tw_matmul* matmul) {
+  tw_status status = check_type("lhs_type", matmul->lhs_type);
+  if (status == TW_OK) status = check_type("dst_type", matmul->dst_type);
+  if (status != TW_OK) return status;
+  matmul->lhs_type = tw_type_or_f32(matmul->lhs_type);
+  matmul->dst_type = tw_type_or_f32(matmul->dst_type);
+  tw_text written = {.length = 0}, read = {.length = 0};
+  bool is_written = false;
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (strcmp(kernel->family, matmul->family) != 0 || kernel->lhs == NULL) continue;
+    if (matmul->kernel != NULL && strcmp(kernel->name, matmul->kernel) != 0) continue;
+    tw_append_word(&written, types[kernel->dst].text);
+    if (kernel->dst != matmul->dst_type) continue;
+    is_written = true;
+    if (is_read(registry, kernel, matmul->lhs_type)) return TW_OK;
+    append_read(&read, registry, kernel);
+  }
+  const char* who = matmul->kernel != NULL ? matmul->kernel : matmul->family;
+  if (written.length != 0 && !is_written) {
+    return tw_fail(TW_UNSUPPORTED, "tw_plan_create: matmul.dst_type is %s; %s has outputs of: %s",
+                   tw_type_text(matmul->dst_type), who, written.text);
+  }
+  if (read.length == 0) return TW_OK; /* no such kernel, no packer at all: others say so */
+  return tw_fail(TW_UNSUPPORTED, "tw_plan_create: matmul.lhs_type is %s; %s has packers of: %s",
+                 tw_type_text(matmul->lhs_type), who, read.text);
+}
