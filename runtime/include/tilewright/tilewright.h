@@ -31,7 +31,7 @@
 #include "tilewright/registry.h"
 
 /* What the library exports. */
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(_WIN32)
 #define TW_API __attribute__((visibility("default")))
 #else
 #define TW_API
