@@ -1,7 +1,7 @@
 /* Packing: checks the source against its stated sizes, then hands a slice to the packer. */
 #include "internal.h"
 
-enum { LHS_SLICE_ROWS = 16 };
+enum { LHS_SLICE_ROWS = 16, LHS_SLICE_VALUES = 8192 };
 
 /* ---- rhs ---- */
 
@@ -192,10 +192,29 @@ tw_status tw_lhs_bytes(const tw_plan* plan, size_t m, size_t* bytes) {
   return status;
 }
 
-/* Rows of one slice: whole panels. */
-static size_t slice_rows(const tw_plan* plan, const tw_segment* segment) {
-  const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
-  return tw_divide_up(LHS_SLICE_ROWS, panel) * panel;
+/* What a slice packs of a segment: rows, whole panels; values of k, whole blocks or all. */
+typedef struct lhs_step {
+  size_t rows, k;
+  size_t across; /* slices beside each other along k */
+} lhs_step;
+
+/* Few long rows are cut along k, too, where nothing belongs to a row as a whole. */
+static lhs_step lhs_step_of(const tw_plan* plan, const tw_segment* segment) {
+  const tw_layout* layout = segment->kernel->lhs;
+  const size_t panel = tw_panel_rows(layout, &plan->device);
+  lhs_step step = {tw_divide_up(LHS_SLICE_ROWS, panel) * panel, plan->k, 1};
+  if (layout->block == 0 || layout->per_row_bytes != 0 || segment->rows >= LHS_SLICE_ROWS) {
+    return step;
+  }
+  const size_t blocks = plan->k / layout->block;
+  const size_t parts = plan->k / (LHS_SLICE_VALUES / segment->rows);
+  if (parts > 1) step.k = tw_divide_up(blocks, parts < blocks ? parts : blocks) * layout->block;
+  step.across = tw_divide_up(plan->k, step.k);
+  return step;
+}
+
+static size_t segment_slices(const tw_segment* segment, const lhs_step* step) {
+  return tw_divide_up(segment->rows, step->rows) * step->across;
 }
 
 tw_status tw_lhs_slices(const tw_plan* plan, size_t m, size_t* slices) {
@@ -207,24 +226,32 @@ tw_status tw_lhs_slices(const tw_plan* plan, size_t m, size_t* slices) {
   if (status != TW_OK) return status;
   size_t count = 0;
   for (size_t i = 0; i < rows.count && !plan->lhs_unpacked; ++i) {
-    count += tw_divide_up(rows.segments[i].rows, slice_rows(plan, &rows.segments[i]));
+    const lhs_step step = lhs_step_of(plan, &rows.segments[i]);
+    count += segment_slices(&rows.segments[i], &step);
   }
   *slices = count;
   return TW_OK;
 }
 
+/* Blocks from one value of k on are to the packer a smaller matrix, whose panels begin where those
+ * blocks do. */
 static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_lhs_source* source,
-                      void* packed, size_t begin, size_t end) {
+                      void* packed, const lhs_step* step, size_t slice) {
+  const size_t begin = slice / step->across * step->rows, rest = segment->rows - begin;
+  const size_t k_begin = slice % step->across * step->k, k_rest = plan->k - k_begin;
+  size_t before = 0;
+  if (k_begin != 0) tw_panel_bytes(segment->kernel->lhs, &plan->device, k_begin, &before);
   tw_pack_args args = {.size = sizeof args};
   args.rows = segment->rows;
-  args.k = plan->k;
+  args.k = k_rest < step->k ? k_rest : step->k;
   args.row_begin = begin;
-  args.row_end = end;
+  args.row_end = begin + (rest < step->rows ? rest : step->rows);
   args.block = segment->kernel->lhs->block;
   args.vector_bytes = tw_vector_bytes(segment->kernel->lhs, &plan->device);
-  args.source = (const char*)source->data + segment->row_begin * source->stride;
+  args.source = (const char*)source->data + segment->row_begin * source->stride +
+                k_begin * tw_type_bytes(plan->lhs_type);
   args.source_stride = source->stride;
-  args.packed = (char*)packed + segment->lhs_offset;
+  args.packed = (char*)packed + segment->lhs_offset + before;
   args.packed_stride = segment->lhs_stride;
   segment->lhs_packer->run(&args);
 }
@@ -250,14 +277,13 @@ tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* theirs
 
   for (size_t i = 0; i < rows.count; ++i) {
     const tw_segment* segment = &rows.segments[i];
-    const size_t step = slice_rows(plan, segment), slices = tw_divide_up(segment->rows, step);
-    if (slice >= slices) {
-      slice -= slices;
-      continue;
+    const lhs_step step = lhs_step_of(plan, segment);
+    const size_t slices = segment_slices(segment, &step);
+    if (slice < slices) {
+      pack_rows(plan, segment, source, packed, &step, slice);
+      return TW_OK;
     }
-    const size_t begin = slice * step, rest = segment->rows - begin;
-    pack_rows(plan, segment, source, packed, begin, begin + (rest < step ? rest : step));
-    return TW_OK;
+    slice -= slices;
   }
   return TW_OK;
 }

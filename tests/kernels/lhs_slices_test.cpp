@@ -1,0 +1,74 @@
+// Slices of few long rows: parts of k, where scales are per block. Together they are what the
+// packer makes of the whole rows.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "kernels/rows.h"
+#include "tilewright/tilewright.hpp"
+
+namespace tw::test {
+namespace {
+
+/// One kernel for each layout of activations with nothing but blocks.
+std::vector<const tw_kernel*> layouts_of_blocks() {
+  std::set<uint64_t> known;
+  std::vector<const tw_kernel*> rows = running_kernels();
+  std::erase_if(rows, [&](const tw_kernel* row) {
+    return row->lhs->block == 0 || row->lhs->per_row_bytes != 0 ||
+           !known.insert(row->lhs->id).second;
+  });
+  return rows;
+}
+
+class LhsSlices : public testing::TestWithParam<const tw_kernel*> {};
+
+TEST_P(LhsSlices, OfLongRows) {
+  const tw_kernel& kernel = *GetParam();
+  const size_t k = 16384 + 3 * kernel.lhs->block;
+  const size_t depth = k / kernel.rhs->block * kernel.rhs->block;
+  const tw_device device = tilewright::detect();
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = kernel.family;
+  matmul.n = 64;
+  matmul.k = depth;
+  matmul.kernel = kernel.name;
+  const tilewright::Plan plan(device, matmul);
+  for (const size_t m : {size_t{1}, size_t{3}, size_t{15}, size_t{17}}) {
+    std::vector<float> rows(m * depth);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = std::sin(static_cast<float>(i));
+    auto source = tilewright::sized<tw_lhs_source>();
+    source.data = rows.data();
+    source.data_bytes = rows.size() * sizeof(float);
+    source.stride = depth * sizeof(float);
+    std::vector<uint8_t> packed(plan.lhs_bytes(m), 0x55);
+    const size_t slices = plan.lhs_slices(m);
+    EXPECT_GE(slices, 2U) << m << " rows";
+    for (size_t s = slices; s-- > 0;) {
+      plan.pack_lhs(m, source, packed.data(), packed.size(), s);
+    }
+    std::vector<uint8_t> whole(packed.size(), 0x55);
+    for (const tw_segment& segment : plan.segments(m)) {
+      tw_pack_args args = {};
+      args.size = sizeof args;
+      args.rows = args.row_end = segment.rows;
+      args.k = depth;
+      args.block = kernel.lhs->block;
+      args.source = rows.data() + segment.row_begin * depth;
+      args.source_stride = source.stride;
+      args.packed = whole.data() + segment.lhs_offset;
+      args.packed_stride = segment.lhs_stride;
+      args.vector_bytes = vector_bytes(*kernel.lhs);
+      segment.lhs_packer->run(&args);
+    }
+    ASSERT_EQ(packed, whole) << m << " rows, layout " << kernel.lhs->text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, LhsSlices, testing::ValuesIn(layouts_of_blocks()),
+                         [](const auto& row) { return std::string(row.param->name); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LhsSlices);
+
+}  // namespace
+}  // namespace tw::test
