@@ -371,8 +371,8 @@ std::vector<uint8_t> output_bytes(const Case& test, const Output& out) {
 const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, const Case& test) {
   if (!test.kxn) return packers.nxk;
   if (kernel.rhs->block == 0) return packers.kxn;
-  const bool like_ggml = kernel.rhs->block == 32 && kernel.rhs->block_scales == TW_SCALES_F16;
-  return like_ggml ? packers.ggml : packers.nxk;
+  // Where there is a packer of ggml's rows it is tried.
+  return packers.ggml != nullptr ? packers.ggml : packers.nxk;
 }
 
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
