@@ -93,6 +93,9 @@ static inline uint16_t tw_load_u16(const void* at) {
 static inline void tw_store_i32(void* at, int32_t value) {
   memcpy(at, &value, sizeof value);
 }
+static inline void tw_store_u16(void* at, uint16_t value) {
+  memcpy(at, &value, sizeof value);
+}
 static inline int32_t tw_add_i32(int32_t a, int32_t b) {
   return (int32_t)((uint32_t)a + (uint32_t)b);
 }
@@ -134,6 +137,19 @@ static inline float tw_f32_of_f16(uint16_t half) {
    */
   const float value = tw_f32_of_bits((int32_t)rest) * 5192296858534827628530496329220096.0f;
   return sign != 0 ? -value : value;
+}
+/* To nearest even. A NaN becomes a quiet one with its sign. */
+static inline uint16_t tw_f16_of_f32(float value) {
+  const uint32_t bits = (uint32_t)tw_bits_of_f32(value), rest = bits & 0x7fffffff;
+  const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+  if (rest > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (rest >> 13 & 0x1ff));
+  if (rest >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* half a step above the largest */
+  if (rest < 0x38800000) {
+    /* Subnormal: adding 0.5 leaves steps of 2^-24, rounded by the addition. */
+    const float sum = tw_f32_of_bits((int32_t)rest) + 0.5f;
+    return (uint16_t)(sign | ((uint32_t)tw_bits_of_f32(sum) - 0x3f000000));
+  }
+  return (uint16_t)(sign | ((rest - 0x38000000 + 0xfff + (rest >> 13 & 1)) >> 13));
 }
 /* a * b + c, rounded once, without a call of a library where the machine has no such instruction:
  * the product is exact in a double, the sum is rounded to odd there, which is enough bits to be
