@@ -1,6 +1,7 @@
 #include "kernels/case.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <sstream>
 
@@ -79,7 +80,8 @@ float rhs_scale(Values values, size_t column, Random& random) {
 }
 
 float bias_value(Values values, size_t column, Random& random) {
-  const float special[] = {INFINITY, NAN, -INFINITY};
+  // A NaN of ones only is what rounding by integers must not carry out of.
+  const float special[] = {INFINITY, std::bit_cast<float>(0x7FFFFFFFU), -INFINITY};
   if (values == Values::not_finite && column % 5 < 3) return special[column % 5];
   return random.real(-2, 2);
 }
