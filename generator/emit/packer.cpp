@@ -11,12 +11,22 @@
 #include "emit/packer_fields.h"
 #include "emit/packer_values.h"
 #include "lower/pack.h"
+#include "model/sources.h"
 
 namespace tw {
 namespace {
 
 using Request = PackerRequest;
 using Values = PackerValues;
+
+const Source& source_of(const Request& request) {
+  return *find_source(request.source, request.layout);
+}
+
+/// Rows of weights are columns of the output.
+bool rows_are_columns(const Request& request) {
+  return !rows_are_k(source_of(request));
+}
 
 /// What a plain C inner loop handles at a time, where the ISA offers no vectorized one.
 constexpr int64_t plain_step_bytes = 16;
@@ -82,7 +92,7 @@ int64_t plain_run_bytes(const Layout& layout) {
 }
 
 std::string plain_rhs_loop(const Request& request, Values values) {
-  const bool nxk = request.source == "nxk";
+  const bool nxk = rows_are_columns(request);
   set_order_values(request.layout, values);
   const int64_t codes = byte_codes(request.layout);
   values["CALL_PANELS"] =
@@ -108,10 +118,10 @@ std::string call_text(const std::string& name, int indent) {
 Program rhs_program(const Request& request, const PackOptions& options, int64_t call) {
   const auto& [layout, isa, format, style, source, files] = request;
   if (layout.block != 0) {
-    return lower_pack_blocks(layout, isa, *source_blocks(layout, source), options);
+    return lower_pack_blocks(layout, isa, source_blocks(layout, source_of(request)), options);
   }
-  return source == "nxk" ? lower_pack_nxk(layout, isa, options)
-                         : lower_pack_kxn(layout, isa, options, call);
+  return rows_are_columns(request) ? lower_pack_nxk(layout, isa, options)
+                                   : lower_pack_kxn(layout, isa, options, call);
 }
 
 std::string print_rhs_loop(const Request& request, const PackOptions& options, int64_t call) {
@@ -149,7 +159,7 @@ void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
 void fill_scalable_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
-  set_source_values(request.source == "nxk", values);
+  set_source_values(rows_are_columns(request), values);
   values["PANEL_VL"] = number(panel_units(layout));
   values["KR"] = number(layout.order.kr);
   values["K_MULTIPLE"] = number(layout.k_multiple);
@@ -163,7 +173,7 @@ void fill_scalable_rhs(const Request& request, Values& values) {
 
 bool fill_rhs(const Request& request, Values& values) {
   const Layout& layout = request.layout;
-  const bool nxk = request.source == "nxk";
+  const bool nxk = rows_are_columns(request);
   const auto step = nxk ? nxk_step(layout, request.isa) : kxn_step(layout, request.isa);
   const DataOrder& order = layout.order;
   const bool apart = order.pair == NibblePair::depth && order.distance != order.kr;
@@ -193,9 +203,10 @@ bool fill_rhs(const Request& request, Values& values) {
 
 /// Where a source keeps codes and scales, as C.
 void set_block_source_values(const Request& request, Values& values) {
-  const SourceBlocks blocks = *source_blocks(request.layout, request.source);
+  const Source& source = source_of(request);
+  const SourceBlocks blocks = source_blocks(request.layout, source);
   const int64_t scale_bytes = bits(field_of(request.layout, FieldKind::scales).type) / 8;
-  const bool inside = blocks.codes != 0;  // scales stand before the codes
+  const bool inside = block_of(source) != 0;  // scales stand with the codes
   const std::string given =
       bits(request.layout.element) == 8 ? "0" : "args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0";
   values["SCALE_BYTES"] = number(scale_bytes);
@@ -206,8 +217,8 @@ void set_block_source_values(const Request& request, Values& values) {
   values["SOURCE_CODES"] = number(blocks.codes);
   values["SOURCE_BYTE"] = blocks.apart ? "k % 16" : "k / 2";
   values["SOURCE_SHIFT"] = blocks.apart ? "(k / 16 * 4)" : "(k % 2 * 4)";
-  const bool is_q4_0 = inside && bits(request.layout.element) == 4;
-  values["GIVEN"] = values["NO_CODES"] = is_q4_0 ? "0x88" : given;
+  const bool is_offset = field_axes(source.axes, FieldKind::data).offset != 0;
+  values["GIVEN"] = values["NO_CODES"] = is_offset ? "0x88" : given;
 }
 
 std::string scale_text(ElementType type) {
@@ -273,6 +284,11 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
 
 // ---- both ----
 
+/// Of an lhs, too.
+bool floats_are_rows(const Request& request) {
+  return request.layout.side == Side::lhs || rows_are_columns(request);
+}
+
 /// Floats need no decoding, and nothing beside them but the bias. Plain C does panels of any size.
 bool fill_floats(const Request& request, Values& values) {
   const Layout& layout = request.layout;
@@ -289,9 +305,8 @@ bool fill_floats(const Request& request, Values& values) {
   }
   values["INNER_LOOPS"] = values["WHOLE_STEPS"] = values["FINISH"] = "";
   values["PACKED_K"] = "0";
-  const auto step = request.source == "nxk" && request.isa.can_print_c
-                        ? nxk_step(layout, request.isa)
-                        : std::nullopt;
+  const bool rows = request.layout.side == Side::rhs && rows_are_columns(request);
+  const auto step = rows && request.isa.can_print_c ? nxk_step(layout, request.isa) : std::nullopt;
   if (!step) return false;
   set_loop_values(request.isa, rhs_loops(request, 1, can_stream(request.isa)), values);
   values["STEP_K"] = number(step->source_bytes * 8 / bits(layout.element));
@@ -303,7 +318,7 @@ bool fill_floats(const Request& request, Values& values) {
 /// The file in templates/file that walks panels and edges.
 std::string skeleton(const Request& request, const PackerSource& packer) {
   if (is_float(request.format)) {
-    return fmt::format("packer_floats_{}.c", request.source == "kxn" ? "columns" : "rows");
+    return fmt::format("packer_floats_{}.c", floats_are_rows(request) ? "rows" : "columns");
   }
   if (!request.layout.panel.is_fixed()) {
     return fmt::format("packer_{}_scalable{}.c", packer.operand,
@@ -356,17 +371,6 @@ std::string packer_name(const Request& request) {
                      request.isa.name, block_suffix(layout, request.format), suffix);
 }
 
-void check_source(const Request& request) {
-  const bool lhs = request.layout.side == Side::lhs;
-  const std::string ggml = bits(request.layout.element) == 8 ? "q8_0" : "q4_0";
-  const std::string second = request.layout.block != 0 ? ggml : "kxn";
-  const std::vector<std::string> legal =
-      lhs ? std::vector<std::string>{"f32"} : std::vector<std::string>{"nxk", second};
-  if (std::find(legal.begin(), legal.end(), request.source) != legal.end()) return;
-  throw std::runtime_error(fmt::format("no packer of {} from {}; legal: {}", request.format.name,
-                                       request.source, fmt::join(legal, ", ")));
-}
-
 }  // namespace
 
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
@@ -374,7 +378,6 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
   std::vector<PackerSource> lhs_packers;
   std::vector<PackerSource> rhs_packers;
   auto add = [&](const Request& request, const std::string& family) {
-    check_source(request);
     std::vector<PackerSource>& all = request.layout.side == Side::lhs ? lhs_packers : rhs_packers;
     std::string name = packer_name(request);
     for (PackerSource& other : all) {
@@ -398,7 +401,7 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
     }
     for (const std::string& from : v.family.rhs_from) {
       // A source may hold weights of some of the spec's layouts only.
-      if (v.rhs.block != 0 && from != "kxn" && !source_blocks(v.rhs, from)) continue;
+      if (find_source(from, v.rhs) == nullptr) continue;
       add({v.rhs, *v.isa, *v.family.rhs, v.style, from, files}, v.family.name);
     }
   }

@@ -8,6 +8,7 @@
 
 #include "ir/program.h"
 #include "model/layout.h"
+#include "model/sources.h"
 
 namespace tw {
 
@@ -40,15 +41,14 @@ std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa);
 Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
                        int64_t call);
 
-/// How the blocks of a row of n x k lie in a source.
+/// How the blocks of a row lie in a source.
 struct SourceBlocks {
   int64_t bytes = 0;   ///< from block to block
   int64_t codes = 0;   ///< from a block's start to its codes
   bool apart = false;  ///< a byte holds values k and k + 16 of 32; else neighbours, k and k + 1
 };
-/// "nxk": rows of codes alone. "q4_0", "q8_0": ggml's blocks of 32, a scale of f16 and 16 or 32
-/// bytes. None for a source that does not hold what the layout does.
-std::optional<SourceBlocks> source_blocks(const Layout& layout, const std::string& source);
+/// Of a source that holds what the layout does (find_source()).
+SourceBlocks source_blocks(const Layout& layout, const Source& source);
 
 /// Packs a panel's blocks of 4 or 8 bits with a scale each. tw_args: lhs = first column's first
 /// block, lhs_stride between columns, k = blocks, dst = first packed block (vectors are aligned

@@ -173,15 +173,12 @@ class BlockPacker {
 
 }  // namespace
 
-std::optional<SourceBlocks> source_blocks(const Layout& layout, const std::string& source) {
-  const int64_t codes = layout.block / byte_codes(layout);
-  if (source == "nxk") return SourceBlocks{codes, 0, false};
-  constexpr int64_t ggml_block = 32;
-  const std::string own = bits(layout.element) == 8 ? "q8_0" : "q4_0";
-  const bool ggml =
-      layout.block == ggml_block && field_of(layout, FieldKind::scales).type == ElementType::f16;
-  if (source == own && ggml) return SourceBlocks{2 + codes, 2, true};
-  return std::nullopt;
+SourceBlocks source_blocks(const Layout& layout, const Source& source) {
+  const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
+  if (block_of(source) == 0) return {layout.block / byte_codes(layout), 0, false};
+  const Part& block = std::get<Part>(source.axes.members.front());
+  return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8,
+          codes.axes.back().step != Length{1}};
 }
 
 bool can_pack_blocks(const Layout& layout, const Isa& isa) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/sources.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {
@@ -51,9 +52,9 @@ Family read_family(const YamlNode& root) {
     family.lhs_from = {std::string(family.lhs->name)};
   } else {
     lhs.expect_keys({"format", "from"});
-    family.lhs_from = read_sources(lhs, {"f32", "f16", "bf16"});
+    family.lhs_from = read_sources(lhs, {"f32"});
   }
-  family.rhs_from = read_sources(rhs, {"nxk", "kxn", "q4_0", "q8_0"});
+  family.rhs_from = read_sources(rhs, source_names(*family.rhs));
   family.dst = read_float(root.at("dst"), "dst");
 
   const YamlNode& name_node = root.at("family");

@@ -8,6 +8,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "model/sources.h"
 #include "spec/spec_reader.h"
 
 namespace tw {
@@ -157,6 +158,18 @@ TEST(Axes, HaveAText) {
   EXPECT_EQ(to_string(axes(layout)),
             "n*@8vl { data i4 [k*@8 n2@4vl n2vl@1 k8@1 -n2@2vl] +8*n2@2vl | scales f16 [n8vl@1] | "
             "sums f32 [n8vl@1 copy2@1] }");
+}
+
+TEST(Axes, OfSourcesAreLayouts) {
+  for (const Source& source : sources()) EXPECT_NO_THROW(check(source.axes)) << source.name;
+  Layout layout = column_layout();
+  ASSERT_NE(find_source("q4_0", layout), nullptr);
+  EXPECT_EQ(to_string(find_source("q4_0", layout)->axes),
+            "n*@1:stride { k*@32 { scales f16 [] | data i4 [k16@1 k2@16] +8 } }");
+  EXPECT_EQ(find_source("q8_0", layout), nullptr);
+  EXPECT_EQ(find_source("kxn", layout), nullptr) << "blocks";
+  layout.fields[1].type = ElementType::bf16;
+  EXPECT_EQ(find_source("q4_0", layout), nullptr) << "other scales";
 }
 
 /// The message that check() has for axes that were changed.

@@ -205,12 +205,13 @@ void check_blocks(const BlockRun& run) {
   SCOPED_TRACE(std::string(run.isa) + (run.ggml ? " ggml " : " nxk ") + canonical(layout) +
                (run.stream ? " stream" : ""));
   ASSERT_TRUE(can_pack_blocks(layout, isa(run.isa)));
-  const auto source = source_blocks(layout, run.ggml ? ggml : "nxk");
-  ASSERT_TRUE(source);
+  const Source* from = find_source(run.ggml ? ggml : "nxk", layout);
+  ASSERT_NE(from, nullptr);
+  const SourceBlocks source = source_blocks(layout, *from);
   const auto n = static_cast<size_t>(run.panel);
   const auto block = static_cast<size_t>(run.block);
   const size_t blocks = 3;
-  const size_t row_bytes = blocks * static_cast<size_t>(source->bytes);
+  const size_t row_bytes = blocks * static_cast<size_t>(source.bytes);
   const std::string type(name(run.scales));
 
   std::mt19937 random(5);
@@ -225,7 +226,7 @@ void check_blocks(const BlockRun& run) {
   for (size_t column = 0; column < n; ++column) {
     for (size_t k = 0; k < codes.k; ++k) {
       const uint8_t* from = bytes.data() + column * row_bytes +
-                            k / block * static_cast<size_t>(source->bytes) + source->codes;
+                            k / block * static_cast<size_t>(source.bytes) + source.codes;
       if (is_bytes) {
         codes.rhs.push_back(static_cast<int8_t>(from[k % block]));
         continue;
@@ -258,8 +259,7 @@ void check_blocks(const BlockRun& run) {
   field(arguments, ArgField::dst_stride) =
       static_cast<uint64_t>(field_offset(layout, sums, static_cast<int64_t>(codes.k)).fixed);
   field(arguments, ArgField::flags) = flip(layout, run.is_unsigned);
-  tw::run(lower_pack_blocks(layout, isa(run.isa), *source, {"pack", run.stream}), arguments,
-          memory);
+  tw::run(lower_pack_blocks(layout, isa(run.isa), source, {"pack", run.stream}), arguments, memory);
   EXPECT_EQ(memory.bytes(packed), wanted);
 }
 

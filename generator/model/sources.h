@@ -1,0 +1,34 @@
+// What packers of weights read, as axes. A new source is a row in sources.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/axes.h"
+#include "model/format.h"
+
+namespace tw {
+
+struct Source {
+  std::string_view name;  ///< as specs and rows of the registry have it
+  Part axes;              ///< the stride of the outermost rows is the caller's
+};
+
+/// Those of one name differ in what their values are. In the order of tw_rhs_order.
+const std::vector<Source>& sources();
+
+/// Names, of those that hold weights of that format.
+std::vector<std::string> source_names(const Format& format);
+
+/// The source that holds what the layout does; null: none of that name.
+const Source* find_source(std::string_view name, const Layout& layout);
+
+/// Whether a row holds one value of k of each column, not one column.
+bool rows_are_k(const Source& source);
+/// Values of k that stand together with a scale; 0: scales are elsewhere.
+int64_t block_of(const Source& source);
+/// Bytes from one such block to the next one.
+int64_t block_bytes(const Source& source);
+
+}  // namespace tw
