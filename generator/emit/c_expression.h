@@ -1,6 +1,7 @@
-// Scalar expressions in C, with as few parentheses as the language and -Wall -Wextra allow.
+// C expressions as trees of operators, and the scalar values of a Program as such.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,16 +9,32 @@
 
 namespace tw {
 
-/// How tightly an expression's outermost operator binds; smaller binds tighter.
-enum class Binding { primary, prefix, product, sum, other };
+/// How tightly an operator binds; smaller binds tighter. `bits`: shifts and masks, around whose
+/// operands -Wall -Wextra wants parentheses.
+enum class Binding { primary, prefix, product, sum, compare, bits, conditional };
 
 struct Expression {
-  std::string text;
+  std::string text;  ///< of a leaf (a name, a number, a call), else the operator
   Binding binding = Binding::primary;
+  std::vector<Expression> operands = {};  ///< one: a prefix; three: a ? b : c
 };
 
-/// `text`, in parentheses unless it binds at least as tightly as `least`.
-std::string within(const Expression& expression, Binding least);
+/// With as few parentheses as the language and -Wall -Wextra allow.
+std::string to_text(const Expression& expression);
+/// In parentheses unless it binds at least as tightly as `least`.
+std::string to_text(const Expression& expression, Binding least);
+
+/// `pattern` (a row's C text, a cast) with expressions for its names, in parentheses where needed.
+std::string fill_in(const std::string& pattern,
+                    const std::map<std::string, Expression>& expressions);
+
+/// "x += 64" for x = x + 64.
+std::string assignment(const std::string& name, const Expression& value);
+
+/// A value of one class of Isa::c_types as another one. Throws std::runtime_error when the table
+/// has no such cast.
+Expression c_cast(const Isa& isa, const Expression& value, const std::string& from,
+                  const std::string& to);
 
 /// Names of declared variables; empty before the declaration. One per CValues::variables.
 using CNames = std::vector<std::string>;
@@ -40,15 +57,11 @@ class CExpressions {
  private:
   [[nodiscard]] Expression plus(Value base, int64_t bytes) const;
   [[nodiscard]] int64_t fixed(Length length) const;
-  [[nodiscard]] bool is_one(Value v) const;
-  [[nodiscard]] std::string condition(Value tested) const;
+  [[nodiscard]] Expression if_null(const Op& op) const;
 
   const Program& program_;
   const CValues& values_;
   const CNames& names_;
 };
-
-/// A 64-bit constant as C spells it.
-std::string c_constant(int64_t value);
 
 }  // namespace tw

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "emit/c_text.h"
 #include "emit/c_values.h"
 #include "model/row_text.h"
+#include "schedule/insert.h"
 
 namespace tw {
 namespace {
@@ -18,8 +20,7 @@ namespace {
 /// A value that a variable gets where several change at once (a loop's edge).
 struct Assignment {
   int variable;
-  Expression expression;
-  std::string type_class;  ///< of the expression, vectors only
+  Expression value;
   std::vector<int> reads;
 };
 
@@ -81,22 +82,21 @@ class Printer {
   }
   [[nodiscard]] std::string& name_of(int index) { return names_[static_cast<size_t>(index)]; }
 
-  [[nodiscard]] std::string cast(const std::string& text, const std::string& from,
-                                 const std::string& to) const {
-    return c_cast(*program_.isa, text, from, to);
+  /// `value`, which has a vector's type class, as what the other variable holds.
+  [[nodiscard]] Expression cast(const Expression& value, const std::string& from, int to) const {
+    return c_cast(*program_.isa, value, from, variable(to).type_class);
   }
 
   /// Gives a variable a value; declares it the first time.
-  void assign(int index, const Expression& expression) {
+  void assign(int index, const Expression& value) {
     std::string& found = name_of(index);
     if (!found.empty()) {
-      if (expression.text == found) return;
-      line(compound_assignment(found, expression.text) + ";");
+      if (to_text(value) != found) line(assignment(found, value) + ";");
       return;
     }
     const CVariable& about = variable(index);
     found = fresh_name(about.hint.empty() ? (about.type_class.empty() ? "s" : "v") : about.hint);
-    line(fmt::format("{} = {};", declaration(about, found), expression.text));
+    line(fmt::format("{} = {};", declaration(about, found), to_text(value)));
   }
 
   static std::string declaration(const CVariable& about, const std::string& variable_name) {
@@ -110,15 +110,14 @@ class Printer {
 
   void print(const Op& op) {
     const bool has_result = !op.results.empty();
-    if (has_result && values_.form[at(op.results[0])] != CForm::variable) return;
+    if (has_result && values_.in_place[at(op.results[0])] != nullptr) return;
     if (is_plain_c(op.code)) return print_plain(op);
     const Row& row = c_row(program_, op);
-    const std::string statement = row_text(row, op);
-    if (!has_result) return line(statement + ";");
+    if (!has_result) return line(row_text(row, op) + ";");
     const int index = variable_of(op.results[0]);
     const Operand& result = row.operands.front();
     if (mentions(row.c, result.name)) return print_statement(row, op, index);
-    assign(index, {cast(statement, c_class(row, result), variable(index).type_class)});
+    assign(index, cast({row_text(row, op)}, c_class(row, result), index));
     keep_as_written(op.results[0]);
   }
 
@@ -126,31 +125,29 @@ class Printer {
     const Isa& isa = *program_.isa;
     if (!in_hot_loop_ || isa.c_keep.empty()) return;
     if (program_.values[at(sum)].role != Role::accumulator) return;
-    const std::string& its = name_of(variable_of(sum));
-    line(format_row_text(isa.c_keep, {{"x", [&](std::string_view) { return its; }}}));
+    line(fill_in(isa.c_keep, {{"x", {name_of(variable_of(sum))}}}));
   }
 
   void print_plain(const Op& op) {
     switch (op.code) {
       case OpCode::store_i64:
         line("{");
-        line(fmt::format("  const uint64_t x = {};", expressions_.value(op.args[1]).text));
-        line(fmt::format("  memcpy({}, &x, sizeof(x));", expressions_.address(op).text));
+        line(fmt::format("  const uint64_t x = {};", to_text(expressions_.value(op.args[1]))));
+        line(fmt::format("  memcpy({}, &x, sizeof(x));", to_text(expressions_.address(op))));
         line("}");
         return;
       case OpCode::frame_store:
-        return line(fmt::format("slot_{} = {};", op.imm, expressions_.value(op.args[0]).text));
+        return line(fmt::format("slot_{} = {};", op.imm, to_text(expressions_.value(op.args[0]))));
       case OpCode::load_i64: {
         const int index = variable_of(op.results[0]);
         declare_only(index);
         return line(fmt::format("memcpy(&{0}, {1}, sizeof({0}));", name_of(index),
-                                expressions_.address(op).text));
+                                to_text(expressions_.address(op))));
       }
       case OpCode::copy: {
         const int from = variable_of(op.args[0]);
         const int to = variable_of(op.results[0]);
-        return assign(to,
-                      {cast(name_of(from), variable(from).type_class, variable(to).type_class)});
+        return assign(to, cast({name_of(from)}, variable(from).type_class, to));
       }
       default:
         assign(variable_of(op.results[0]), expressions_.operation(op));
@@ -183,36 +180,32 @@ class Printer {
   }
 
   std::string row_text(const Row& row, const Op& op) {
-    RowTextValues texts;
+    std::map<std::string, Expression> expressions;
     size_t result = 0;
     size_t argument = 0;
     for (const Operand& operand : row.operands) {
-      const Value v = operand.is_result ? op.results[result++] : op.args[argument++];
-      const std::string text = operand_text(row, operand, v);
-      texts[operand.name] = [text](std::string_view) { return text; };
+      expressions[operand.name] = operand.is_result
+                                      ? Expression{name_of(variable_of(op.results[result++]))}
+                                      : argument_of(row, operand, op.args[argument++]);
     }
     const MeansNode& node = row.means.front();
     if (reads_memory(op.code) || writes_memory(op.code) || prefetches(op.code)) {
-      const std::string text = loose(expressions_.address(op));
-      texts["at"] = [text](std::string_view) { return text; };
+      expressions["at"] = expressions_.address(op);
     }
     auto number = [&](const std::string& immediate, int64_t value) {
-      if (immediate.empty()) return;
-      texts[immediate] = [value](std::string_view) { return std::to_string(value); };
+      if (!immediate.empty()) expressions[immediate] = {std::to_string(value)};
     };
     number(node.imm_name, op.imm - node.imm);
     number(node.offset_name, op.offset.fixed - node.offset.fixed);
-    std::string text = settle_loose(format_row_text(row.c, texts));
+    std::string text = fill_in(row.c, expressions);
     while (!text.empty() && (text.back() == ';' || text.back() == ' ')) text.pop_back();
     return text;
   }
 
-  std::string operand_text(const Row& row, const Operand& operand, Value v) {
-    if (operand.kind == Kind::scalar) return loose(expressions_.value(v));
-    const int index = variable_of(v);
-    if (operand.is_result) return name_of(index);
-    return loose(
-        {cast(expressions_.value(v).text, variable(index).type_class, c_class(row, operand))});
+  Expression argument_of(const Row& row, const Operand& operand, Value v) {
+    const Expression value = expressions_.value(v);
+    if (operand.kind == Kind::scalar) return value;
+    return c_cast(*program_.isa, value, variable(variable_of(v)).type_class, c_class(row, operand));
   }
 
   // Control flow.
@@ -235,7 +228,7 @@ class Printer {
       throw std::runtime_error(fmt::format("{}: a loop steps by {}, which C does not know",
                                            program_.name, to_string(loop.step)));
     }
-    const std::string count = within(expressions_.value(loop.count), Binding::sum);
+    const std::string count = to_text(expressions_.value(loop.count), Binding::sum);
     line(comment_of(loop));
     scopes_.emplace_back();
     const std::string i = fresh_name("i_" + (loop.label.empty() ? "loop" : loop.label));
@@ -265,7 +258,7 @@ class Printer {
   }
 
   void print(const If& branch) {
-    auto text = [&](Value v) { return within(expressions_.value(v), Binding::sum); };
+    auto text = [&](Value v) { return to_text(expressions_.value(v), Binding::sum); };
     const char* compare = branch.compare == Compare::equal       ? "=="
                           : branch.compare == Compare::not_equal ? "!="
                           : branch.compare == Compare::below     ? "<"
@@ -287,13 +280,10 @@ class Printer {
     for (size_t i = 0; i < targets.size(); ++i) {
       const int to = variable_of(targets[i]);
       if (variable_of(sources[i]) == to) continue;
-      Assignment next{to, expressions_.value(sources[i]), "", {}};
+      Assignment next{to, expressions_.value(sources[i]), {}};
       expressions_.collect_reads(sources[i], next.reads);
       const int from = variable_of(sources[i]);
-      if (from >= 0 && !variable(from).type_class.empty()) {
-        next.expression = {
-            cast(next.expression.text, variable(from).type_class, variable(to).type_class)};
-      }
+      if (from >= 0) next.value = cast(next.value, variable(from).type_class, to);
       pending.push_back(std::move(next));
     }
     while (!pending.empty()) {
@@ -303,7 +293,7 @@ class Printer {
         });
       });
       if (ready != pending.end()) {
-        assign(ready->variable, ready->expression);
+        assign(ready->variable, ready->value);
         pending.erase(ready);
         continue;
       }
@@ -311,8 +301,8 @@ class Printer {
       Assignment& kept = pending.front();
       const CVariable& about = variable(kept.variable);
       const std::string next = fresh_name("next_" + name_of(kept.variable));
-      line(fmt::format("{} {} = {};", about.type, next, kept.expression.text));
-      kept.expression = {next};
+      line(fmt::format("{} {} = {};", about.type, next, to_text(kept.value)));
+      kept.value = {next};
       kept.reads.clear();
     }
   }
@@ -339,7 +329,9 @@ std::string print_c_function(const Program& program, const std::string& symbol, 
     text += fmt::format("__attribute__((target(\"{}\")))\n", program.isa->c_target);
   }
   text += fmt::format("{}void {}(const tw_args* args) {{\n", is_static ? "static " : "", symbol);
-  text += Printer(program).body();
+  Program used = clone(program);
+  drop_unused(used);
+  text += Printer(used).body();
   text += "}\n";
   return text;
 }

@@ -1,27 +1,12 @@
 #include "emit/c_text.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <set>
-#include <stdexcept>
-
-#include "model/row_text.h"
 
 namespace tw {
 namespace {
 
-// Around a loose expression, with what it is first.
-constexpr char kOpen = '\1';
-constexpr char kClose = '\2';
-constexpr char kPrimary = '\3';
-constexpr char kOther = '\4';
 constexpr size_t kLine = 100;
-/// Operators that bind less than a product.
-constexpr const char* kLooser[] = {" + ", " - ",  " ? ",  " < ", " > ",
-                                   " & ", " << ", " >> ", " == "};
 
 const std::set<std::string>& reserved_words() {
   static const std::set<std::string> words = {
@@ -61,20 +46,6 @@ std::string c_scalar_type(CScalar type) {
   return "size_t";
 }
 
-std::string compound_assignment(const std::string& name, const std::string& expression) {
-  for (const char* sign : {"+", "-"}) {
-    const std::string start = name + " " + sign + " ";
-    if (expression.compare(0, start.size(), start) != 0) continue;
-    const std::string rest = expression.substr(start.size());
-    // The rest must be one operand or a product: a - b - c is not a -= b - c.
-    const bool one = std::none_of(std::begin(kLooser), std::end(kLooser), [&](const char* op) {
-      return rest.find(op) != std::string::npos;
-    });
-    if (one) return fmt::format("{} {}= {}", name, sign, rest);
-  }
-  return name + " = " + expression;
-}
-
 std::string wrap_c_line(const std::string& content, int depth) {
   std::string indent(static_cast<size_t>(2 * depth), ' ');
   const std::string further(static_cast<size_t>(2 * depth + 4), ' ');
@@ -95,58 +66,6 @@ std::string wrap_c_line(const std::string& content, int depth) {
     indent = further;
   }
   return text + indent + rest + "\n";
-}
-
-std::string c_cast(const Isa& isa, const std::string& text, const std::string& from,
-                   const std::string& to) {
-  if (from == to || from.empty() || to.empty()) return text;
-  const auto from_type = isa.c_types.find(from);
-  const auto to_type = isa.c_types.find(to);
-  if (from_type != isa.c_types.end() && to_type != isa.c_types.end() &&
-      from_type->second == to_type->second) {
-    return text;
-  }
-  auto pattern = isa.c_casts.find(from + ">" + to);
-  if (pattern == isa.c_casts.end()) pattern = isa.c_casts.find("*");
-  if (pattern == isa.c_casts.end()) {
-    throw std::runtime_error(
-        fmt::format("{}: c: casts: needs \"{}>{}\"", to_string(isa.where), from, to));
-  }
-  return format_row_text(pattern->second, {{"x", [&](std::string_view) { return text; }},
-                                           {"from", [&](std::string_view) { return from; }},
-                                           {"to", [&](std::string_view) { return to; }}});
-}
-
-std::string loose(const Expression& expression) {
-  const char kind = expression.binding == Binding::primary ? kPrimary : kOther;
-  return kOpen + (kind + expression.text) + kClose;
-}
-
-std::string settle_loose(const std::string& text) {
-  std::string settled;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != kOpen) {
-      settled += text[i];
-      continue;
-    }
-    const size_t end = text.find(kClose, i);
-    const std::string inner = text.substr(i + 2, end - i - 2);
-    const char next = end + 1 < text.size() ? text[end + 1] : ')';
-    const size_t before = settled.find_last_not_of(' ');
-    const char last = before == std::string::npos ? '(' : settled[before];
-    if (text[i + 1] == kPrimary) {
-      // (int32_t)(x) needs no parentheses: take back the opening one and skip the closing one.
-      const bool cast = last == '(' && next == ')' && before > 0 && settled[before - 1] == ')';
-      if (cast) settled.erase(before);
-      settled += inner;
-      i = end + (cast ? 1 : 0);
-      continue;
-    }
-    const bool enclosed = (last == '(' || last == ',') && (next == ')' || next == ',');
-    settled += enclosed ? inner : "(" + inner + ")";
-    i = end;
-  }
-  return settled;
 }
 
 }  // namespace tw

@@ -5,16 +5,111 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
+#include <utility>
 
-#include "emit/c_forms.h"
-#include "emit/c_lives.h"
-#include "emit/c_scalars.h"
-#include "emit/c_sharing.h"
+#include "emit/c_in_place.h"
 #include "emit/c_text.h"
+#include "emit/c_types.h"
 #include "emit/visitor.h"
+#include "schedule/coalesce.h"
+#include "schedule/rows.h"
 
 namespace tw {
 namespace {
+
+/// Sets of values that share a variable.
+class Sharing {
+ public:
+  Sharing(const Program& program, const CValues& values)
+      : program_(program),
+        values_(values),
+        sets_(liveness(program, values.in_place).of),
+        home_(program.values.size(), &program.body) {
+    Visitor visitor;
+    visitor.op = [&](const Op& op, const Region& region) {
+      for (Value v : op.results) home_[at(v)] = &region;
+    };
+    visitor.loop = [&](const Loop& loop, const Region& region) {
+      outer_[&loop.body] = &region;
+      for (Value v : loop.params) home_[at(v)] = &region;
+      for (Value v : loop.results) home_[at(v)] = &region;
+    };
+    visitor.branch = [&](const If& branch, const Region& region) {
+      outer_[&branch.then_body] = outer_[&branch.else_body] = &region;
+    };
+    visitor.visit(program.body);
+  }
+
+  [[nodiscard]] int set_of(Value v) const { return sets_.set_of(v); }
+  [[nodiscard]] bool is_variable(Value v) const {
+    return v != program_.args && !sets_.live(set_of(v)).empty();
+  }
+
+  void join(Value a, Value b) {
+    if (!may_share(a, b)) return;
+    // The one that lives first is declared, where the other can see it.
+    const int x = set_of(a);
+    const int y = set_of(b);
+    const bool in_order = sets_.live(x).front().begin <= sets_.live(y).front().begin;
+    const Region* home = home_[at(in_order ? x : y)];
+    if (is_inside(home_[at(in_order ? y : x)], home) && sets_.join(a, b)) home_[at(x)] = home;
+  }
+
+ private:
+  [[nodiscard]] bool may_share(Value a, Value b) const {
+    return is_variable(a) && is_variable(b) && program_.type(a) == program_.type(b) &&
+           values_.scalar[at(a)] == values_.scalar[at(b)];
+  }
+
+  [[nodiscard]] bool is_inside(const Region* region, const Region* home) const {
+    while (region != home && region != &program_.body) region = outer_.at(region);
+    return region == home;
+  }
+
+  const Program& program_;
+  const CValues& values_;
+  Coalescing sets_;
+  std::vector<const Region*> home_;  ///< per set: where its variable is declared
+  std::unordered_map<const Region*, const Region*> outer_;
+};
+
+/// Loops keep what they carry in one variable; accumulators grow in place; values of one name and
+/// type that follow one another (an unrolled loop's loads) take turns in one variable.
+void coalesce(const Program& program, const CValues& values,
+              const std::vector<ClassCounts>& classes, Sharing& sharing) {
+  Visitor visitor;
+  visitor.loop = [&](const Loop& loop, const Region&) {
+    for (size_t i = 0; i < loop.params.size(); ++i) sharing.join(loop.params[i], loop.results[i]);
+    for (size_t i = 0; i < loop.params.size(); ++i) sharing.join(loop.params[i], loop.yields[i]);
+  };
+  visitor.visit(program.body);
+  visitor.loop = [&](const Loop& loop, const Region&) {
+    for (size_t i = 0; i < loop.params.size(); ++i) sharing.join(loop.inits[i], loop.params[i]);
+  };
+  auto is_accumulator = [&](Value v) { return program.values[at(v)].role == Role::accumulator; };
+  std::map<std::pair<const Region*, std::string>, std::vector<Value>> named;
+  visitor.op = [&](const Op& op, const Region& region) {
+    if (op.results.empty() || values.in_place[at(op.results[0])] != nullptr) return;
+    const Value result = op.results[0];
+    for (Value arg : op.args) {
+      if (is_accumulator(arg) && is_accumulator(result)) sharing.join(arg, result);
+    }
+    const std::string& hint = program.values[at(result)].name;
+    if (hint.empty()) return;
+    std::vector<Value>& earlier = named[{&region, hint}];
+    for (Value other : earlier) {
+      if (commonest(classes[at(other)]) == commonest(classes[at(result)])) {
+        sharing.join(other, result);
+      }
+    }
+    const bool alone = std::none_of(earlier.begin(), earlier.end(), [&](Value other) {
+      return sharing.set_of(other) == sharing.set_of(result);
+    });
+    if (alone) earlier.push_back(result);
+  };
+  visitor.visit(program.body);
+}
 
 void name_type(const Program& program, Value one, const std::string& type_class,
                const CValues& values, CVariable& variable) {
@@ -31,15 +126,17 @@ void name_type(const Program& program, Value one, const std::string& type_class,
   variable.type = type->second;
 }
 
-/// A pointer that starts where another one stays gets a name that says so.
-void name_cursors(const Program& program, CValues& values) {
+/// The back edge writes what a loop carries; a pointer that starts where another one stays gets a
+/// name that says so.
+void finish_carried(const Program& program, CValues& values) {
   Visitor visitor;
   visitor.loop = [&](const Loop& loop, const Region&) {
     for (size_t i = 0; i < loop.params.size(); ++i) {
       const int from = values.variable[at(loop.inits[i])];
       const int to = values.variable[at(loop.params[i])];
-      if (from < 0 || from == to || program.type(loop.params[i]).kind != Kind::scalar) continue;
       CVariable& cursor = values.variables[static_cast<size_t>(to)];
+      cursor.is_constant = false;
+      if (from < 0 || from == to || program.type(loop.params[i]).kind != Kind::scalar) continue;
       if (cursor.hint == values.variables[static_cast<size_t>(from)].hint) cursor.hint += "_at";
     }
   };
@@ -49,28 +146,15 @@ void name_cursors(const Program& program, CValues& values) {
 }  // namespace
 
 const Row& c_row(const Program& program, const Op& op) {
-  const Isa& isa = *program.isa;
-  // A row is made for the longest of its vectors, as selection sees it.
-  Length bytes;
-  for (const std::vector<Value>* list : {&op.args, &op.results}) {
-    for (Value v : *list) {
-      const Type& type = program.type(v);
-      if (type.kind == Kind::vector && type.bytes.at({}) > bytes.at({})) bytes = type.bytes;
-    }
-  }
-  if (bytes == Length{}) bytes = isa.vector_bytes;
-  for (const Row& row : isa.rows) {
-    if (row.means.size() != 1 || row.c.empty()) continue;
-    const MeansNode& node = row.means.front();
-    const Length row_bytes = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
-    const bool same_number = !node.imm_name.empty() || node.imm == op.imm;
-    if (node.code == op.code && node.bits == op.bits && row_bytes == bytes && same_number) {
-      return row;
-    }
-  }
+  const Row* row =
+      program.isa->row_for(op.code, op.bits, vector_bytes(program, op), [&](const Row& it) {
+        const MeansNode& node = it.means.front();
+        return !it.c.empty() && (!node.imm_name.empty() || node.imm == op.imm);
+      });
+  if (row != nullptr) return *row;
   throw std::runtime_error(fmt::format(
-      "{}: no row with C text for {}{} (needed by {})", to_string(isa.where), info(op.code).name,
-      op.bits > 0 ? fmt::format(".{}", op.bits) : "", program.name));
+      "{}: no row with C text for {}{} (needed by {})", to_string(program.isa->where),
+      info(op.code).name, op.bits > 0 ? fmt::format(".{}", op.bits) : "", program.name));
 }
 
 bool is_plain_c(OpCode code) {
@@ -87,33 +171,32 @@ std::string c_class(const Row& row, const Operand& operand) {
 
 CValues plan_c_values(const Program& program) {
   CValues values;
-  values.form.assign(program.values.size(), CForm::variable);
+  values.in_place = choose_in_place(program);
   values.variable.assign(program.values.size(), -1);
   values.scalar.assign(program.values.size(), CScalar::size);
-  values.definition.assign(program.values.size(), nullptr);
-  choose_forms(program, values);
   find_scalar_types(program, values);
+  const std::vector<ClassCounts> classes = count_classes(program);
+  Sharing sharing(program, values);
+  coalesce(program, values, classes, sharing);
 
-  std::vector<bool> in_place(program.values.size());
-  for (size_t v = 0; v < in_place.size(); ++v) in_place[v] = values.form[v] == CForm::in_place;
-  const Lives lives = find_lives(program, in_place, values.definition);
-  const Votes votes = count_votes(program, values);
-
-  for (const std::vector<Value>& set : share_variables(program, values, votes, lives)) {
-    if (set.empty() || values.form[at(set[0])] != CForm::variable) continue;
+  std::map<int, std::vector<Value>> sets;
+  for (size_t i = 0; i < program.values.size(); ++i) {
+    const auto v = static_cast<Value>(i);
+    if (sharing.is_variable(v)) sets[sharing.set_of(v)].push_back(v);
+  }
+  for (const auto& [number, set] : sets) {
     CVariable variable;
-    // A single definition is a constant, except a parameter, which the back edge writes again.
-    variable.is_constant = set.size() == 1 && lives.of[at(set[0])].size() == 1;
-    std::map<std::string, int64_t> all;
+    variable.is_constant = set.size() == 1;
+    ClassCounts all;
     for (Value v : set) {
       values.variable[at(v)] = static_cast<int>(values.variables.size());
       if (variable.hint.empty()) variable.hint = program.values[at(v)].name;
-      for (const auto& [type_class, count] : votes[at(v)]) all[type_class] += count;
+      for (const auto& [type_class, count] : classes[at(v)]) all[type_class] += count;
     }
-    name_type(program, set[0], elected(all), values, variable);
+    name_type(program, set[0], commonest(all), values, variable);
     values.variables.push_back(std::move(variable));
   }
-  name_cursors(program, values);
+  finish_carried(program, values);
   return values;
 }
 

@@ -1,5 +1,5 @@
-// How the values of a Program appear in C: as variables (which of them share one), inside the
-// expression that uses them, or not at all; and with which C type.
+// How the values of a Program appear in C: as variables (which of them share one) or inside the
+// expression that uses them; and with which C type.
 #pragma once
 
 #include <string>
@@ -14,14 +14,8 @@ inline size_t at(Value v) {
   return static_cast<size_t>(v);
 }
 
-enum class CForm {
-  variable,
-  in_place,  ///< written inside the expression that uses it
-  unused     ///< nobody needs it: its operation is not printed
-};
-
-/// One C variable. Values whose lives do not overlap may share it: a loop's parameter, its initial
-/// value, its next value and its result; the links of an accumulator chain.
+/// One C variable. Values that never live at the same time may share it: a loop's parameter, its
+/// initial value, its next value and its result; the links of an accumulator chain.
 struct CVariable {
   std::string type;         ///< "__m512i", "const uint8_t*", "size_t"
   std::string type_class;   ///< vectors and predicates: key of Isa::c_types
@@ -33,16 +27,15 @@ struct CVariable {
 enum class CScalar { size, bits64, const_pointer, pointer };
 
 struct CValues {
-  std::vector<CForm> form;            ///< one per value
-  std::vector<int> variable;          ///< one per value: index into variables, -1 if none
-  std::vector<CScalar> scalar;        ///< one per value; scalars only
-  std::vector<const Op*> definition;  ///< one per value: the operation, or null
+  std::vector<const Op*> in_place;  ///< per value: written inside the expression that uses it
+  std::vector<int> variable;        ///< per value: index into variables, -1 if none
+  std::vector<CScalar> scalar;      ///< per value; scalars only
   std::vector<CVariable> variables;
   std::vector<CScalar> slots;  ///< of frame slots
 };
 
-/// `program` must be lowered or ordered (no instruction rows). Throws std::runtime_error when the
-/// ISA's table lacks the C text that an operation needs.
+/// `program` must be lowered or ordered (no instruction rows), without unused operations. Throws
+/// std::runtime_error when the ISA's table lacks the C text that an operation needs.
 CValues plan_c_values(const Program& program);
 
 /// The row with which `op` is printed. Throws std::runtime_error when the ISA has none.

@@ -78,7 +78,7 @@ Type made_by(const Program& program, const Row& row, const RowStep& step) {
 void check_store(const Program& program, const Row& row, const OperationUse& use) {
   const OpInfo& about = info(use.code);
   if (!writes_memory(use.code) || !about.takes('v') || about.has('b')) return;
-  Length stored = row.bytes == Length{} ? program.isa->vector_bytes : row.bytes;
+  Length stored = program.isa->bytes_of(row);
   if (use.args.size() == 2 && use.args[1].bytes != stored) {
     wrong("it stores {} bytes, row {} stores {}", to_string(use.args[1].bytes), row.name,
           to_string(stored));

@@ -58,15 +58,15 @@ const RegisterFile* Isa::file_of(Kind kind) const {
   return nullptr;
 }
 
-const Row* Isa::row_for(OpCode code, int bits, Length bytes) const {
+const Row* Isa::row_for(OpCode code, int bits, Length bytes,
+                        const std::function<bool(const Row&)>& wanted) const {
   if (bytes == Length{}) bytes = vector_bytes;
-  for (const Row& row : rows) {
-    if (row.means.size() != 1) continue;
-    const MeansNode& node = row.means.front();
-    const Length row_bytes = row.bytes == Length{} ? vector_bytes : row.bytes;
-    if (node.code == code && node.bits == bits && row_bytes == bytes) return &row;
-  }
-  return nullptr;
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& it) {
+    const MeansNode& node = it.means.front();
+    return it.means.size() == 1 && node.code == code && node.bits == bits &&
+           bytes_of(it) == bytes && wanted(it);
+  });
+  return row == rows.end() ? nullptr : &*row;
 }
 
 }  // namespace tw

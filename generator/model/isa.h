@@ -2,6 +2,7 @@
 // Read from templates/isa/*.yaml by spec/isa_reader; nothing here knows a particular ISA.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -145,9 +146,15 @@ struct Isa {
   Where where;
 
   [[nodiscard]] const RegisterFile* file_of(Kind kind) const;
-  /// The single-operation row for `code` with lanes of `bits` and vectors of `bytes` (zero: the
-  /// ISA's own length), or null. This is how `lower` asks what exists.
-  [[nodiscard]] const Row* row_for(OpCode code, int bits = 0, Length bytes = {}) const;
+  /// The length of a row's vectors.
+  [[nodiscard]] Length bytes_of(const Row& row) const {
+    return row.bytes == Length{} ? vector_bytes : row.bytes;
+  }
+  /// The first single-operation row for `code` with lanes of `bits` and vectors of `bytes` (zero:
+  /// the ISA's own length) that is `wanted`, or null. This is how `lower` asks what exists.
+  [[nodiscard]] const Row* row_for(
+      OpCode code, int bits = 0, Length bytes = {},
+      const std::function<bool(const Row&)>& wanted = [](const Row&) { return true; }) const;
   [[nodiscard]] bool has(OpCode code, int bits = 0, Length bytes = {}) const {
     return row_for(code, bits, bytes) != nullptr;
   }

@@ -20,8 +20,13 @@ std::string format_row_text(const std::string& text, const RowTextValues& values
 /// A {name} or {name:view} of a row's text.
 struct Placeholder {
   std::string name;
-  std::string view;  ///< empty: the default
+  std::string view;       ///< empty: the default
+  bool enclosed = false;  ///< alone between parentheses and commas, or the whole text
 };
+
+/// Replaces each placeholder by what `value` says; {{ and }} are braces.
+std::string replace_placeholders(const std::string& text,
+                                 const std::function<std::string(const Placeholder&)>& value);
 
 /// The placeholders of a text in order. Throws std::invalid_argument for braces that do not match.
 std::vector<Placeholder> placeholders(const std::string& text);

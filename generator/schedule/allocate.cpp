@@ -5,8 +5,8 @@
 #include "ir/text.h"
 #include "schedule/color.h"
 #include "schedule/insert.h"
-#include "schedule/park.h"
 #include "schedule/rows.h"
+#include "schedule/spill.h"
 #include "schedule/webs.h"
 
 namespace tw {
@@ -82,64 +82,63 @@ void drop_idle_copies(Program& program) {
   drop_idle_copies(program, program.body);
 }
 
-[[noreturn]] void fail(const Program& program, Kind kind) {
+AllocationError error(const Program& program, Kind kind) {
   const Pressure p = pressure(program, kind);
   std::string message = sum(p, program.isa->name, std::string(name(kind)));
   if (p.most <= p.available) message += ", but not in the order that its register lists need";
-  throw AllocationError(message, p);
+  return {message, p};
 }
 
-class Allocator {
- public:
-  explicit Allocator(Program& program) : program_(program), isa_(*program.isa) {}
-
-  void run() {
-    if (const Pressure p = vector_pressure(program_); p.most > p.available) {
-      fail(program_, Kind::vector);
-    }
-    add_counters(program_, program_.body);
-    while (!attempt()) {
-    }
-    drop_idle_copies(program_);
-  }
-
- private:
-  /// One round: gathers, colours, writes the registers down. False after it parked a scalar.
-  bool attempt() {
-    const Webs webs = gather_webs(program_);
-    std::vector<int> registers(program_.values.size(), -1);
-    for (int file = 0; file < static_cast<int>(isa_.files.size()); ++file) {
-      const Kind kind = isa_.files[static_cast<size_t>(file)].kind;
-      int most = 0;
-      const int where = fullest(webs, file, most);
-      if (most == 0) continue;
-      if (most > isa_.files[static_cast<size_t>(file)].count()) return park(webs, kind, where);
-      const Coloring colors = color(webs, isa_, file);
-      if (colors.failed >= 0) {
-        return park(webs, kind, webs.webs[static_cast<size_t>(colors.failed)].live.front().begin);
-      }
-      for (size_t v = 0; v < registers.size(); ++v) {
-        const auto web = static_cast<size_t>(webs.of[v]);
-        if (webs.webs[web].file == file) registers[v] = colors.registers[web];
-      }
-    }
-    program_.registers = std::move(registers);
-    return true;
-  }
-
-  bool park(const Webs& webs, Kind kind, int position) {
-    if (kind != Kind::scalar || !park_scalar(program_, webs.live, position)) fail(program_, kind);
-    return false;
-  }
-
-  Program& program_;
-  const Isa& isa_;
+/// Where registers run out.
+struct Lack {
+  Kind kind = Kind::vector;
+  int position = 0;
 };
+
+/// Writes the registers of all webs down, unless some are lacking.
+std::optional<Lack> color_all(Program& program, const Webs& webs) {
+  const Isa& isa = *program.isa;
+  std::vector<int> registers(program.values.size(), -1);
+  for (int file = 0; file < static_cast<int>(isa.files.size()); ++file) {
+    const Kind kind = isa.files[static_cast<size_t>(file)].kind;
+    int most = 0;
+    const int where = fullest(webs, file, most);
+    if (most == 0) continue;
+    if (most > isa.files[static_cast<size_t>(file)].count()) return Lack{kind, where};
+    const Coloring colors = color(webs, isa, file);
+    if (colors.failed >= 0) {
+      return Lack{kind, webs.webs[static_cast<size_t>(colors.failed)].live.front().begin};
+    }
+    for (size_t v = 0; v < registers.size(); ++v) {
+      const auto web = static_cast<size_t>(webs.of[v]);
+      if (webs.webs[web].file == file) registers[v] = colors.registers[web];
+    }
+  }
+  program.registers = std::move(registers);
+  return std::nullopt;
+}
 
 }  // namespace
 
+std::optional<AllocationError> try_allocate(Program& program) {
+  if (const Pressure p = vector_pressure(program); p.most > p.available) {
+    return error(program, Kind::vector);
+  }
+  add_counters(program, program.body);
+  for (;;) {
+    const Webs webs = gather_webs(program);
+    const std::optional<Lack> lack = color_all(program, webs);
+    if (!lack) break;
+    const bool spilled =
+        lack->kind == Kind::scalar && spill_scalar(program, webs.live, lack->position);
+    if (!spilled) return error(program, lack->kind);
+  }
+  drop_idle_copies(program);
+  return std::nullopt;
+}
+
 void allocate(Program& program) {
-  Allocator(program).run();
+  if (const std::optional<AllocationError> failed = try_allocate(program)) throw *failed;
 }
 
 }  // namespace tw

@@ -7,7 +7,7 @@
 namespace tw {
 namespace {
 
-/// What is coloured at once: a web, or all webs of a group.
+/// What is colored at once: a web, or all webs of a group.
 struct Unit {
   std::vector<int> webs;
   int begin = 0;    ///< where it first lives
@@ -120,7 +120,7 @@ class Colorer {
     }
   }
 
-  /// Long lists, then what may take few registers, then in the order in which lives begin, in
+  /// Long lists, then what may take few registers, then in the order in which live ranges begin, in
   /// which single webs of straight-line code always find registers if there are enough.
   std::deque<size_t> first_order() const {
     std::deque<size_t> order;

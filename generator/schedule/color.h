@@ -1,4 +1,4 @@
-// Registers for webs: interference colouring, register lists first.
+// Registers for webs: interference coloring, register lists first.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Coloring {
   int failed = -1;             ///< a web that found no register; -1: all did
 };
 
-/// Colours the webs of one register file. Tries several orders; registers that a kernel need not
+/// Colors the webs of one register file. Tries several orders; registers that a kernel need not
 /// save are taken first.
 Coloring color(const Webs& webs, const Isa& isa, int file);
 

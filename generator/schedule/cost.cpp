@@ -27,7 +27,7 @@ int whole_latency(const CoreModel& core, const Row& row) {
 
 /// How many of the core's vectors one of the row's is.
 int parts(const Isa& isa, const CoreModel& core, const Row& row) {
-  const Length bytes = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
+  const Length bytes = isa.bytes_of(row);
   if (core.vector_bytes == 0 || !bytes.is_fixed() || !has_vectors(row)) return 1;
   return static_cast<int>((bytes.fixed + core.vector_bytes - 1) / core.vector_bytes);
 }

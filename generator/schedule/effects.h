@@ -30,7 +30,7 @@ Effects effects(const Program& program, const Op& op);
 /// never conflict; prefetches never do.
 bool conflict(const Effects& a, const Effects& b);
 
-/// Dependences among the operations of a straight-line stretch, by index; before < after.
+/// Dependences among the operations of a basic block, by index; before < after.
 struct Dependences {
   std::vector<std::vector<int>> before;  ///< operations that must stand before
   std::vector<std::vector<int>> after;   ///< operations that must stand after

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/liveness.h"
+
 namespace tw {
 namespace {
 
@@ -38,7 +40,36 @@ void insert(Region& region, Insertions& insertions, const void* loop) {
   region.nodes = std::move(nodes);
 }
 
+/// From the end, so that what only unused operations use is unused when its turn comes.
+void drop_unused(Region& region, std::vector<int>& uses) {
+  std::vector<Node> kept;
+  for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node) {
+    if (auto* op = std::get_if<Op>(&*node)) {
+      const auto used = [&](Value v) { return uses[static_cast<size_t>(v)] > 0; };
+      if (!op->results.empty() && std::none_of(op->results.begin(), op->results.end(), used)) {
+        for (Value v : op->args) --uses[static_cast<size_t>(v)];
+        continue;
+      }
+    } else if (auto* loop = std::get_if<std::unique_ptr<Loop>>(&*node)) {
+      drop_unused((*loop)->body, uses);
+    } else {
+      If& branch = *std::get<std::unique_ptr<If>>(*node);
+      drop_unused(branch.else_body, uses);
+      drop_unused(branch.then_body, uses);
+    }
+    kept.push_back(std::move(*node));
+  }
+  std::reverse(kept.begin(), kept.end());
+  region.nodes = std::move(kept);
+}
+
 }  // namespace
+
+void drop_unused(Program& program) {
+  std::vector<int> uses(program.values.size(), 0);
+  for_each_use(program.body, [&](Value v) { ++uses[static_cast<size_t>(v)]; });
+  drop_unused(program.body, uses);
+}
 
 void insert(Program& program, Insertions insertions) {
   insert(program.body, insertions, nullptr);

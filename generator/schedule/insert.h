@@ -1,4 +1,4 @@
-// Puts operations between the nodes of a Program.
+// Puts operations between the nodes of a Program, and takes out those that nobody needs.
 #pragma once
 
 #include <unordered_map>
@@ -21,6 +21,9 @@ struct Insertions {
 };
 
 void insert(Program& program, Insertions insertions);
+
+/// Takes out operations of which nobody uses the result, until there are none.
+void drop_unused(Program& program);
 
 /// Replaces every use of `from` in `region`, nested regions included, by `to`.
 void replace_uses(Region& region, Value from, Value to);

@@ -68,8 +68,9 @@ namespace {
 
 class Walker {
  public:
-  explicit Walker(const Program& program)
+  Walker(const Program& program, const std::vector<const Op*>& in_place)
       : program_(program),
+        in_place_(in_place),
         open_end_(program.values.size(), closed),
         first_defined_(program.values.size(), -1) {
     live_.of.resize(program.values.size());
@@ -125,6 +126,22 @@ class Walker {
     for (Value v : loop.results) define(v, tail);
   }
 
+  /// The values that are read where `v` is used.
+  template <typename F>
+  void for_each_read(Value v, F&& read) {
+    if (const Op* op = in_place(v)) {
+      for (Value arg : op->args) for_each_read(arg, read);
+    } else {
+      read(v);
+    }
+  }
+  [[nodiscard]] const Op* in_place(Value v) const {
+    return in_place_.empty() ? nullptr : in_place_[static_cast<size_t>(v)];
+  }
+
+  void use(Value v, int end) {
+    for_each_read(v, [&](Value read) { open(read, end); });
+  }
   void open(Value v, int end) {
     if (int& at = open_end_[static_cast<size_t>(v)]; at == closed) at = end;
   }
@@ -162,13 +179,14 @@ class Walker {
   }
 
   void backward(const Op& op) {
+    if (!op.results.empty() && in_place(op.results[0]) != nullptr) return;
     const int at = live_.position.at(&op);
     for (size_t i = 0; i < op.results.size(); ++i) {
       const bool early = op.row != nullptr && result_operands(*op.row)[i]->early_clobber;
       open(op.results[i], at + 2);
       close_definition(op.results[i], early ? at : at + 1);
     }
-    for (Value v : op.args) open(v, at + 1);
+    for (Value v : op.args) use(v, at + 1);
   }
 
   void backward(const Loop& loop) {
@@ -181,7 +199,8 @@ class Walker {
     // What the body takes from outside stays as long as the loop runs.
     for_each_use(loop.body, [&](Value v) { hold(v, head, tail); });
     for (Value v : loop.yields) hold(v, head, tail);
-    for (Value v : loop.yields) open(v, tail + 1);
+    if (!in_place_.empty()) hold(loop.count, head, tail);
+    for (Value v : loop.yields) use(v, tail + 1);
     backward(loop.body);
     for (Value v : loop.params) {
       open(v, head + 2);
@@ -190,12 +209,14 @@ class Walker {
     if (loop.counter != no_value) {
       live_.of[static_cast<size_t>(loop.counter)].push_back({head + 1, tail + 1});
     }
-    for (Value v : loop.inits) open(v, head + 1);
-    open(loop.count, head + 1);
+    for (Value v : loop.inits) use(v, head + 1);
+    use(loop.count, head + 1);
   }
 
   void hold(Value v, int head, int tail) {
-    if (first_defined_[static_cast<size_t>(v)] < head) open(v, tail + 2);
+    for_each_read(v, [&](Value read) {
+      if (first_defined_[static_cast<size_t>(read)] < head) open(read, tail + 2);
+    });
   }
 
   void backward(const If& branch) {
@@ -210,11 +231,12 @@ class Walker {
     const std::vector<Value> into_then = close_all(at + 1);
     for (Value v : into_else) open(v, at + 1);
     for (Value v : into_then) open(v, at + 1);
-    open(branch.a, at + 1);
-    open(branch.b, at + 1);
+    use(branch.a, at + 1);
+    use(branch.b, at + 1);
   }
 
   const Program& program_;
+  const std::vector<const Op*>& in_place_;
   Liveness live_;
   std::vector<int> open_end_;       // end of the interval being built, per value
   std::vector<int> first_defined_;  // position, per value
@@ -224,8 +246,8 @@ class Walker {
 
 }  // namespace
 
-Liveness liveness(const Program& program) {
-  return Walker(program).run();
+Liveness liveness(const Program& program, const std::vector<const Op*>& in_place) {
+  return Walker(program, in_place).run();
 }
 
 }  // namespace tw

@@ -36,7 +36,9 @@ struct Liveness {
 };
 
 /// Values never used live at their definition only. Loop::counter, when set, lives in its loop.
-Liveness liveness(const Program& program);
+/// `in_place`, for C: per value the operation that stands where its result is used (which then does
+/// not live), or null; loops compare with their counts in every iteration.
+Liveness liveness(const Program& program, const std::vector<const Op*>& in_place = {});
 
 /// Every value that `region` uses, in nested regions too (repeats possible).
 void for_each_use(const Region& region, const std::function<void(Value)>& use);

@@ -7,26 +7,6 @@
 namespace tw {
 namespace {
 
-/// Is the row made for vectors as long as those of `op`?
-bool length_fits(const Program& program, const Row& row, const Op& op) {
-  const Length own = row.bytes == Length{} ? program.isa->vector_bytes : row.bytes;
-  Length longest;
-  bool any = false;
-  auto see = [&](Value v) {
-    const Type& type = program.type(v);
-    if (type.kind == Kind::predicate && !info(op.code).takes('v') && !any) {
-      longest = type.bytes * std::max(op.bits / 8, 1);
-      any = true;
-    }
-    if (type.kind != Kind::vector) return;
-    if (!any || type.bytes.at({}) > longest.at({})) longest = type.bytes;
-    any = true;
-  };
-  for (Value v : op.results) see(v);
-  for (Value v : op.args) see(v);
-  return !any || longest == own;
-}
-
 class Matcher {
  public:
   Matcher(const Block& block, Match& found) : block_(block), found_(found) {}
@@ -40,7 +20,9 @@ class Matcher {
       return false;
     }
     if (std::find(found_.nodes.begin(), found_.nodes.end(), at) != found_.nodes.end()) return false;
-    if (!length_fits(*block_.program, row, op)) return false;
+    const Program& program = *block_.program;
+    const Length length = vector_bytes(program, op);
+    if (length != Length{} && length != program.isa->bytes_of(row)) return false;
     if (!attribute(means.offset_name, op.offset, means.offset)) return false;
     if (!attribute(means.imm_name, op.imm, means.imm)) return false;
     if (!means.result.empty() && !bind(means.result, op.results[0])) return false;

@@ -1,4 +1,4 @@
-// Does a row of the instruction table say what some operations of a straight-line stretch say?
+// Does a row of the instruction table say what some operations of a basic block say?
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace tw {
 
-/// A straight-line stretch as selection sees it.
+/// A basic block as selection sees it.
 struct Block {
   const Program* program = nullptr;
   std::vector<const Op*> ops;
@@ -32,7 +32,7 @@ struct Match {
 /// Nodes of a row of which the result does not feed another node.
 std::vector<int> roots(const Row& row);
 
-/// Lays `row` over the stretch so that its root `root` is operation `at` and everything else is
+/// Lays `row` over the block so that its root `root` is operation `at` and everything else is
 /// earlier and not taken. Inner nodes have this one use only. Values must be right; where the row
 /// would stand and what it would pass is for the caller to judge.
 bool match(const Block& block, const Row& row, int root, int at, Match& found);

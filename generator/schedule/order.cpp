@@ -17,15 +17,15 @@ size_t index(Kind kind) {
   return static_cast<size_t>(kind);
 }
 
-/// A straight-line stretch with values renumbered from 0, so that orders are tried cheaply.
-struct Stretch {
+/// A basic block with values renumbered from 0, so that orders are tried cheaply.
+struct BasicBlock {
   struct Item {
     std::vector<int> results, args;  ///< args without repeats
   };
   std::vector<Item> items;
   Dependences graph;
   std::vector<size_t> kind;    ///< per value
-  std::vector<char> comes_in;  ///< defined before the stretch
+  std::vector<char> comes_in;  ///< defined before the block
   std::vector<char> goes_out;  ///< used after it
   Counts through{};            ///< values that live through and are not used
 };
@@ -42,25 +42,25 @@ Counts available(const Isa& isa) {
   return counts;
 }
 
-Cost cost(const Stretch& stretch, const std::vector<int>& order, const Counts& available) {
-  std::vector<int> uses(stretch.kind.size(), 0);
-  for (const Stretch::Item& item : stretch.items) {
+Cost cost(const BasicBlock& block, const std::vector<int>& order, const Counts& available) {
+  std::vector<int> uses(block.kind.size(), 0);
+  for (const BasicBlock::Item& item : block.items) {
     for (int v : item.args) ++uses[static_cast<size_t>(v)];
   }
-  Counts now = stretch.through;
-  for (size_t v = 0; v < stretch.kind.size(); ++v) now[stretch.kind[v]] += stretch.comes_in[v];
+  Counts now = block.through;
+  for (size_t v = 0; v < block.kind.size(); ++v) now[block.kind[v]] += block.comes_in[v];
   Counts most = now;
   for (int i : order) {
-    const Stretch::Item& item = stretch.items[static_cast<size_t>(i)];
+    const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     for (int v : item.args) {
       const auto at = static_cast<size_t>(v);
-      if (--uses[at] == 0 && !stretch.goes_out[at]) --now[stretch.kind[at]];
+      if (--uses[at] == 0 && !block.goes_out[at]) --now[block.kind[at]];
     }
-    for (int v : item.results) ++now[stretch.kind[static_cast<size_t>(v)]];
+    for (int v : item.results) ++now[block.kind[static_cast<size_t>(v)]];
     for (size_t k = 0; k < kinds; ++k) most[k] = std::max(most[k], now[k]);
     for (int v : item.results) {
       const auto at = static_cast<size_t>(v);
-      if (uses[at] == 0 && !stretch.goes_out[at]) --now[stretch.kind[at]];
+      if (uses[at] == 0 && !block.goes_out[at]) --now[block.kind[at]];
     }
   }
   Cost cost{0, most[index(Kind::vector)]};
@@ -70,24 +70,24 @@ Cost cost(const Stretch& stretch, const std::vector<int>& order, const Counts& a
 
 /// From the first operation on: of those that could come next, the one after which fewest values
 /// live; the earliest among equals.
-std::vector<int> forward(const Stretch& stretch) {
-  const size_t n = stretch.items.size();
-  std::vector<int> uses(stretch.kind.size(), 0);
+std::vector<int> forward(const BasicBlock& block) {
+  const size_t n = block.items.size();
+  std::vector<int> uses(block.kind.size(), 0);
   std::vector<size_t> waits(n);
   for (size_t i = 0; i < n; ++i) {
-    for (int v : stretch.items[i].args) ++uses[static_cast<size_t>(v)];
-    waits[i] = stretch.graph.before[i].size();
+    for (int v : block.items[i].args) ++uses[static_cast<size_t>(v)];
+    waits[i] = block.graph.before[i].size();
   }
   std::vector<int> ready, order;
   for (size_t i = 0; i < n; ++i) {
     if (waits[i] == 0) ready.push_back(static_cast<int>(i));
   }
   auto change = [&](int i) {
-    const Stretch::Item& item = stretch.items[static_cast<size_t>(i)];
+    const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     int delta = static_cast<int>(item.results.size());
     for (int v : item.args) {
       const auto at = static_cast<size_t>(v);
-      delta -= uses[at] == 1 && !stretch.goes_out[at];
+      delta -= uses[at] == 1 && !block.goes_out[at];
     }
     return delta;
   };
@@ -104,8 +104,8 @@ std::vector<int> forward(const Stretch& stretch) {
     const int chosen = *best;
     ready.erase(best);
     order.push_back(chosen);
-    for (int v : stretch.items[static_cast<size_t>(chosen)].args) --uses[static_cast<size_t>(v)];
-    for (int next : stretch.graph.after[static_cast<size_t>(chosen)]) {
+    for (int v : block.items[static_cast<size_t>(chosen)].args) --uses[static_cast<size_t>(v)];
+    for (int next : block.graph.after[static_cast<size_t>(chosen)]) {
       if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
     }
   }
@@ -114,20 +114,20 @@ std::vector<int> forward(const Stretch& stretch) {
 
 /// From the last operation back: of those that could come last, the one before which fewest values
 /// live; the latest among equals.
-std::vector<int> backward(const Stretch& stretch) {
-  const size_t n = stretch.items.size();
-  std::vector<char> lives = stretch.goes_out;
+std::vector<int> backward(const BasicBlock& block) {
+  const size_t n = block.items.size();
+  std::vector<char> live = block.goes_out;
   std::vector<size_t> waits(n);
   std::vector<int> ready, order;
   for (size_t i = 0; i < n; ++i) {
-    waits[i] = stretch.graph.after[i].size();
+    waits[i] = block.graph.after[i].size();
     if (waits[i] == 0) ready.push_back(static_cast<int>(i));
   }
   auto change = [&](int i) {
-    const Stretch::Item& item = stretch.items[static_cast<size_t>(i)];
+    const BasicBlock::Item& item = block.items[static_cast<size_t>(i)];
     int delta = 0;
-    for (int v : item.args) delta += !lives[static_cast<size_t>(v)];
-    for (int v : item.results) delta -= lives[static_cast<size_t>(v)];
+    for (int v : item.args) delta += !live[static_cast<size_t>(v)];
+    for (int v : item.results) delta -= live[static_cast<size_t>(v)];
     return delta;
   };
   while (!ready.empty()) {
@@ -143,10 +143,10 @@ std::vector<int> backward(const Stretch& stretch) {
     const int chosen = *best;
     ready.erase(best);
     order.push_back(chosen);
-    const Stretch::Item& item = stretch.items[static_cast<size_t>(chosen)];
-    for (int v : item.results) lives[static_cast<size_t>(v)] = 0;
-    for (int v : item.args) lives[static_cast<size_t>(v)] = 1;
-    for (int next : stretch.graph.before[static_cast<size_t>(chosen)]) {
+    const BasicBlock::Item& item = block.items[static_cast<size_t>(chosen)];
+    for (int v : item.results) live[static_cast<size_t>(v)] = 0;
+    for (int v : item.args) live[static_cast<size_t>(v)] = 1;
+    for (int next : block.graph.before[static_cast<size_t>(chosen)]) {
       if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
     }
   }
@@ -180,8 +180,8 @@ class Orderer {
     }
   }
 
-  Stretch stretch(std::span<const Op* const> ops) {
-    Stretch s;
+  BasicBlock block(std::span<const Op* const> ops) {
+    BasicBlock s;
     s.graph = dependences(program_, ops);
     const int after = live_.position.at(ops.back()) + 2;
     const int first = live_.position.at(ops.front());
@@ -196,7 +196,7 @@ class Orderer {
       return at->second;
     };
     for (const Op* op : ops) {
-      Stretch::Item item;
+      BasicBlock::Item item;
       for (Value v : op->args) {
         const int at = number(v, false);
         if (std::find(item.args.begin(), item.args.end(), at) == item.args.end()) {
@@ -214,7 +214,7 @@ class Orderer {
     return s;
   }
 
-  /// The stretch's end may be that of a region whose yields are read right there.
+  /// The block's end may be that of a region whose yields are read right there.
   bool lives_after(Value v, int after) const {
     return covers(live_.of[static_cast<size_t>(v)], after);
   }
@@ -222,7 +222,7 @@ class Orderer {
   void order(Region& region, size_t begin, size_t end) {
     std::vector<const Op*> ops;
     for (size_t i = begin; i < end; ++i) ops.push_back(&std::get<Op>(region.nodes[i]));
-    const Stretch s = stretch(ops);
+    const BasicBlock s = block(ops);
     std::vector<int> best(ops.size());
     for (size_t i = 0; i < best.size(); ++i) best[i] = static_cast<int>(i);
     Cost best_cost = cost(s, best, available_);

@@ -1,5 +1,7 @@
 #include "schedule/rows.h"
 
+#include <algorithm>
+
 namespace tw {
 namespace {
 
@@ -62,6 +64,19 @@ std::vector<std::vector<Value>> tuples(const Op& op) {
     found[at].push_back(v);
   }
   return found;
+}
+
+Length vector_bytes(const Program& program, const Op& op) {
+  Length longest;
+  Length governed;
+  for (const std::vector<Value>* values : {&op.results, &op.args}) {
+    for (Value v : *values) {
+      const Type& type = program.type(v);
+      if (type.kind == Kind::predicate) governed = type.bytes * std::max(op.bits / 8, 1);
+      if (type.kind == Kind::vector && type.bytes.at({}) > longest.at({})) longest = type.bytes;
+    }
+  }
+  return longest != Length{} ? longest : governed;
 }
 
 int file_index(const Isa& isa, Kind kind) {

@@ -20,6 +20,10 @@ int argument_index(const Row& row, std::string_view name);
 /// The value of immediate `name` in `op`.
 Length immediate(const Op& op, std::string_view name);
 
+/// How long the vectors are that a row for `op` is made for: as its longest one, or those that its
+/// predicate governs; zero where it has neither.
+Length vector_bytes(const Program& program, const Op& op);
+
 /// Tuples of an operation: lists of values that take consecutive registers, in that order.
 std::vector<std::vector<Value>> tuples(const Op& op);
 

@@ -10,10 +10,11 @@
 #include <utility>
 
 #include "schedule/effects.h"
+#include "schedule/insert.h"
 #include "schedule/liveness.h"
 #include "schedule/match.h"
+#include "schedule/post_increment.h"
 #include "schedule/rows.h"
-#include "schedule/streams.h"
 
 namespace tw {
 namespace {
@@ -43,10 +44,10 @@ bool is_frame(const Op& op) {
   return uses_frame(op.code) || op.code == OpCode::scratch;
 }
 
-/// Selects one straight-line stretch from its end to its beginning.
-class StretchSelector {
+/// Selects one basic block from its end to its beginning.
+class BlockSelector {
  public:
-  StretchSelector(const Program& program, const Rows& rows, std::vector<int>& uses)
+  BlockSelector(const Program& program, const Rows& rows, const std::vector<int>& uses)
       : program_(program), rows_(rows), uses_(uses) {
     block_.program = &program;
     block_.uses = &uses;
@@ -58,11 +59,7 @@ class StretchSelector {
     for (int at = static_cast<int>(ops.size()) - 1; at >= 0; --at) {
       const auto i = static_cast<size_t>(at);
       if (block_.taken[i]) continue;
-      if (is_dead(ops[i])) {
-        for (Value v : ops[i].args) --uses_[static_cast<size_t>(v)];
-        block_.taken[i] = 1;
-        place_[i] = dropped;
-      } else if (is_frame(ops[i]) || ops[i].row != nullptr) {
+      if (is_frame(ops[i]) || ops[i].row != nullptr) {
         block_.taken[i] = 1;
         placed_[at] = ops[i];
       } else {
@@ -75,8 +72,6 @@ class StretchSelector {
   }
 
  private:
-  static constexpr int dropped = -1;
-
   void add(const Op& op, int at) {
     block_.ops.push_back(&op);
     for (Value v : op.results) block_.definition[v] = at;
@@ -85,12 +80,6 @@ class StretchSelector {
     place_.push_back(at);
     Effects its = effects(program_, op);
     if (!its.none()) memory_.emplace_back(at, std::move(its));
-  }
-
-  bool is_dead(const Op& op) const {
-    if (op.results.empty()) return false;
-    return std::all_of(op.results.begin(), op.results.end(),
-                       [&](Value v) { return uses_[static_cast<size_t>(v)] == 0; });
   }
 
   void choose(int at) {
@@ -163,8 +152,7 @@ class StretchSelector {
       const size_t here = users == users_.end() ? 0 : users->second.size();
       if (static_cast<int>(here) < uses_[static_cast<size_t>(v)]) return false;
       for (int at : users->second) {
-        const int its = place_[static_cast<size_t>(at)];
-        if (!belongs(found, at) && its != dropped && its > place) return false;
+        if (!belongs(found, at) && place_[static_cast<size_t>(at)] > place) return false;
       }
     }
     return true;
@@ -183,8 +171,7 @@ class StretchSelector {
         const auto users = users_.find(v);
         if (users == users_.end()) continue;
         for (int at : users->second) {
-          const int its = place_[static_cast<size_t>(at)];
-          if (!belongs(found, at) && its != dropped && its <= place) return false;
+          if (!belongs(found, at) && place_[static_cast<size_t>(at)] <= place) return false;
         }
       } else if (auto at = block_.definition.find(v); at != block_.definition.end()) {
         if (place_[static_cast<size_t>(at->second)] >= place) return false;
@@ -199,7 +186,7 @@ class StretchSelector {
                                   [&](const auto& entry) { return entry.first == at; });
     if (at == place || own == memory_.end()) return true;
     for (const auto& [other, its] : memory_) {
-      if (belongs(found, other) || place_[static_cast<size_t>(other)] == dropped) continue;
+      if (belongs(found, other)) continue;
       const bool was_before = other < at;
       const bool is_before = place_[static_cast<size_t>(other)] < place;
       if (was_before != is_before && conflict(own->second, its)) return false;
@@ -223,9 +210,9 @@ class StretchSelector {
 
   const Program& program_;
   const Rows& rows_;
-  std::vector<int>& uses_;
+  const std::vector<int>& uses_;
   Block block_;
-  std::unordered_map<Value, std::vector<int>> users_;  ///< operations of the stretch
+  std::unordered_map<Value, std::vector<int>> users_;  ///< operations of the block
   std::vector<int> place_;                             ///< per operation: where its row stands
   std::vector<std::pair<int, Effects>> memory_;        ///< operations with effects
   std::map<int, Op> placed_;                           ///< rows by place
@@ -244,19 +231,18 @@ class Selector {
   }
 
  private:
-  /// From the end, so that what only dead operations use is dead when its turn comes.
   void region(Region& region) {
     std::vector<Node> reversed;
-    std::vector<Op> stretch;
+    std::vector<Op> block;
     auto flush = [&] {
-      std::reverse(stretch.begin(), stretch.end());
-      std::vector<Op> done = StretchSelector(program_, rows_, uses_).run(stretch);
+      std::reverse(block.begin(), block.end());
+      std::vector<Op> done = BlockSelector(program_, rows_, uses_).run(block);
       for (auto op = done.rbegin(); op != done.rend(); ++op) reversed.emplace_back(std::move(*op));
-      stretch.clear();
+      block.clear();
     };
     for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node) {
       if (auto* op = std::get_if<Op>(&*node)) {
-        stretch.push_back(std::move(*op));
+        block.push_back(std::move(*op));
         continue;
       }
       flush();
@@ -398,7 +384,7 @@ class Selector {
     const Length base = anchor(op);
     const Length rest = op.offset - base;
     const Value pointer = op.args[at];
-    // Neighbours share an anchor.
+    // Neighbors share an anchor.
     const bool shared = rest != Length{} || !base.is_fixed();
     const Anchor key{pointer, base.fixed, base.vl, base.svl};
     const auto known = shared ? anchors_.find(key) : anchors_.end();
@@ -441,7 +427,8 @@ class Selector {
 }  // namespace
 
 void select(Program& program, const SelectOptions& options) {
-  if (options.loads_per_row == 0) chain_streams(program, options.only_neighbors);
+  drop_unused(program);
+  if (options.loads_per_row == 0) chain_post_increments(program, options.only_neighbors);
   Selector(program, options).run();
 }
 

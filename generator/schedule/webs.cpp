@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "schedule/coalesce.h"
 #include "schedule/insert.h"
 #include "schedule/rows.h"
 
@@ -33,8 +34,9 @@ struct Site {
   size_t index = 0;
 };
 
-/// Two values that want one register; a copy of `b` at `site` if they cannot.
-struct Wish {
+/// A candidate for coalescing: two values that want one register; a copy of `b` at `site` if they
+/// cannot have it.
+struct Candidate {
   Value a = no_value;
   Value b = no_value;
   Site site;
@@ -44,27 +46,27 @@ struct Wish {
 class Gatherer {
  public:
   Gatherer(Program& program, const std::vector<char>& copied)
-      : program_(program), isa_(*program.isa), copied_(copied) {}
+      : program_(program),
+        isa_(*program.isa),
+        copied_(copied),
+        webs_{{}, {}, {}, liveness(program)},
+        sets_(webs_.live.of) {}
 
   /// Fills webs; leaves the places that need copies in sites().
   void run() {
-    webs_.live = liveness(program_);
-    const size_t n = program_.values.size();
-    file_.assign(n, -1);
-    webs_.of.resize(n);
-    webs_.webs.resize(n);
-    for (size_t v = 0; v < n; ++v) webs_.of[v] = static_cast<int>(v);
+    file_.assign(program_.values.size(), -1);
+    webs_.webs.resize(program_.values.size());
     collect(program_.body, 0);
     constrain_rest();
     apply_clobbers();
-    // What was copied for a wish serves this wish first; the others get copies of their own.
-    for (Wish& wish : wishes_) {
-      if (copied_[static_cast<size_t>(wish.b)]) wish.depth = most_depth;
+    // What was copied for a candidate serves it first; the others get copies of their own.
+    for (Candidate& it : candidates_) {
+      if (copied_[static_cast<size_t>(it.b)]) it.depth = most_depth;
     }
-    std::stable_sort(wishes_.begin(), wishes_.end(),
-                     [](const Wish& a, const Wish& b) { return a.depth > b.depth; });
-    for (const Wish& wish : wishes_) {
-      if (!join(wish.a, wish.b)) want_copy(wish.site);
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.depth > b.depth; });
+    for (const Candidate& it : candidates_) {
+      if (!join(it.a, it.b)) want_copy(it.site);
     }
     // A copy whose two sides share a register goes away.
     for (const auto& [to, from] : copies_) join(to, from);
@@ -79,13 +81,6 @@ class Gatherer {
   static constexpr int hot_depth = 100;
   static constexpr int most_depth = 1000;
 
-  int find(Value v) {
-    int w = webs_.of[static_cast<size_t>(v)];
-    while (webs_.of[static_cast<size_t>(w)] != w) w = webs_.of[static_cast<size_t>(w)];
-    return webs_.of[static_cast<size_t>(v)] = w;
-  }
-  Web& web(Value v) { return webs_.webs[static_cast<size_t>(find(v))]; }
-
   void want_copy(const Site& site) { sites_.push_back(site); }
 
   /// A value enters an operand; false if it cannot.
@@ -95,7 +90,6 @@ class Gatherer {
     if (known < 0) {
       known = w.file = file;
       w.allowed = allowed;
-      w.live = webs_.live.of[static_cast<size_t>(v)];
       return true;
     }
     if (known != file || (w.allowed & allowed) == 0) return false;
@@ -137,7 +131,7 @@ class Gatherer {
         const int tied = argument_index(*op.row, operand.tied);
         if (tied < 0) continue;
         const auto at = static_cast<size_t>(tied);
-        wishes_.push_back({v, op.args[at], {Site::argument, &op, nullptr, at}, depth});
+        candidates_.push_back({v, op.args[at], {Site::argument, &op, nullptr, at}, depth});
       }
     }
     if (std::any_of(op.row->operands.begin(), op.row->operands.end(),
@@ -149,19 +143,20 @@ class Gatherer {
 
   void collect(Loop& loop, int depth) {
     if (loop.counter != no_value) {
-      wishes_.push_back({loop.counter, loop.count, {Site::count, nullptr, &loop, 0}, depth});
+      candidates_.push_back({loop.counter, loop.count, {Site::count, nullptr, &loop, 0}, depth});
     }
     const int inside = loop.hot ? hot_depth : depth + 1;
     for (size_t i = 0; i < loop.params.size(); ++i) {
       // A result starts where its loop ends: these two always can.
-      wishes_.push_back(
+      candidates_.push_back(
           {loop.params[i], loop.results[i], {Site::init, nullptr, &loop, i}, most_depth + 1});
       const bool copied = copied_[static_cast<size_t>(loop.yields[i])] != 0;
-      wishes_.push_back({loop.params[i],
-                         loop.yields[i],
-                         {copied ? Site::param : Site::yield, nullptr, &loop, i},
-                         inside});
-      wishes_.push_back({loop.params[i], loop.inits[i], {Site::init, nullptr, &loop, i}, depth});
+      candidates_.push_back({loop.params[i],
+                             loop.yields[i],
+                             {copied ? Site::param : Site::yield, nullptr, &loop, i},
+                             inside});
+      candidates_.push_back(
+          {loop.params[i], loop.inits[i], {Site::init, nullptr, &loop, i}, depth});
     }
     collect(loop.body, inside);
   }
@@ -199,25 +194,18 @@ class Gatherer {
         const uint64_t bit = uint64_t{1} << std::stoi(clobber.substr(colon + 1));
         for (size_t v = 0; v < program_.values.size(); ++v) {
           Web& w = webs_.webs[v];
-          if (w.file == file && overlap(w.live, {{at, at + 2}})) w.allowed &= ~bit;
+          if (w.file == file && overlap(webs_.live.of[v], {{at, at + 2}})) w.allowed &= ~bit;
         }
       }
     }
   }
 
   bool join(Value a, Value b) {
-    const int x = find(a);
-    const int y = find(b);
-    if (x == y) return true;
-    Web& into = webs_.webs[static_cast<size_t>(x)];
-    const Web& other = webs_.webs[static_cast<size_t>(y)];
-    if (into.file != other.file || (into.allowed & other.allowed) == 0 ||
-        overlap(into.live, other.live)) {
-      return false;
-    }
+    Web& into = webs_.webs[static_cast<size_t>(sets_.set_of(a))];
+    const Web& other = webs_.webs[static_cast<size_t>(sets_.set_of(b))];
+    if (into.file != other.file || (into.allowed & other.allowed) == 0) return false;
+    if (!sets_.join(a, b)) return false;
     into.allowed &= other.allowed;
-    into.live = merge(into.live, other.live);
-    webs_.of[static_cast<size_t>(y)] = x;
     return true;
   }
 
@@ -225,7 +213,9 @@ class Gatherer {
   void group(Op& op) {
     for (const std::vector<Value>& list : tuples(op)) {
       for (size_t i = 1; i < list.size(); ++i) {
-        if (!follow(find(list[0]), find(list[i]), static_cast<int>(i))) separate(op, list[i]);
+        if (!follow(sets_.set_of(list[0]), sets_.set_of(list[i]), static_cast<int>(i))) {
+          separate(op, list[i]);
+        }
       }
     }
   }
@@ -246,7 +236,7 @@ class Gatherer {
       for (int y : from) {
         const Web& one = webs_.webs[static_cast<size_t>(x)];
         const Web& other = webs_.webs[static_cast<size_t>(y)];
-        if (one.place == other.place + shift && overlap(one.live, other.live)) return false;
+        if (one.place == other.place + shift && overlap(sets_.live(x), sets_.live(y))) return false;
       }
     }
     for (int y : from) {
@@ -275,7 +265,10 @@ class Gatherer {
   }
 
   void compact() {
-    for (size_t v = 0; v < webs_.of.size(); ++v) find(static_cast<Value>(v));
+    for (size_t v = 0; v < webs_.webs.size(); ++v) {
+      webs_.of.push_back(sets_.set_of(static_cast<Value>(v)));
+      webs_.webs[v].live = sets_.live(static_cast<int>(v));
+    }
     for (std::vector<int>& group : webs_.groups) {
       int lowest = 0;
       for (int w : group) lowest = std::min(lowest, webs_.webs[static_cast<size_t>(w)].place);
@@ -293,8 +286,9 @@ class Gatherer {
   const Isa& isa_;
   const std::vector<char>& copied_;  ///< per value: made by a copy of ours
   Webs webs_;
+  Coalescing sets_;
   std::vector<int> file_;
-  std::vector<Wish> wishes_;
+  std::vector<Candidate> candidates_;
   std::vector<std::pair<Op*, int>> tuple_ops_;
   std::vector<const Op*> clobbering_;
   std::vector<Site> sites_;

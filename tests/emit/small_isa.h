@@ -67,12 +67,12 @@ inline Isa small_isa() {
       c_row_of(OpCode::load, 0, "tw_load_i32({at})", "i", {d, p}),
       c_row_of(OpCode::store, 0, "tw_store_i32({at}, {a})", "i", {p, a}),
       c_row_of(OpCode::zero, 0, "0", "i", {d}),
-      c_row_of(OpCode::dup, 32, "(int32_t)({p})", "i", {d, p}),
+      c_row_of(OpCode::dup, 32, "(int32_t){p}", "i", {d, p}),
       c_row_of(OpCode::add, 32, "tw_add_i32({a}, {b})", "i", {d, a, b}),
       c_row_of(OpCode::shr, 32, "(int32_t)((uint32_t){a} >> {i})", "i", {d, a}),
       c_row_of(OpCode::fadd, 0, "({a} + {b})", "f", {d, a, b}),
       c_row_of(OpCode::fmul, 0, "({a} * {b})", "f", {d, a, b}),
-      c_row_of(OpCode::cvt_i32_f32, 0, "(float)({a})", "i", {vector_operand("d", true, "f"), a}),
+      c_row_of(OpCode::cvt_i32_f32, 0, "(float){a}", "i", {vector_operand("d", true, "f"), a}),
       c_row_of(OpCode::dot4_u8s8, 0, "tw_dot4_u8s8({c}, {a}, {b})", "i", {d, c, a, b}),
   };
   return isa;

@@ -100,7 +100,7 @@ Program many_scalars(int count) {
   return b.finish();
 }
 
-TEST(Allocate, ParksScalarsThatHotLoopsDoNotTouch) {
+TEST(Allocate, SpillsScalarsThatHotLoopsDoNotTouch) {
   Program program = many_scalars(14);
   const std::vector<uint8_t> expected = result_of(program, {3, 5, 0});
   select(program);
@@ -110,7 +110,7 @@ TEST(Allocate, ParksScalarsThatHotLoopsDoNotTouch) {
   EXPECT_EQ(result_of(program, {3, 5, 0}, true), expected);
 }
 
-TEST(Allocate, ParksNothingWhileRegistersLast) {
+TEST(Allocate, SpillsNothingWhileRegistersLast) {
   Program program = many_scalars(3);
   select(program);
   allocate(program);

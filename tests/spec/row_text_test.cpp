@@ -47,5 +47,16 @@ TEST(RowText, ListsPlaceholders) {
   EXPECT_EQ(found[1].view, "");
 }
 
+TEST(RowText, SaysWhatParenthesesAndCommasEnclose) {
+  const auto marked = [](const std::string& text) {
+    return replace_placeholders(
+        text, [](const Placeholder& p) { return p.enclosed ? p.name : "<" + p.name + ">"; });
+  };
+  EXPECT_EQ(marked("f({a}, {b}, {c})"), "f(a, b, c)");
+  EXPECT_EQ(marked("{a}"), "a");
+  EXPECT_EQ(marked("({a} + {b})"), "(<a> + <b>)");
+  EXPECT_EQ(marked("g((int *){a}, *{b})"), "g((int *)<a>, *<b>)");
+}
+
 }  // namespace
 }  // namespace tw

@@ -1,4 +1,4 @@
-#include "schedule/streams.h"
+#include "schedule/post_increment.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 namespace tw {
 namespace {
 
-/// Loads that are alike.
+/// What loads have in common that one row can do.
 struct Shape {
   OpCode code = OpCode::load;
   int bits = 0;
@@ -15,12 +15,12 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// Numbers of such loads that some row does together with the pointer's step.
+/// How many such loads a row can do together with the pointer's step, for all rows.
 std::set<int64_t, std::greater<>> row_sizes(const Isa& isa, const Shape& shape) {
   std::set<int64_t, std::greater<>> sizes;
   for (const Row& row : isa.rows) {
     if (row.assembly.empty() || row.means.size() < 2) continue;
-    const Length vector = row.bytes == Length{} ? isa.vector_bytes : row.bytes;
+    const Length vector = isa.bytes_of(row);
     if (shape.code == OpCode::load && vector != Length{shape.bytes}) continue;
     const MeansNode& step = row.means.back();
     const auto loads = static_cast<int64_t>(row.means.size()) - 1;
@@ -69,13 +69,13 @@ bool add_load(const Program& program, const Op& op, size_t node, Walk& walk) {
   const Load load{node, {op.code, op.bits, bytes.fixed}};
   const auto [at, is_new] = walk.loads.emplace(op.offset.fixed, load);
   if (is_new) return true;
-  // What is loaded again walks on with the last of the loads.
+  // Of two loads of the same bytes only the last one can take part.
   walk.last_other = std::max(walk.last_other, at->second.node + 1);
   at->second = load;
   return true;
 }
 
-/// False when the parameter is no pointer that walks on by a constant past loads.
+/// False unless the parameter is a pointer that loads read through and that steps by a constant.
 bool find_walk(const Program& program, const Loop& loop, size_t param, Walk& walk) {
   const Value pointer = loop.params[param];
   const Value next = loop.yields[param];
@@ -100,7 +100,7 @@ bool find_walk(const Program& program, const Loop& loop, size_t param, Walk& wal
   return walk.step > 0 && !walk.loads.empty();
 }
 
-/// Neighbouring loads that are alike, through a pointer of their own.
+/// Adjacent loads of one shape, which get a pointer of their own.
 struct Group {
   int64_t begin = 0;  ///< offset of the first
   int64_t bytes = 0;  ///< of each
@@ -138,10 +138,11 @@ int64_t run_length(const Walk& walk, int64_t begin) {
   return length;
 }
 
-/// So many single loads end a walk in steps of their own: each waits for the one before.
+/// At most so many single loads at the end of a walk step by themselves: each of them waits for the
+/// one before.
 constexpr int64_t last_steps = 2;
 
-/// Without a gap from the pointer on, the largest first among those that are alike.
+/// From the pointer on without a gap; of equal loads the largest group first.
 std::vector<Group> groups(const Isa& isa, const Loop& loop, const Walk& walk, bool only_neighbors) {
   std::vector<Group> found;
   int64_t done = 0;
@@ -152,7 +153,7 @@ std::vector<Group> groups(const Isa& isa, const Loop& loop, const Walk& walk, bo
     const Shape& shape = walk.loads.at(done).shape;
     for (const int64_t size : row_sizes(isa, shape)) {
       const Group group{done, shape.bytes, size};
-      // An offset says where one load is for nothing; what it may save is the step at the end.
+      // The offset of a single load costs nothing; all that it can save is the step at the end.
       const bool idle = size == 1 && shape.code == OpCode::load &&
                         walk.step - group.begin > last_steps * shape.bytes;
       if (size > run || idle || (only_neighbors && interrupted(loop, walk, group))) continue;
@@ -261,7 +262,7 @@ void chain_region(Program& program, Region& region, bool only_neighbors) {
 
 }  // namespace
 
-void chain_streams(Program& program, bool only_neighbors) {
+void chain_post_increments(Program& program, bool only_neighbors) {
   chain_region(program, program.body, only_neighbors);
 }
 

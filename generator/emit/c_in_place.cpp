@@ -1,18 +1,15 @@
-#include "emit/c_forms.h"
+#include "emit/c_in_place.h"
 
 #include <string>
 
+#include "emit/c_values.h"
 #include "emit/visitor.h"
 
 namespace tw {
 namespace {
 
-bool has_effect(const Op& op) {
-  return op.results.empty() || info(op.code).result == '-';
-}
-
 /// Short scalar expressions that read well inside another one.
-bool may_stand_in_place(OpCode code) {
+bool is_short(OpCode code) {
   switch (code) {
     case OpCode::arg:
     case OpCode::iadd:
@@ -38,7 +35,7 @@ struct Use {
   bool is_hot_count = false;
 };
 
-std::vector<Use> count_uses(const Program& program) {
+std::vector<Use> find_uses(const Program& program) {
   std::vector<Use> uses(program.values.size());
   auto use = [&](Value v, const Region* region) -> Use& {
     Use& found = uses[at(v)];
@@ -66,19 +63,6 @@ std::vector<Use> count_uses(const Program& program) {
   return uses;
 }
 
-/// Marks operations without effect whose results nobody uses, again and again.
-void find_unused(const Program& program, std::vector<Use>& uses, CValues& values) {
-  std::vector<const Op*> order;
-  Visitor visitor;
-  visitor.op = [&](const Op& op, const Region&) { order.push_back(&op); };
-  visitor.visit(program.body);
-  for (auto op = order.rbegin(); op != order.rend(); ++op) {
-    if (has_effect(**op) || uses[at((*op)->results[0])].count > 0) continue;
-    values.form[at((*op)->results[0])] = CForm::unused;
-    for (Value arg : (*op)->args) --uses[at(arg)].count;
-  }
-}
-
 bool reads_well_in_place(const Op& op, const Use& use, const Region& region,
                          const std::string& hint) {
   if (op.code == OpCode::constant || op.code == OpCode::length) return true;
@@ -88,25 +72,24 @@ bool reads_well_in_place(const Op& op, const Use& use, const Region& region,
   if (use.count != 1 || use.is_count) return false;
   if (op.code == OpCode::arg) return true;
   if (op.code == OpCode::isub_sat && use.is_test) return true;
-  return may_stand_in_place(op.code) && (hint.empty() || !use.by_operation);
+  return is_short(op.code) && (hint.empty() || !use.by_operation);
 }
 
 }  // namespace
 
-void choose_forms(const Program& program, CValues& values) {
-  std::vector<Use> uses = count_uses(program);
-  find_unused(program, uses, values);
+std::vector<const Op*> choose_in_place(const Program& program) {
+  const std::vector<Use> uses = find_uses(program);
+  std::vector<const Op*> in_place(program.values.size(), nullptr);
   Visitor visitor;
   visitor.op = [&](const Op& op, const Region& region) {
-    if (has_effect(op)) return;
+    if (op.results.empty()) return;
     const Value v = op.results[0];
-    values.definition[at(v)] = &op;
-    if (values.form[at(v)] == CForm::unused) return;
     if (reads_well_in_place(op, uses[at(v)], region, program.values[at(v)].name)) {
-      values.form[at(v)] = CForm::in_place;
+      in_place[at(v)] = &op;
     }
   };
   visitor.visit(program.body);
+  return in_place;
 }
 
 }  // namespace tw

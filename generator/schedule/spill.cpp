@@ -1,4 +1,4 @@
-#include "schedule/park.h"
+#include "schedule/spill.h"
 
 #include <algorithm>
 #include <map>
@@ -86,9 +86,9 @@ int idle(const Touches& touches, int position) {
   return after - before;
 }
 
-class Parker {
+class Spiller {
  public:
-  Parker(Program& program, Value v) : program_(program), v_(v), slot_(program.frame_slots++) {}
+  Spiller(Program& program, Value v) : program_(program), v_(v), slot_(program.frame_slots++) {}
 
   void run() {
     if (v_ == program_.args) insertions_.program_begin.push_back(store());
@@ -158,7 +158,7 @@ class Parker {
 
 }  // namespace
 
-bool park_scalar(Program& program, const Liveness& live, int position) {
+bool spill_scalar(Program& program, const Liveness& live, int position) {
   std::vector<Touches> touches = TouchFinder(program, live).touches();
   Value best = no_value;
   int longest = 0;
@@ -175,7 +175,7 @@ bool park_scalar(Program& program, const Liveness& live, int position) {
     }
   }
   if (best == no_value) return false;
-  Parker(program, best).run();
+  Spiller(program, best).run();
   return true;
 }
 

@@ -1,13 +1,11 @@
-#include "emit/c_scalars.h"
+#include "emit/c_types.h"
+
+#include <algorithm>
 
 #include "emit/visitor.h"
 
 namespace tw {
 namespace {
-
-bool is_pointer(CScalar type) {
-  return type == CScalar::pointer || type == CScalar::const_pointer;
-}
 
 CScalar join(CScalar a, CScalar b) {
   if (a == b) return a;
@@ -15,26 +13,6 @@ CScalar join(CScalar a, CScalar b) {
   if (is_pointer(a)) return a;
   if (is_pointer(b)) return b;
   return CScalar::bits64;
-}
-
-CScalar type_of_field(ArgField field) {
-  switch (field) {
-    case ArgField::lhs:
-    case ArgField::lhs_rows:
-    case ArgField::lhs_zero:
-    case ArgField::rhs:
-    case ArgField::bias:
-    case ArgField::clamp:
-    case ArgField::output_zero:
-    case ArgField::lookup:
-      return CScalar::const_pointer;
-    case ArgField::dst:
-      return CScalar::pointer;
-    case ArgField::flags:
-      return CScalar::bits64;
-    default:
-      return CScalar::size;
-  }
 }
 
 CScalar scalar_result(const Op& op, const CValues& values) {
@@ -70,6 +48,26 @@ CScalar scalar_result(const Op& op, const CValues& values) {
 
 }  // namespace
 
+CScalar type_of_field(ArgField field) {
+  switch (field) {
+    case ArgField::lhs:
+    case ArgField::lhs_rows:
+    case ArgField::lhs_zero:
+    case ArgField::rhs:
+    case ArgField::bias:
+    case ArgField::clamp:
+    case ArgField::output_zero:
+    case ArgField::lookup:
+      return CScalar::const_pointer;
+    case ArgField::dst:
+      return CScalar::pointer;
+    case ArgField::flags:
+      return CScalar::bits64;
+    default:
+      return CScalar::size;
+  }
+}
+
 void find_scalar_types(const Program& program, CValues& values) {
   values.slots.assign(static_cast<size_t>(program.frame_slots), CScalar::size);
   bool changed = true;
@@ -97,6 +95,40 @@ void find_scalar_types(const Program& program, CValues& values) {
     changed = false;
     visitor.visit(program.body);
   }
+}
+
+std::vector<ClassCounts> count_classes(const Program& program) {
+  std::vector<ClassCounts> counts(program.values.size());
+  std::map<const Region*, int64_t> weights{{&program.body, 1}};
+  Visitor visitor;
+  visitor.loop = [&](const Loop& loop, const Region& region) {
+    weights[&loop.body] = weights[&region] * 8;
+  };
+  visitor.branch = [&](const If& branch, const Region& region) {
+    weights[&branch.then_body] = weights[&branch.else_body] = weights[&region];
+  };
+  visitor.op = [&](const Op& op, const Region& region) {
+    if (is_plain_c(op.code)) return;
+    const Row& row = c_row(program, op);
+    const bool computes = info(op.code).args.find('v') != std::string_view::npos;
+    size_t argument = 0;
+    for (const Operand& operand : row.operands) {
+      const Value v = operand.is_result ? op.results[0] : op.args[argument++];
+      if (operand.kind == Kind::scalar) continue;
+      // When counts are equal, what computes a value decides; what loads it follows its use.
+      const int64_t bonus = !operand.is_result ? 0 : computes ? 1 : -1;
+      counts[at(v)][c_class(row, operand)] += 2 * weights[&region] + bonus;
+    }
+  };
+  visitor.visit(program.body);
+  return counts;
+}
+
+std::string commonest(const ClassCounts& counts) {
+  const auto best =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return best == counts.end() ? "" : best->first;
 }
 
 }  // namespace tw
