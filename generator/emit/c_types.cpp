@@ -51,12 +51,9 @@ CScalar scalar_result(const Op& op, const CValues& values) {
 CScalar type_of_field(ArgField field) {
   switch (field) {
     case ArgField::lhs:
-    case ArgField::lhs_rows:
-    case ArgField::lhs_zero:
     case ArgField::rhs:
     case ArgField::bias:
     case ArgField::clamp:
-    case ArgField::output_zero:
     case ArgField::lookup:
       return CScalar::const_pointer;
     case ArgField::dst:

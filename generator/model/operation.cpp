@@ -98,9 +98,9 @@ constexpr OpInfo table[] = {
 };
 
 constexpr std::array<std::string_view, static_cast<size_t>(ArgField::count)> field_names = {
-    "size",     "m",        "n",           "k",      "block",      "lhs",         "lhs_stride",
-    "lhs_rows", "lhs_zero", "lhs_offset",  "rhs",    "rhs_stride", "dst",         "dst_stride",
-    "bias",     "clamp",    "output_zero", "lookup", "flags",      "rhs_prefetch"};
+    "size",       "m",          "n",           "k",      "block",      "lhs",         "lhs_stride",
+    "reserved_7", "reserved_8", "reserved_9",  "rhs",    "rhs_stride", "dst",         "dst_stride",
+    "bias",       "clamp",      "reserved_16", "lookup", "flags",      "rhs_prefetch"};
 
 }  // namespace
 

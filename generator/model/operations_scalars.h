@@ -1,7 +1,7 @@
 // Operations on scalars: 64 bits that wrap around. Rows of the operation list (operation.h).
 // clang-format off
 
-/* field #i (ArgField) of the tw_args at a; clamp and output_zero: the ADDRESS of the field, for
+/* field #i (ArgField) of the tw_args at a; clamp: the ADDRESS of the field, for
    load_dup */
 OP(arg, "n -> n", "i", argument,
    .immediate = {"the field", Last::number, static_cast<int64_t>(ArgField::count) - 1})

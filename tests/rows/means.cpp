@@ -59,7 +59,7 @@ bool makes_address(const MeansNode& node, const std::map<std::string, bool>& add
   const auto is_address = [&](const MeansArg& arg) { return addresses.count(arg.operand) > 0; };
   if (node.code == OpCode::arg) {
     const auto field = static_cast<ArgField>(node.imm);
-    return node.imm_name.empty() && (field == ArgField::clamp || field == ArgField::output_zero);
+    return node.imm_name.empty() && field == ArgField::clamp;
   }
   return node.code == OpCode::iadd_imm && is_address(node.args[0]);
 }

@@ -15,31 +15,27 @@ extern "C" {
  * output: the caller advances lhs, rhs, dst and bias to that part.
  * Strides are in bytes. Packed operands are described by the kernel's registry row (layout ids).
  * Memory: packed panels are read to their ends; dst, bias and the rows of an lhs that is not packed
- * never beyond m, n, k. No alignment is
- * required, 64 bytes is preferred. A kernel allocates nothing, keeps no state, starts no threads.
- */
+ * never beyond m, n, k. No alignment is required, 64 bytes is preferred. A kernel allocates
+ * nothing, keeps no state, starts no threads. */
 typedef struct tw_args {
-  size_t size;                 /* sizeof(struct tw_args) as the caller knows it */
-  size_t m;                    /* rows of dst to compute */
-  size_t n;                    /* columns of dst to compute */
-  size_t k;                    /* depth, as given to the packers (not padded) */
-  size_t block;                /* values of k that share a scale; 0: formats without blocks */
-  const void* lhs;             /* packed: first panel; else first row */
-  size_t lhs_stride;           /* from panel to panel (packed) or row to row */
-  const void* const* lhs_rows; /* indirection: one pointer a row; null: not used */
-  const void* lhs_zero;        /* row pointers equal to this are not offset */
-  size_t lhs_offset;           /* added to every other row pointer, bytes */
-  const void* rhs;             /* first packed panel */
-  size_t rhs_stride;           /* from panel to panel */
+  size_t size;            /* sizeof(struct tw_args) as the caller knows it */
+  size_t m;               /* rows of dst to compute */
+  size_t n;               /* columns of dst to compute */
+  size_t k;               /* depth, as given to the packers (not padded) */
+  size_t block;           /* values of k that share a scale; 0: formats without blocks */
+  const void* lhs;        /* packed: first panel; else first row */
+  size_t lhs_stride;      /* from panel to panel (packed) or row to row */
+  size_t reserved_lhs[3]; /* 0, as all that is reserved */
+  const void* rhs;        /* first packed panel */
+  size_t rhs_stride;      /* from panel to panel */
   void* dst;
-  size_t dst_stride;   /* from row to row */
-  const void* bias;    /* n values of the output's computation type (f32); null: packed one */
-  float min, max;      /* clamp, applied last, before any rounding to the output's type; a NaN
-                          stays one */
-  int32_t output_zero; /* int8 outputs: zero point */
-  int32_t reserved;
-  const void* lookup;  /* lookup table of formats that need one */
-  uint64_t flags;      /* TW_FLAG_...; unknown bits must be 0 */
+  size_t dst_stride; /* from row to row */
+  const void* bias;  /* n values, f32 whatever dst is; null: the packed ones */
+  float min, max;    /* clamp, applied last, before any rounding to the output's type; a NaN
+                        stays one */
+  int32_t reserved_output[2];
+  const void* lookup;  /* packers: what their inner loops look up; kernels: null */
+  uint64_t flags;      /* packers: what they pass to their inner loops; kernels: 0 */
   size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
                           effect (the line being read) */
 } tw_args;
@@ -59,7 +55,7 @@ typedef struct tw_pack_args {
                            n values */
   const void* scales;   /* rhs: one f32 per row of the operand; with blocks: rows of k / block
                            scales, of the layout's type; not used where the source has them */
-  const float* bias;    /* rhs: one per row of the operand, or null for zeros */
+  const void* bias;     /* rhs: one f32 per row of the operand, or null for zeros */
   void* packed;         /* the whole packed operand's first panel */
   size_t packed_stride; /* from panel to panel */
   uint64_t flags;       /* TW_PACK_... */
