@@ -41,7 +41,7 @@ std::string error(const std::string& text) {
   return folder.error([&] { read_isa(folder.path(), "toy"); });
 }
 
-/// The error of one row, at line 12.
+/// The error of one row, at line 13.
 std::string row_error(const std::string& row) {
   return error(table + "rows:\n  - {" + row + "}\n");
 }
@@ -64,7 +64,7 @@ TEST(IsaReader, ReadsATable) {
   ASSERT_EQ(isa.rows.size(), 1U);
   const Row& row = isa.rows[0];
   EXPECT_EQ(row.name, "fadd");
-  EXPECT_EQ(row.where.line, 12);
+  EXPECT_EQ(row.where.line, 13);
   ASSERT_EQ(row.operands.size(), 3U);
   EXPECT_EQ(row.operands[0].file, "v");
   EXPECT_EQ(isa.row_for(OpCode::fadd), &row);
@@ -146,6 +146,7 @@ TEST(IsaReader, ImmediatesCountMultiplesOfAVectorLength) {
 
 TEST(IsaReader, StreamingTablesCountByTheStreamingLength) {
   const Folder folder;
+  folder.write("abi/play.yaml", play);
   folder.write(
       "isa/wide.yaml",
       "isa: wide\narchitecture: toybox\nfeatures: [wide]\nvector_bytes: 16vl\n"
@@ -182,6 +183,7 @@ TEST(IsaReader, DefaultNamesAreUnique) {
 
 TEST(IsaReader, ExtendsInheritsAndReplaces) {
   const Folder folder;
+  folder.write("abi/play.yaml", play);
   folder.write("isa/toy.yaml",
                table +
                    "rows:\n"
@@ -224,7 +226,7 @@ TEST(IsaReader, RefusesWrongTables) {
       "assembly, rows");
   EXPECT_EQ(error(table + "rows:\n  - {means: \"d = zero()\", c: \"0\", name: z}\n"
                           "  - {means: \"d = zero()\", c: \"0\", name: z}\n"),
-            "isa/toy.yaml:13:5: row 'z' twice; first at 12:5");
+            "isa/toy.yaml:14:5: row 'z' twice; first at 13:5");
 }
 
 TEST(IsaReader, RefusesWrongRegisters) {
@@ -281,61 +283,61 @@ TEST(IsaReader, RefusesWrongConventions) {
 }
 
 TEST(IsaReader, ChecksMeaningsOfRows) {
-  EXPECT_EQ(row_error("c: x"), "isa/toy.yaml:12:5: key 'means' is missing in 'rows'");
+  EXPECT_EQ(row_error("c: x"), "isa/toy.yaml:13:5: key 'means' is missing in 'rows'");
   EXPECT_EQ(row_error("means: \"d = fadd(a)\", c: x"),
-            "isa/toy.yaml:12:13: means \"d = fadd(a)\", column 5: fadd takes 2 arguments, not 1");
-  EXPECT_EQ(row_error("means: \"d = zero()\""), "isa/toy.yaml:12:5: a row needs 'c' or 'asm'");
+            "isa/toy.yaml:13:13: means \"d = fadd(a)\", column 5: fadd takes 2 arguments, not 1");
+  EXPECT_EQ(row_error("means: \"d = zero()\""), "isa/toy.yaml:13:5: a row needs 'c' or 'asm'");
 }
 
 TEST(IsaReader, ChecksTextsOfRows) {
   EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{a} + {c}\""),
-            "isa/toy.yaml:12:34: in \"{a} + {c}\": unknown name 'c'; known names: "
+            "isa/toy.yaml:13:34: in \"{a} + {c}\": unknown name 'c'; known names: "
             "d, a, b");
   EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{at}\""),
-            "isa/toy.yaml:12:34: in \"{at}\": unknown name 'at'; did you mean 'a'? known names: d, "
+            "isa/toy.yaml:13:34: in \"{at}\": unknown name 'at'; did you mean 'a'? known names: d, "
             "a, b");
   EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{a\""),
-            "isa/toy.yaml:12:34: '{' without '}' (write '{{' for a brace) in \"{a\"");
+            "isa/toy.yaml:13:34: '{' without '}' (write '{{' for a brace) in \"{a\"");
   EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d:w}\", class: logic"),
-            "isa/toy.yaml:12:32: unknown view 'w'; known views: v, q");
+            "isa/toy.yaml:13:32: unknown view 'w'; known views: v, q");
   EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", asm: \"add {d}, {a}\", class: logic"),
-            "isa/toy.yaml:12:36: operand 'b' is not in the assembly text");
+            "isa/toy.yaml:13:36: operand 'b' is not in the assembly text");
   EXPECT_EQ(row_error("means: \"d = load(p)[o]\", asm: \"ld {d}, {p}\", class: load"),
-            "isa/toy.yaml:12:36: immediate 'o' is not in the assembly text");
+            "isa/toy.yaml:13:36: immediate 'o' is not in the assembly text");
   EXPECT_EQ(row_error("means: \"d = pred_all.8()\", asm: \"p {d}\", class: mask"),
-            "isa/toy.yaml:12:38: operand 'd' has no register file");
+            "isa/toy.yaml:13:38: operand 'd' has no register file");
   EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d}\""),
-            "isa/toy.yaml:12:5: a row with 'asm' needs 'class', a key of the tables in "
+            "isa/toy.yaml:13:5: a row with 'asm' needs 'class', a key of the tables in "
             "templates/core");
   EXPECT_EQ(row_error("means: \"d = zero()\", asm: \"z {d}\", class: [logic, logic]"),
-            "isa/toy.yaml:12:48: 'class' is one for all lines of 'asm' or one for each");
+            "isa/toy.yaml:13:48: 'class' is one for all lines of 'asm' or one for each");
   EXPECT_EQ(row_error("means: \"d = zero()\", c: \"0\", c_type: g"),
-            "isa/toy.yaml:12:43: unknown C type 'g'; known C types: f, i");
+            "isa/toy.yaml:13:43: unknown C type 'g'; known C types: f, i");
 }
 
 TEST(IsaReader, ChecksConstraintsOfRows) {
   const std::string fma = "means: \"d = fma(a, b, c)\", c: x, ";
   EXPECT_EQ(row_error(fma + "tied: {d: e}"),
-            "isa/toy.yaml:12:49: unknown operand 'e'; known operands: d, a, b, c");
-  EXPECT_EQ(row_error(fma + "tied: {a: d}"), "isa/toy.yaml:12:46: 'tied' is {result: argument}");
+            "isa/toy.yaml:13:49: unknown operand 'e'; known operands: d, a, b, c");
+  EXPECT_EQ(row_error(fma + "tied: {a: d}"), "isa/toy.yaml:13:46: 'tied' is {result: argument}");
   EXPECT_EQ(row_error("means: \"d = dup.32(a)\", c: x, tied: {d: a}"),
-            "isa/toy.yaml:12:43: 'd' and 'a' are in different register files");
-  EXPECT_EQ(row_error(fma + "early_clobber: [a]"), "isa/toy.yaml:12:55: 'a' is not a result");
+            "isa/toy.yaml:13:43: 'd' and 'a' are in different register files");
+  EXPECT_EQ(row_error(fma + "early_clobber: [a]"), "isa/toy.yaml:13:55: 'a' is not a result");
   EXPECT_EQ(row_error(fma + "tuple: [[a, b], [b, c]]"),
-            "isa/toy.yaml:12:56: 'b' is in a tuple already");
+            "isa/toy.yaml:13:56: 'b' is in a tuple already");
   EXPECT_EQ(row_error(fma + "imm: {o: {bits: 3}}"),
-            "isa/toy.yaml:12:45: unknown immediate 'o'; known immediates: ");
+            "isa/toy.yaml:13:45: unknown immediate 'o'; known immediates: ");
   EXPECT_EQ(row_error(fma + "operands: {a: {file: r}}"),
-            "isa/toy.yaml:12:60: register file 'r' does not hold the kind of value that 'a' is");
+            "isa/toy.yaml:13:60: register file 'r' does not hold the kind of value that 'a' is");
   EXPECT_EQ(row_error(fma + "operands: {a: {file: w}}"),
-            "isa/toy.yaml:12:60: unknown register file 'w'; known register "
+            "isa/toy.yaml:13:60: unknown register file 'w'; known register "
             "files: v, r");
   EXPECT_EQ(row_error(fma + "operands: {a: {allowed: [4]}}"),
-            "isa/toy.yaml:12:64: '4' is no register of file 'v'; 0 to 3 are");
+            "isa/toy.yaml:13:64: '4' is no register of file 'v'; 0 to 3 are");
   EXPECT_EQ(row_error(fma + "clobbers: [\"v:4\"]"),
-            "isa/toy.yaml:12:50: 'v:4' is neither flags nor file:index");
+            "isa/toy.yaml:13:50: 'v:4' is neither flags nor file:index");
   EXPECT_EQ(row_error(fma + "mode: steaming"),
-            "isa/toy.yaml:12:45: unknown mode 'steaming'; did you mean 'streaming'? known modes: "
+            "isa/toy.yaml:13:45: unknown mode 'steaming'; did you mean 'streaming'? known modes: "
             "streaming, accumulator_tiles");
 }
 
@@ -360,17 +362,17 @@ TEST(IsaReader, RefusesWhatNoMachineHas) {
   const std::string head = table.substr(0, table.find("vector_bytes"));
   for (const char* bytes : {"0", "-16", "6", "4096", "16+4096vl"}) {
     EXPECT_EQ(error(head + "vector_bytes: " + bytes + "\n"),
-              "isa/toy.yaml:4:15: 'vector_bytes' must be a multiple of 4 from 4 to 2048, or of vl");
+              "isa/toy.yaml:5:15: 'vector_bytes' must be a multiple of 4 from 4 to 2048, or of vl");
   }
   EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: [\"v{0..1023}\", w]}}}\n"),
-            "isa/toy.yaml:4:57: 'v' has more than 1024 registers");
+            "isa/toy.yaml:5:57: 'v' has more than 1024 registers");
   EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: \"v{0..7}" +
                   std::string(100, 'x') + "\"}}}\n"),
-            "isa/toy.yaml:4:42: 'v{0..7}" + std::string(100, 'x') +
+            "isa/toy.yaml:5:42: 'v{0..7}" + std::string(100, 'x') +
                 "' is not a range of names such as \"v{0..31}\"");
   EXPECT_EQ(row_error("means: \"d = fadd(a, b)\", c: \"{a} + {b}\", "
                       "operands: {a: {allowed: [1, \"{0..2}\"]}}"),
-            "isa/toy.yaml:12:75: '1' stands twice in the list");
+            "isa/toy.yaml:13:75: '1' stands twice in the list");
 }
 
 // A table as long as is legal is read in a moment.
