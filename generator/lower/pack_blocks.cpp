@@ -103,12 +103,12 @@ class BlockPacker {
   std::vector<Value> pack(const std::vector<Value>& rows, Value to) {
     const PackedStore store{b_, sums_, flip_, stream_};
     std::vector<Value> carried = sums_.start();
-    const auto find = [&](CodeAt at) {
+    const auto find = [&](Coordinates at) {
       return std::pair(rows[static_cast<size_t>(at.n)],
                        source_.codes + at.k / run_k(layout_) * run_bytes);
     };
     relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), layout_.block}, find,
-             [&](CodeAt first, Value packed) {
+             [&](Coordinates first, Value packed) {
                const int64_t offset = packed_offset(layout_, first);
                store(to, offset, vector_of(layout_, b_.isa(), offset), packed, carried);
              });

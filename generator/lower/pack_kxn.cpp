@@ -18,7 +18,7 @@ std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
 }
 
 /// The packed vectors of one panel that a call makes: the panel may go on in the next call.
-struct Part {
+struct PanelPart {
   int64_t first_vector;
   int64_t vectors;
   size_t first_sum;  ///< of its accumulators
@@ -28,7 +28,7 @@ struct Part {
 /// The panels that the `call`th vector of columns touches.
 struct Touched {
   int64_t first_panel;
-  std::vector<Part> parts;
+  std::vector<PanelPart> parts;
 
   Touched(Builder& b, const Layout& layout, int64_t call) {
     const int64_t bytes = b.isa().vector_bytes.fixed;
@@ -59,10 +59,10 @@ struct PanelStore {
   bool stream;
   std::vector<Value>& carried;  ///< accumulators of all parts, one after the other
 
-  void operator()(CodeAt at, Value codes) const {
+  void operator()(Coordinates at, Value codes) const {
     const int64_t panel = layout.panel.fixed;
     const auto index = static_cast<size_t>(at.n / panel - touched.first_panel);
-    const Part& part = touched.parts[index];
+    const PanelPart& part = touched.parts[index];
     const int64_t offset = packed_offset(layout, {at.n % panel, at.k});
     const size_t vector =
         vector_of(layout, b.isa(), offset) - static_cast<size_t>(part.first_vector);
@@ -107,7 +107,7 @@ void finish_sums(Builder& b, const Layout& layout, const Touched& touched,
       strided(b, first, b.arg(ArgField::rhs_stride), touched.first_panel,
               static_cast<int64_t>(touched.parts.size()), "sums");
   for (size_t p = 0; p < touched.parts.size(); ++p) {
-    const Part& part = touched.parts[p];
+    const PanelPart& part = touched.parts[p];
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
     const int64_t skip = part.first_vector * vector_columns(layout, b.isa()) * 4;
     part.sums.finish({begin, begin + static_cast<int64_t>(part.sums.accumulators())}, k,
@@ -151,11 +151,11 @@ Value pack_step(const Layout& layout, const Relayout& way, Value mask, const Row
     std::vector<Value> rows;
     near = reader.read(near, near_rows, rows);
     if (apart) far = reader.read(far, near_rows, rows);
-    const auto find = [&](CodeAt at) {
+    const auto find = [&](Coordinates at) {
       const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
       return std::pair(rows[static_cast<size_t>(row)], int64_t{0});
     };
-    relayout_tile(b, way, mask, {0, k}, find, [&](CodeAt at, Value packed) {
+    relayout_tile(b, way, mask, {0, k}, find, [&](Coordinates at, Value packed) {
       store({first_column + at.n, at.k}, packed);
     });
   }
@@ -173,7 +173,7 @@ Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& 
   const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
   const Value source = b.add(b.arg(ArgField::lhs), call * isa.vector_bytes.fixed, "source");
   std::vector<Value> inits = {source, b.arg(ArgField::dst)};
-  for (const Part& part : touched.parts) {
+  for (const PanelPart& part : touched.parts) {
     for (const Value zero : part.sums.start()) inits.push_back(zero);
   }
   const Value panel_stride = b.arg(ArgField::rhs_stride);

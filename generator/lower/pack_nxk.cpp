@@ -72,7 +72,7 @@ struct Walk {
   }
   /// One step of the columns that `rows` point to.
   void pack(const std::vector<Value>& rows, const TakePacked& take) const {
-    const auto find = [&](CodeAt at) {
+    const auto find = [&](Coordinates at) {
       return std::pair(rows[static_cast<size_t>(at.n)], at.k * bits(layout.element) / 8);
     };
     relayout(b, way, mask, {static_cast<int64_t>(rows.size()), step_k()}, find, take);
@@ -98,7 +98,7 @@ void lower_vectors(Builder& b, const Layout& layout, Value flip, bool stream) {
     b.loop("rows", b.constant(layout.panel.fixed / rows), inits, [&](const std::vector<Value>& at) {
       const std::vector<Value> columns = walk.rows(at[0], rows);
       std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
-      walk.pack(columns, [&](CodeAt first, Value packed) {
+      walk.pack(columns, [&](Coordinates first, Value packed) {
         const int64_t offset = packed_offset(layout, first);
         if (sums) return PackedStore{b, *sums, flip, stream}(at[1], offset, 0, packed, carried);
         b.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed}, {.offset = offset});
@@ -127,7 +127,7 @@ void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
   const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
     walk.prefetch(now[2]);
     std::vector<Value> carried(now.begin() + static_cast<int64_t>(cursors), now.end());
-    walk.pack(walk.rows(now[0], layout.panel.fixed), [&](CodeAt first, Value packed) {
+    walk.pack(walk.rows(now[0], layout.panel.fixed), [&](Coordinates first, Value packed) {
       const int64_t offset = packed_offset(layout, first);
       store(now[1], offset, vector_of(layout, b.isa(), offset), packed, carried);
     });

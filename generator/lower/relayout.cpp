@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -13,93 +12,74 @@
 namespace tw {
 namespace {
 
-CodeAt both(CodeAt a, CodeAt b) {
+Coordinates operator+(Coordinates a, Coordinates b) {
+  return {a.n + b.n, a.k + b.k};
+}
+Coordinates both(Coordinates a, Coordinates b) {
   return {a.n & b.n, a.k & b.k};
 }
-CodeAt without(CodeAt a, CodeAt b) {
+Coordinates without(Coordinates a, Coordinates b) {
   return {a.n & ~b.n, a.k & ~b.k};
 }
-CodeAt sum(const std::vector<CodeAt>& symbols) {
-  CodeAt all;
-  for (const CodeAt symbol : symbols) all = all + symbol;
-  return all;
-}
 /// What the bits of `number` name.
-CodeAt named(size_t number, const std::vector<CodeAt>& symbols) {
-  CodeAt at;
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    if ((number >> i & 1) != 0) at = at + symbols[i];
+Coordinates named(size_t number, const Bits& bits) {
+  Coordinates at;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if ((number >> i & 1) != 0) at = at + bits[i];
   }
   return at;
 }
-size_t number_of(CodeAt at, const std::vector<CodeAt>& symbols) {
+size_t number_of(Coordinates at, const Bits& bits) {
   size_t number = 0;
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    if (both(at, symbols[i]) == symbols[i]) number |= size_t{1} << i;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if (both(at, bits[i]) == bits[i]) number |= size_t{1} << i;
   }
   return number;
 }
-bool among(CodeAt symbol, const std::vector<CodeAt>& symbols) {
-  return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+Coordinates sum(const Bits& bits) {
+  return named((size_t{1} << bits.size()) - 1, bits);
+}
+bool among(Coordinates bit, const Bits& bits) {
+  return std::find(bits.begin(), bits.end(), bit) != bits.end();
 }
 
-/// Address in a panel; those of other panels are far away.
-int64_t packed_bit(const Layout& layout, CodeAt at) {
-  const int64_t panel = layout.panel.fixed;
-  const CodePlace place = code_place(layout, 0, at.n % panel, at.k, {});
-  return (at.n / panel << 40) + 8 * place.byte + place.shift;
-}
+constexpr int64_t long_k = 4096;  // no tile is longer
 
 /// What lanes of packed vectors hold; none unless each has one bit of the coordinates.
-std::optional<std::vector<CodeAt>> goal_lanes(const Layout& layout, int unit, int width,
-                                              CodeAt& turned) {
-  std::vector<CodeAt> symbols;
-  for (int64_t n = 1; n < layout.panel.fixed; n *= 2) symbols.push_back({n, 0});
-  const int64_t k_end = layout.block != 0 ? layout.block : int64_t{1} << width;
-  for (int64_t k = 1; k < k_end; k *= 2) symbols.push_back({0, k});
-  std::vector<CodeAt> goal(static_cast<size_t>(width - unit));
-  const int64_t start = packed_bit(layout, {});
-  for (const CodeAt symbol : symbols) {
-    const int64_t distance = packed_bit(layout, symbol) - start;
-    const auto apart = static_cast<uint64_t>(std::abs(distance));
-    if (!std::has_single_bit(apart) || apart >> width != 0) continue;
-    const int lane = std::countr_zero(apart) - unit;
-    if (lane < 0 || !(goal[static_cast<size_t>(lane)] == CodeAt{})) return std::nullopt;
-    goal[static_cast<size_t>(lane)] = symbol;
-    if (distance < 0) turned = turned + symbol;
+std::optional<Bits> goal_lanes(const Layout& layout, int unit, int width, Coordinates& turned) {
+  Bits goal(static_cast<size_t>(width - unit));
+  const Part panels = axes(layout);
+  for (const Axis& axis : field_axes(panels, FieldKind::data).axes) {
+    for (int64_t i = 1; i < axis.extent.fixed; i *= 2) {
+      const auto distance = static_cast<uint64_t>(std::abs(axis.stride.fixed) * i);
+      if (distance >> width != 0) continue;
+      const auto lane = static_cast<size_t>(std::countr_zero(distance) - unit);
+      if (!std::has_single_bit(distance) || !(goal[lane] == Coordinates{})) return std::nullopt;
+      const int64_t bit = axis.step.fixed * i;
+      goal[lane] = axis.dim == Dim::n ? Coordinates{bit, 0} : Coordinates{0, bit};
+      if (axis.stride.fixed < 0) turned = turned + goal[lane];
+    }
   }
   return among({}, goal) ? std::nullopt : std::optional(goal);
 }
 
 /// Distance of a code from the first one of its row, or column, of a source.
-int64_t source_bit(const Layout& layout, const SourceRuns& source, CodeAt at) {
+int64_t source_bit(const Layout& layout, const SourceRuns& source, Coordinates at) {
   const int64_t code_bits = bits(layout.element);
   if (source.columns) return at.n * code_bits;
   if (!source.apart || code_bits != 4) return at.k * code_bits;
   return at.k / 32 * 128 + at.k % 16 * 8 + at.k / 16 % 2 * 4;
 }
 
-std::vector<CodeAt> source_lanes(const Layout& layout, const SourceRuns& source, int unit) {
-  std::vector<CodeAt> lanes;
+Bits source_lanes(const Layout& layout, const SourceRuns& source, int unit) {
+  Bits lanes;
   for (int64_t bit = int64_t{1} << unit; bit < 8 * source.bytes; bit *= 2) {
     for (int64_t i = 1; i < 8 * source.bytes; i *= 2) {
-      const CodeAt symbol = source.columns ? CodeAt{i, 0} : CodeAt{0, i};
+      const Coordinates symbol = source.columns ? Coordinates{i, 0} : Coordinates{0, i};
       if (source_bit(layout, source, symbol) == bit) lanes.push_back(symbol);
     }
   }
   return lanes;
-}
-
-/// Calls `use` with `all` ordered choices of `count` of them.
-void choose(const std::vector<CodeAt>& all, size_t count, std::vector<CodeAt> chosen,
-            const std::function<void(const std::vector<CodeAt>&)>& use) {
-  if (count == 0) return use(chosen);
-  for (const CodeAt symbol : all) {
-    if (among(symbol, chosen)) continue;
-    chosen.push_back(symbol);
-    choose(all, count - 1, chosen, use);
-    chosen.pop_back();
-  }
 }
 
 /// An instruction on one value, or two.
@@ -107,7 +87,7 @@ using Apply = std::function<Value(const MoveOp&, Value, Value)>;
 
 struct Moved {
   std::vector<Value> vectors;
-  std::vector<CodeAt> numbers;
+  Bits numbers;
 };
 
 /// The nibbles of x and y that are to be together: low ones in x, high ones in y.
@@ -123,9 +103,9 @@ std::pair<Value, Value> exchange_nibbles(const Isa& isa, Value mask, Value x, Va
 }
 
 /// Where in `numbers` the step's symbol is.
-size_t entering(const RelayoutStep& step, const Relayout& way, const std::vector<CodeAt>& numbers) {
-  const auto found = std::find_if(numbers.begin(), numbers.end(), [&](CodeAt symbol) {
-    return step.symbol == CodeAt{} ? !among(symbol, way.goal) : symbol == step.symbol;
+size_t entering(const RelayoutStep& step, const Relayout& way, const Bits& numbers) {
+  const auto found = std::find_if(numbers.begin(), numbers.end(), [&](Coordinates symbol) {
+    return step.symbol == Coordinates{} ? !among(symbol, way.goal) : symbol == step.symbol;
   });
   return static_cast<size_t>(found - numbers.begin());
 }
@@ -134,15 +114,15 @@ size_t entering(const RelayoutStep& step, const Relayout& way, const std::vector
 /// vectors are names, so that costs nothing.
 Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Value> vectors,
                  const Apply& apply) {
-  std::vector<CodeAt> lanes = way.loaded;
-  std::vector<CodeAt> numbers = way.numbers;
-  CodeAt to_turn = way.turned;
+  Bits lanes = way.loaded;
+  Bits numbers = way.numbers;
+  Coordinates to_turn = way.turned;
   for (const RelayoutStep& step : way.steps) {
     if (!step.move.pair) {
       for (Value& vector : vectors) vector = apply(step.move.first, vector, no_value);
     }
     const size_t place = step.move.pair ? entering(step, way, numbers) : numbers.size();
-    const CodeAt symbol = step.move.pair ? numbers[place] : CodeAt{};
+    const Coordinates symbol = step.move.pair ? numbers[place] : Coordinates{};
     const bool turns = both(symbol, to_turn) == symbol;
     to_turn = without(to_turn, symbol);
     for (size_t i = 0; i < vectors.size() && step.move.pair; ++i) {
@@ -154,7 +134,7 @@ Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Va
                            ? exchange_nibbles(isa, mask, x, y, apply)
                            : std::pair(apply(step.move.first, x, y), apply(step.move.second, x, y));
     }
-    const std::vector<CodeAt> old = lanes;
+    const Bits old = lanes;
     auto taken = [&](int from) {
       const auto lane = static_cast<size_t>(from - way.unit);
       return lane < old.size() ? old[lane] : symbol;
@@ -164,8 +144,15 @@ Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Va
     }
     if (step.move.pair) numbers[place] = taken(step.move.from.back());
   }
-  if (lanes != way.goal || !(to_turn == CodeAt{})) throw std::logic_error("a way leads elsewhere");
+  if (lanes != way.goal || !(to_turn == Coordinates{}))
+    throw std::logic_error("a way leads elsewhere");
   return {std::move(vectors), std::move(numbers)};
+}
+
+/// What lanes of loaded vectors hold: within a run of the source, and the number of the run.
+std::pair<Bits, Bits> split(const Relayout& way) {
+  const auto end = way.loaded.end() - std::countr_zero(static_cast<uint64_t>(way.loads));
+  return {{way.loaded.begin(), end}, {end, way.loaded.end()}};
 }
 
 /// Runs the way on bits that know where they come from, and compares with what the layout says.
@@ -215,24 +202,25 @@ class Proof {
     size_t from, vector, to;
   };
   void find_places(const Moved& moved) {
+    const Part panels = axes(layout_);
+    auto packed = [&](Coordinates at) {
+      return place(panels, FieldKind::data, at, {long_k, {}, 0});
+    };
     std::map<int64_t, size_t> starts;
     for (size_t i = 0; i < moved.vectors.size(); ++i) {
-      starts[packed_bit(layout_, named(i, moved.numbers) + way_.turned)] = i;
+      starts[packed(named(i, moved.numbers) + way_.turned)] = i;
     }
     const auto segment = static_cast<int64_t>(8 * bytes()) / way_.loads;
-    const size_t run_lanes =
-        way_.loaded.size() - std::bit_width(static_cast<size_t>(way_.loads)) + 1;
-    const std::vector<CodeAt> run(way_.loaded.begin(), way_.loaded.begin() + int64_t(run_lanes));
-    const std::vector<CodeAt> other(way_.loaded.begin() + int64_t(run_lanes), way_.loaded.end());
+    const auto [run, others] = split(way_);
     for (int64_t n = 0; n <= way_.tile.n; ++n) {
       for (int64_t k = 0; k <= way_.tile.k; ++k) {
-        const CodeAt at{n, k};
+        const Coordinates at{n, k};
         if (!(both(at, way_.tile) == at)) continue;
         const int64_t in_run =
             source_bit(layout_, source_, at) - source_bit(layout_, source_, without(at, sum(run)));
-        const int64_t lane = int64_t(number_of(at, other)) * segment + in_run;
+        const int64_t lane = int64_t(number_of(at, others)) * segment + in_run;
         const size_t from = number_of(at, way_.numbers) * 8 * bytes() + size_t(lane);
-        const int64_t to = packed_bit(layout_, at);
+        const int64_t to = packed(at);
         const auto [start, vector] = *std::prev(starts.upper_bound(to));
         for (size_t i = 0; i < size_t{1} << way_.unit; ++i) {
           places_.push_back({from + i, vector, size_t(to - start) + i});
@@ -249,30 +237,50 @@ class Proof {
   std::vector<Bit> places_;
 };
 
-/// The way that begins with these lanes, and its cost; none if it would cost `limit`, or take too
-/// many registers.
-std::optional<std::pair<int, Relayout>> way_from(const std::vector<PricedMove>& moves,
-                                                 size_t most_vectors, int limit, Relayout way) {
-  LaneOrder start;
-  for (const CodeAt symbol : way.loaded) {
-    const auto at = std::find(way.goal.begin(), way.goal.end(), symbol) - way.goal.begin();
-    start.push_back(static_cast<size_t>(at) < way.goal.size() ? static_cast<int>(at) + 1 : 0);
+/// The lowest bits of a run of a source, with any `inserted` ones of the goal's above them.
+std::vector<Bits> possible_loads(const Bits& run, const Bits& goal, size_t inserted) {
+  std::vector<Bits> all = {{run.begin(), run.begin() + int64_t(goal.size() - inserted)}};
+  for (size_t i = 0; i < inserted; ++i) {
+    std::vector<Bits> longer;
+    for (const Bits& lanes : all) {
+      for (const Coordinates bit : goal) {
+        if (among(bit, lanes)) continue;
+        longer.push_back(lanes);
+        longer.back().push_back(bit);
+      }
+    }
+    all = std::move(longer);
   }
-  for (const CodeAt symbol : way.goal) {
-    if (!among(symbol, way.loaded)) way.numbers.push_back(symbol);
+  return all;
+}
+
+/// The cheapest way from any of these loads; none if it would take too many vectors.
+std::optional<Relayout> way_from(const std::vector<Bits>& loads,
+                                 const std::vector<PricedMove>& moves, size_t most_vectors,
+                                 Relayout way) {
+  std::vector<LaneOrder> starts;
+  for (const Bits& lanes : loads) {
+    starts.emplace_back();
+    for (const Coordinates bit : lanes) {
+      const auto at = std::find(way.goal.begin(), way.goal.end(), bit) - way.goal.begin();
+      starts.back().push_back(among(bit, way.goal) ? static_cast<int>(at) + 1 : 0);
+    }
   }
-  if (way.vectors() > most_vectors) return std::nullopt;
-  const auto spare = static_cast<int>(way.numbers.size());
-  const auto steps = shortest_way(moves, way.unit, start, spare, limit);
-  if (!steps) return std::nullopt;
-  int cost = 0;
-  for (const auto& [move, symbol] : *steps) {
-    cost += moves[move].cost;
+  if (starts.empty()) return std::nullopt;
+  const auto spare = static_cast<int>(std::count(starts[0].begin(), starts[0].end(), 0));
+  if (size_t{1} << spare > most_vectors) return std::nullopt;
+  const std::optional<FoundWay> found = shortest_way(moves, way.unit, starts, spare);
+  if (!found) return std::nullopt;
+  way.loaded = loads[found->start];
+  for (const Coordinates bit : way.goal) {
+    if (!among(bit, way.loaded)) way.numbers.push_back(bit);
+  }
+  for (const auto& [move, symbol] : found->steps) {
     way.steps.push_back({moves[move].move, moves[move].nibbles,
-                         symbol > 0 ? way.goal[static_cast<size_t>(symbol) - 1] : CodeAt{}});
+                         symbol > 0 ? way.goal[static_cast<size_t>(symbol) - 1] : Coordinates{}});
   }
   way.tile = sum(way.loaded) + sum(way.numbers);
-  return std::pair(cost, std::move(way));
+  return way;
 }
 
 }  // namespace
@@ -291,29 +299,17 @@ std::optional<Relayout> find_relayout(const Layout& layout, const Isa& isa,
   if (!goal) return std::nullopt;
   way.goal = *goal;
   const std::vector<PricedMove> moves = priced_moves(isa, way.unit);
-  const std::vector<CodeAt> run = source_lanes(layout, source, way.unit);
+  const Bits run = source_lanes(layout, source, way.unit);
   const bool inserts = isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128);
-  std::optional<std::pair<int, Relayout>> best;
+  const auto most_vectors = static_cast<size_t>(file->count()) / 2;
+  std::optional<Relayout> best;
   for (const size_t inserted : {size_t{0}, static_cast<size_t>(width - 7)}) {
-    const size_t needed = goal->size() - inserted;
-    if (best || run.size() < needed || (inserted > 0 && !inserts)) continue;
+    if (best || run.size() + inserted < goal->size() || (inserted > 0 && !inserts)) continue;
     way.loads = int64_t{1} << inserted;
-    const std::vector<CodeAt> first(run.begin(), run.begin() + static_cast<int64_t>(needed));
-    std::vector<CodeAt> others;
-    for (const CodeAt symbol : *goal) {
-      if (!among(symbol, first)) others.push_back(symbol);
-    }
-    choose(others, inserted, {}, [&](const std::vector<CodeAt>& top) {
-      way.loaded = first;
-      way.loaded.insert(way.loaded.end(), top.begin(), top.end());
-      const int limit = best ? best->first : std::numeric_limits<int>::max();
-      auto found = way_from(moves, static_cast<size_t>(file->count()) / 2, limit, way);
-      if (found) best = std::move(found);
-    });
+    best = way_from(possible_loads(run, *goal, inserted), moves, most_vectors, way);
   }
-  if (!best) return std::nullopt;
-  Proof(best->second, layout, isa, source);
-  return std::move(best->second);
+  if (best) Proof(*best, layout, isa, source);
+  return best;
 }
 
 int64_t move_count(const Relayout& way, const Isa& isa) {
@@ -333,14 +329,12 @@ Value relayout_mask(Builder& b, const Relayout& way) {
                                                       : no_value;
 }
 
-void relayout_tile(Builder& b, const Relayout& way, Value mask, CodeAt origin, const FindRun& find,
-                   const TakePacked& take) {
-  const auto run_lanes =
-      static_cast<int64_t>(way.loaded.size()) - std::countr_zero(static_cast<uint64_t>(way.loads));
-  const std::vector<CodeAt> segments(way.loaded.begin() + run_lanes, way.loaded.end());
+void relayout_tile(Builder& b, const Relayout& way, Value mask, Coordinates origin,
+                   const FindRun& find, const TakePacked& take) {
+  const Bits segments = split(way).second;
   std::vector<Value> loaded;
   for (size_t i = 0; i < way.vectors(); ++i) {
-    const CodeAt first = origin + named(i, way.numbers);
+    const Coordinates first = origin + named(i, way.numbers);
     const auto [pointer, offset] = find(first);
     Value vector = b.op(way.loads > 1 ? OpCode::load_dup : OpCode::load, {pointer},
                         {.bits = way.loads > 1 ? 128 : 0, .offset = offset});
@@ -358,25 +352,26 @@ void relayout_tile(Builder& b, const Relayout& way, Value mask, CodeAt origin, c
   // Neighbors one after the other: lines that are streamed fill up.
   std::map<std::pair<int64_t, int64_t>, Value> in_order;
   for (size_t i = 0; i < moved.vectors.size(); ++i) {
-    const CodeAt at = origin + named(i, moved.numbers) + way.turned;
+    const Coordinates at = origin + named(i, moved.numbers) + way.turned;
     in_order[{at.k, at.n}] = moved.vectors[i];
   }
   for (const auto& [at, vector] : in_order) take({at.second, at.first}, vector);
 }
 
-void relayout(Builder& b, const Relayout& way, Value mask, CodeAt end, const FindRun& find,
+void relayout(Builder& b, const Relayout& way, Value mask, Coordinates end, const FindRun& find,
               const TakePacked& take) {
   for (int64_t n = 0; n < end.n; ++n) {
     for (int64_t k = 0; k < end.k; ++k) {
-      const CodeAt origin{n, k};
-      if (both(origin, way.tile) == CodeAt{}) relayout_tile(b, way, mask, origin, find, take);
+      const Coordinates origin{n, k};
+      if (both(origin, way.tile) == Coordinates{}) relayout_tile(b, way, mask, origin, find, take);
     }
   }
 }
 
-int64_t packed_offset(const Layout& layout, CodeAt at) {
-  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
-  return code_place(layout, 0, at.n, at.k, {}).byte - field_offset(layout, data, 0).fixed;
+int64_t packed_offset(const Layout& layout, Coordinates at) {
+  const Part panels = axes(layout);
+  const int64_t data = start(panels, FieldKind::data, long_k).fixed;
+  return (place(panels, FieldKind::data, at, {long_k, {}, 0}) - data) / 8;
 }
 
 }  // namespace tw

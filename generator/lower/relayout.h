@@ -10,17 +10,9 @@
 
 #include "ir/bit_map.h"
 #include "ir/builder.h"
-#include "model/layout.h"
+#include "model/axes.h"
 
 namespace tw {
-
-/// Column and value of k of a code. With one bit set it is also the name of that bit of
-/// coordinates.
-struct CodeAt {
-  int64_t n = 0, k = 0;
-  friend bool operator==(const CodeAt&, const CodeAt&) = default;
-  friend CodeAt operator+(CodeAt a, CodeAt b) { return {a.n + b.n, a.k + b.k}; }
-};
 
 /// What lies together in a source.
 struct SourceRuns {
@@ -29,23 +21,26 @@ struct SourceRuns {
   int64_t bytes = 16;
 };
 
+/// Bits of coordinates; each is named by the coordinates that have no other.
+using Bits = std::vector<Coordinates>;
+
 /// Moves of every pair of vectors, whose numbers differ in what `symbol` names.
 struct RelayoutStep {
   LaneMove move;
   bool nibbles = false;  ///< high nibbles of the first and low ones of the second change places
-  CodeAt symbol;         ///< {}: any that no lane wants
+  Coordinates symbol;    ///< {}: any that no lane wants
 };
 
 /// The way of one tile: all codes whose coordinates have bits of `tile` only.
 struct Relayout {
-  CodeAt tile;
-  int unit = 2;                 ///< lowest bit of a lane's number that says which code it is
-  std::vector<CodeAt> loaded;   ///< what those bits name in loaded vectors, lowest first
-  int64_t loads = 1;            ///< of one vector: segments come from different places
-  std::vector<CodeAt> numbers;  ///< what the bits of a loaded vector's number name
+  Coordinates tile;
+  int unit = 2;       ///< lowest bit of a lane's number that says which code it is
+  Bits loaded;        ///< what those bits name in loaded vectors, lowest first
+  int64_t loads = 1;  ///< of one vector: segments come from different places
+  Bits numbers;       ///< what the bits of a loaded vector's number name
   std::vector<RelayoutStep> steps;
-  std::vector<CodeAt> goal;  ///< as `loaded`, of packed vectors
-  CodeAt turned;             ///< bits of the goal that are 1 where those of coordinates are 0
+  Bits goal;           ///< as `loaded`, of packed vectors
+  Coordinates turned;  ///< bits of the goal that are 1 where those of coordinates are 0
   [[nodiscard]] size_t vectors() const { return size_t{1} << numbers.size(); }
 };
 
@@ -61,16 +56,16 @@ int64_t move_count(const Relayout& way, const Isa& isa);
 Value relayout_mask(Builder& b, const Relayout& way);
 
 /// Where the run of codes from these coordinates on is: pointer and offset in bytes.
-using FindRun = std::function<std::pair<Value, int64_t>(CodeAt)>;
+using FindRun = std::function<std::pair<Value, int64_t>(Coordinates)>;
 /// Takes packed vectors; the coordinates are those of the first code.
-using TakePacked = std::function<void(CodeAt, Value)>;
-void relayout_tile(Builder& b, const Relayout& way, Value mask, CodeAt origin, const FindRun& find,
-                   const TakePacked& take);
+using TakePacked = std::function<void(Coordinates, Value)>;
+void relayout_tile(Builder& b, const Relayout& way, Value mask, Coordinates origin,
+                   const FindRun& find, const TakePacked& take);
 /// All tiles below `end`.
-void relayout(Builder& b, const Relayout& way, Value mask, CodeAt end, const FindRun& find,
+void relayout(Builder& b, const Relayout& way, Value mask, Coordinates end, const FindRun& find,
               const TakePacked& take);
 
 /// Distance of a code's byte from the data's start.
-int64_t packed_offset(const Layout& layout, CodeAt at);
+int64_t packed_offset(const Layout& layout, Coordinates at);
 
 }  // namespace tw

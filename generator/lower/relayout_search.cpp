@@ -13,28 +13,24 @@ using Packed = uint64_t;
 
 class Search {
  public:
-  Search(const std::vector<PricedMove>& moves, int unit, const LaneOrder& start, int spare,
-         int limit)
-      : moves_(moves),
-        unit_(unit),
-        lanes_(static_cast<int>(start.size())),
-        spare_(spare),
-        limit_(limit) {
-    Packed packed = 0;
-    for (int i = 0; i < lanes_; ++i) {
-      packed |= Packed(start[static_cast<size_t>(i)]) << (4 * i);
-      goal_ |= Packed(i + 1) << (4 * i);
+  Search(const std::vector<PricedMove>& moves, int unit, const std::vector<LaneOrder>& starts,
+         int spare)
+      : moves_(moves), unit_(unit), lanes_(static_cast<int>(starts.front().size())), spare_(spare) {
+    for (int i = 0; i < lanes_; ++i) goal_ |= Packed(i + 1) << (4 * i);
+    for (size_t s = 0; s < starts.size(); ++s) {
+      Packed packed = 0;
+      for (int i = 0; i < lanes_; ++i) packed |= Packed(starts[s][size_t(i)]) << (4 * i);
+      reach({packed, 0, -1, {s, -1}});
     }
-    reach({packed, 0, -1, {}});
   }
 
-  std::optional<std::vector<FoundStep>> run() {
+  std::optional<FoundWay> run() {
     while (!open_.empty()) {
       const int index = open_.top().index;
       open_.pop();
       const Reached now = all_[static_cast<size_t>(index)];
       if (best_.at(now.lanes) < now.cost) continue;
-      if (now.lanes == goal_) return steps(index);
+      if (now.lanes == goal_) return way_to(index);
       for (size_t m = 0; m < moves_.size(); ++m) go_on(now, index, m);
     }
     return std::nullopt;
@@ -45,7 +41,7 @@ class Search {
     Packed lanes = 0;
     int cost = 0;
     int before = -1;  ///< index
-    FoundStep by{};
+    FoundStep by{};   ///< where there is none before: {start, -1}
   };
   struct Open {
     int estimate, index;
@@ -63,7 +59,6 @@ class Search {
   /// What a lane lacks, each takes a move: at least one instruction for each of two vectors.
   void reach(const Reached& next) {
     const int estimate = next.cost + 2 * missing(next.lanes);
-    if (estimate >= limit_) return;
     const auto [place, is_new] = best_.try_emplace(next.lanes, next.cost);
     if (!is_new && place->second <= next.cost) return;
     place->second = next.cost;
@@ -92,18 +87,19 @@ class Search {
     reach({lanes, now.cost + moves_[by.move].cost, index, by});
   }
 
-  [[nodiscard]] std::vector<FoundStep> steps(int index) const {
-    std::vector<FoundStep> out;
-    for (; all_[static_cast<size_t>(index)].before >= 0;
-         index = all_[static_cast<size_t>(index)].before) {
-      out.push_back(all_[static_cast<size_t>(index)].by);
+  [[nodiscard]] FoundWay way_to(int index) const {
+    FoundWay way;
+    const Reached* at = &all_[static_cast<size_t>(index)];
+    for (; at->before >= 0; at = &all_[static_cast<size_t>(at->before)]) {
+      way.steps.push_back(at->by);
     }
-    std::reverse(out.begin(), out.end());
-    return out;
+    way.start = at->by.move;
+    std::reverse(way.steps.begin(), way.steps.end());
+    return way;
   }
 
   const std::vector<PricedMove>& moves_;
-  int unit_, lanes_, spare_, limit_;
+  int unit_, lanes_, spare_;
   Packed goal_ = 0;
   std::vector<Reached> all_;
   std::unordered_map<Packed, int> best_;  ///< costs
@@ -140,9 +136,9 @@ std::vector<PricedMove> priced_moves(const Isa& isa, int unit) {
   return out;
 }
 
-std::optional<std::vector<FoundStep>> shortest_way(const std::vector<PricedMove>& moves, int unit,
-                                                   const LaneOrder& start, int spare, int limit) {
-  return Search(moves, unit, start, spare, limit).run();
+std::optional<FoundWay> shortest_way(const std::vector<PricedMove>& moves, int unit,
+                                     const std::vector<LaneOrder>& starts, int spare) {
+  return Search(moves, unit, starts, spare).run();
 }
 
 }  // namespace tw

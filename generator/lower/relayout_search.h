@@ -27,8 +27,13 @@ struct FoundStep {
   int symbol = -1;  ///< that comes in, as in LaneOrder; -1: none does
 };
 
-/// Every lane i holds 1 + i in the end. None if no way leads there for less than `limit`.
-std::optional<std::vector<FoundStep>> shortest_way(const std::vector<PricedMove>& moves, int unit,
-                                                   const LaneOrder& start, int spare, int limit);
+struct FoundWay {
+  size_t start = 0;  ///< index
+  std::vector<FoundStep> steps;
+};
+/// The cheapest from any of `starts` to the order where every lane i holds 1 + i. None if no way
+/// leads there.
+std::optional<FoundWay> shortest_way(const std::vector<PricedMove>& moves, int unit,
+                                     const std::vector<LaneOrder>& starts, int spare);
 
 }  // namespace tw

@@ -64,6 +64,7 @@ const FieldAxes& field_axes(const Part& part, FieldKind kind);
 
 struct Coordinates {
   int64_t n = 0, k = 0, copy = 0;
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
 /// What addresses depend on besides: k with its padding, the length of vectors, and the stride that
