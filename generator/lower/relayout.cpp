@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 
 #include "ir/meaning.h"
 #include "lower/relayout_search.h"
@@ -130,9 +131,13 @@ Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Va
       Value& x = vectors[i];
       Value& y = vectors[i | size_t{1} << place];
       if (turns) std::swap(x, y);
-      std::tie(x, y) = step.nibbles
-                           ? exchange_nibbles(isa, mask, x, y, apply)
-                           : std::pair(apply(step.move.first, x, y), apply(step.move.second, x, y));
+      if (step.nibbles) {
+        std::tie(x, y) = exchange_nibbles(isa, mask, x, y, apply);
+        continue;
+      }
+      const Value second = apply(step.move.second, x, y);
+      x = apply(step.move.first, x, y);
+      y = second;
     }
     const Bits old = lanes;
     auto taken = [&](int from) {
