@@ -30,7 +30,7 @@ std::vector<Kernels> groups(const Session& session, const KernelRequest& request
   tw_list_kernels(&session.device, all.data(), all.size());
   std::vector<Kernels> result;
   for (const tw_kernel* kernel : all) {
-    if (kernel->dst != TW_F32) continue;  // no plan takes it
+    if (kernel->dst != TW_F32) continue;  // what is measured here has f32 outputs
     if (!request.kernel.empty() && request.kernel != kernel->name) continue;
     if (!request.isa.empty() && request.isa != kernel->isa) continue;
     const auto twin = std::find_if(result.begin(), result.end(), [&](const Kernels& group) {

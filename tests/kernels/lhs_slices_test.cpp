@@ -33,6 +33,7 @@ TEST_P(LhsSlices, OfLongRows) {
   matmul.family = kernel.family;
   matmul.n = 64;
   matmul.k = depth;
+  matmul.dst_type = kernel.dst;
   matmul.kernel = kernel.name;
   const tilewright::Plan plan(device, matmul);
   for (const size_t m : {size_t{1}, size_t{3}, size_t{15}, size_t{17}}) {
