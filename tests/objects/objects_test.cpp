@@ -141,6 +141,22 @@ TEST_P(Objects, AssembleFromTheSameFiles) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Objects, testing::ValuesIn(targets),
                          [](const auto& info) { return info.param.name; });
+
+// The runtime and what runs everywhere are C11, without words of GNU's.
+TEST(OtherCompilers, NeedNoExtensions) {
+  std::string files;
+  for (const char* folder : {"runtime/src", "generated"}) {
+    for (const auto& entry : fs::directory_iterator(source / folder)) {
+      const std::string name = entry.path().filename().string();
+      const bool everywhere = folder[0] == 'r' || name.find("scalar") != std::string::npos;
+      if (everywhere && entry.path().extension() == ".c") files += " " + entry.path().string();
+    }
+  }
+  const Ran ran = run_command(CLANG " -std=c11 -fsyntax-only -Wno-everything -include " +
+                              (source / "tests/objects/other_compiler.h").string() + " -I" +
+                              (source / "runtime/include").string() + files);
+  EXPECT_EQ(ran.status, 0) << ran.output;
+}
 #else
 TEST(Objects, NeedClang) {
   ASSERT_EQ(std::getenv("TILEWRIGHT_ALL_TOOLS"), nullptr) << "clang-19 is not installed";

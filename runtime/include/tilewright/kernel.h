@@ -109,8 +109,13 @@ static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
 /* The same pointer, of which compilers no longer know where it points: what is kept there stays in
  * memory, instead of taking registers from values that are used more often. */
 static inline uint8_t* tw_hidden(uint8_t* pointer) {
+#if defined(__GNUC__) || defined(__clang__)
   __asm__ volatile("" : "+r"(pointer));
   return pointer;
+#else
+  uint8_t* volatile hidden = pointer;
+  return hidden;
+#endif
 }
 static inline float tw_f32_of_bits(int32_t bits) {
   float value;
