@@ -11,6 +11,7 @@
 #include "model/convention.h"
 #include "model/length.h"
 #include "model/operation.h"
+#include "model/technique.h"
 
 namespace tw {
 
@@ -141,6 +142,8 @@ struct Isa {
   AssemblyRules rules;
   Convention convention;     ///< registers are allocated by; others differ around the function
   std::string default_core;  ///< core table used when a spec names none
+  Technique usual_technique = Technique::dot;  ///< which names of kernels leave out; floats: fma,
+                                               ///< unless it multiplies those, too
   bool can_print_c = true;
   bool can_print_assembly = true;
   Where where;

@@ -60,12 +60,10 @@ std::string Variant::name() const {
   std::string text = fmt::format("matmul_clamp_{}_{}{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
                                  family.lhs->name, packed, family.rhs->name, to_string(rhs.panel),
                                  rhs.order.kr, to_string(tile.m), to_string(tile.n), isa->name);
-  // An ISA that multiplies matrices does so unless the name says otherwise.
+  // The table says what its kernels' names leave out, so that a row more renames none of them.
   const bool floats = is_float(*family.rhs);
-  const Technique usual = isa->has(OpCode::outer_s8s8)  ? Technique::outer
-                          : floats                      ? Technique::fma
-                          : isa->has(OpCode::mmla_s8s8) ? Technique::mmla
-                                                        : Technique::dot;
+  const bool usual_for_all = !floats || isa->usual_technique == Technique::outer;
+  const Technique usual = usual_for_all ? isa->usual_technique : Technique::fma;
   if (technique != usual) text += fmt::format("_{}", tw::name(technique));
   if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));
   text += block_suffix(rhs, *family.rhs);

@@ -10,9 +10,6 @@
 
 namespace tw {
 
-enum class Technique { dot, mmla, fma, outer };
-std::string_view name(Technique technique);
-
 struct Tile {
   Length m = 1;
   Length n = 1;

@@ -114,8 +114,7 @@ class Points {
 std::vector<SweepPoint> sweep_points(const SweepAim& aim) {
   std::vector<SweepPoint> points;
   std::string why_not;
-  for (const Technique technique :
-       {Technique::dot, Technique::mmla, Technique::fma, Technique::outer}) {
+  for (const Technique technique : techniques) {
     std::optional<LayoutPair> first = layouts_at(aim, technique, 0, why_not);
     if (!first) continue;
     Points(aim, technique, *first, points).add();

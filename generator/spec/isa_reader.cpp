@@ -151,7 +151,7 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
                std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(table_path(templates_dir, name));
   root.expect_keys({"isa", "extends", "architecture", "convention", "features", "vector_bytes",
-                    "default_core", "registers", "c", "assembly", "rows"});
+                    "default_core", "usual_technique", "registers", "c", "assembly", "rows"});
   if (root.at("isa").text() != name) {
     root.at("isa").fail(fmt::format("the file is called {}.yaml, so 'isa' must be {}", name, name));
   }
@@ -177,6 +177,9 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
   }
   if (const YamlNode* node = root.find("features")) append_new(isa.features, node->texts());
   if (const YamlNode* node = root.find("default_core")) isa.default_core = node->text();
+  if (const YamlNode* node = root.find("usual_technique")) {
+    isa.usual_technique = read_technique(*node);
+  }
   if (const YamlNode* node = root.find("registers")) read_registers(*node, isa);
   if (const YamlNode* node = root.find("convention")) {
     isa.convention = read_convention(templates_dir, *node);
@@ -189,6 +192,15 @@ Isa read_table(const std::filesystem::path& templates_dir, const std::string& na
 }
 
 }  // namespace
+
+Technique read_technique(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const Technique known : techniques) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("technique", node.text(), names));
+}
 
 std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
   std::vector<std::string> names;

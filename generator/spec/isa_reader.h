@@ -31,6 +31,9 @@ class IsaLibrary {
   std::map<std::string, std::unique_ptr<const Isa>> isas_;
 };
 
+/// Throws SpecError for a name that is none.
+Technique read_technique(const YamlNode& node);
+
 /// Names of the YAML files of a folder, without their extension, sorted.
 std::vector<std::string> yaml_names(const std::filesystem::path& folder);
 

@@ -230,16 +230,6 @@ std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas
   return choices;
 }
 
-Technique read_technique(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const Technique known :
-       {Technique::dot, Technique::mmla, Technique::fma, Technique::outer}) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
-  }
-  node.fail(unknown_text("technique", node.text(), names));
-}
-
 /// Adds what the spec asks for piece by piece, so that a refusal stands where its cause is.
 LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode& technique_node,
                       const Isa& isa, const Shape& shape) {

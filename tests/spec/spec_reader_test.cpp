@@ -19,7 +19,7 @@ const std::string wide =
     "{d}, {a}, {b}\", class: dot}\n"
     "  - {means: \"d = fma(a, b, c)\", tied: {d: c}, c: \"fma({a}, {b}, {c})\"}\n";
 const std::string matrix =
-    "isa: matrix\nvector_bytes: 16\n"
+    "isa: matrix\nvector_bytes: 16\nusual_technique: mmla\n"
     "rows:\n"
     "  - {means: \"d = mmla_s8s8(c, a, b)\", tied: {d: c}, c: \"mmla({c}, {a}, {b})\"}\n"
     "  - {means: \"d = shl.8(a, #i)\", c: \"shl({a}, {i})\"}\n"
@@ -104,6 +104,23 @@ TEST_F(SpecReader, LayoutSaysWhosePanels) {
             "rhs i4 n8 kr8 pair=depth16 ss k%32 edge=last "
             "[data|sums:i32*16|scales:f32/16|bias:f32]");
   EXPECT_EQ(variants[0].name(), "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_matrix_kleidiai");
+}
+
+TEST_F(SpecReader, RowsOfTheTableRenameNoKernel) {
+  const std::string kernel = "  - {isa: NAME, technique: dot, tile: {m: 1, n: 16}}\n";
+  const auto name_on = [&](const std::string& isa, const std::string& table) {
+    folder.write("isa/" + isa + ".yaml", table);
+    return read(head + std::string(kernel).replace(kernel.find("NAME"), 4, isa)).at(0).name();
+  };
+  const auto named = [](std::string table, const std::string& isa) {
+    return table.replace(table.find("wide"), 4, isa);
+  };
+  const std::string row =
+      "  - {means: \"d = mmla_s8s8(c, a, b)\", tied: {d: c}, c: \"mmla({c}, {a}, {b})\"}\n";
+  EXPECT_EQ(name_on("more", named(wide, "more") + row),
+            "matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_more");
+  EXPECT_EQ(name_on("other", named(wide, "other") + row + "usual_technique: mmla\n"),
+            "matmul_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_other_dot");
 }
 
 const std::string block_head =

@@ -1,0 +1,13 @@
+// What an instruction multiplies at once; a spec calls it technique.
+#pragma once
+
+#include <string_view>
+
+namespace tw {
+
+enum class Technique { dot, mmla, fma, outer };
+constexpr Technique techniques[] = {Technique::dot, Technique::mmla, Technique::fma,
+                                    Technique::outer};
+std::string_view name(Technique technique);
+
+}  // namespace tw
