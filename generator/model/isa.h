@@ -23,6 +23,8 @@ struct Where {
 };
 std::string to_string(const Where& where);
 
+constexpr int most_registers = 256;  ///< in a file
+
 /// A set of registers of one kind.
 struct RegisterFile {
   std::string name;  ///< "v", "r", "k"

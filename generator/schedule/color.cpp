@@ -84,7 +84,7 @@ class Colorer {
         for (const Interval& i : web(member).live) length += i.end - i.begin;
         unit.length = std::max(unit.length, length);
         unit.begin = std::min(unit.begin, web(member).live.front().begin);
-        unit.freedom = std::min(unit.freedom, std::popcount(web(member).allowed));
+        unit.freedom = std::min(unit.freedom, static_cast<int>(web(member).allowed.count()));
       }
       units_.push_back(std::move(unit));
     }
@@ -147,15 +147,15 @@ class Colorer {
   bool place(const Unit& unit) {
     if (unit.webs.size() == 1) {
       const int w = unit.webs.front();
-      const uint64_t free = free_registers(w);
+      const RegisterSet free = free_registers(w);
       for (int r : preference_) {
-        if ((free >> r & 1) == 0) continue;
+        if (!free[static_cast<size_t>(r)]) continue;
         registers_[static_cast<size_t>(w)] = r;
         return true;
       }
       return false;
     }
-    std::vector<uint64_t> free;
+    std::vector<RegisterSet> free;
     for (int w : unit.webs) free.push_back(free_registers(w));
     const int numbers = static_cast<int>(at_number_.size());
     // Starting at a multiple of the list's length leaves room for other lists.
@@ -168,11 +168,11 @@ class Colorer {
     return false;
   }
 
-  bool place(const Unit& unit, const std::vector<uint64_t>& free, int first) {
+  bool place(const Unit& unit, const std::vector<RegisterSet>& free, int first) {
     for (size_t i = 0; i < unit.webs.size(); ++i) {
       const auto number = static_cast<size_t>(first + web(unit.webs[i]).place);
       if (number >= at_number_.size() || at_number_[number] < 0) return false;
-      if ((free[i] >> at_number_[number] & 1) == 0) return false;
+      if (!free[i][static_cast<size_t>(at_number_[number])]) return false;
     }
     for (int w : unit.webs) {
       registers_[static_cast<size_t>(w)] = at_number_[static_cast<size_t>(first + web(w).place)];
@@ -180,11 +180,11 @@ class Colorer {
     return true;
   }
 
-  uint64_t free_registers(int w) const {
-    uint64_t free = web(w).allowed;
+  RegisterSet free_registers(int w) const {
+    RegisterSet free = web(w).allowed;
     for (int other : neighbors_[static_cast<size_t>(w)]) {
       const int taken = registers_[static_cast<size_t>(other)];
-      if (taken >= 0) free &= ~(uint64_t{1} << taken);
+      if (taken >= 0) free.reset(static_cast<size_t>(taken));
     }
     return free;
   }

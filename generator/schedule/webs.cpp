@@ -14,15 +14,15 @@
 namespace tw {
 namespace {
 
-uint64_t all_registers(const Isa& isa, int file) {
+RegisterSet all_registers(const Isa& isa, int file) {
   const int count = isa.files[static_cast<size_t>(file)].count();
-  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  return ~RegisterSet() >> static_cast<size_t>(most_registers - count);
 }
 
-uint64_t allowed_registers(const Isa& isa, const Operand& operand, int file) {
+RegisterSet allowed_registers(const Isa& isa, const Operand& operand, int file) {
   if (operand.allowed.empty()) return all_registers(isa, file);
-  uint64_t set = 0;
-  for (int r : operand.allowed) set |= uint64_t{1} << r;
+  RegisterSet set;
+  for (int r : operand.allowed) set.set(static_cast<size_t>(r));
   return set;
 }
 
@@ -84,7 +84,7 @@ class Gatherer {
   void want_copy(const Site& site) { sites_.push_back(site); }
 
   /// A value enters an operand; false if it cannot.
-  bool constrain(Value v, int file, uint64_t allowed) {
+  bool constrain(Value v, int file, const RegisterSet& allowed) {
     Web& w = webs_.webs[static_cast<size_t>(v)];
     int& known = file_[static_cast<size_t>(v)];
     if (known < 0) {
@@ -92,7 +92,7 @@ class Gatherer {
       w.allowed = allowed;
       return true;
     }
-    if (known != file || (w.allowed & allowed) == 0) return false;
+    if (known != file || (w.allowed & allowed).none()) return false;
     w.allowed &= allowed;
     return true;
   }
@@ -179,7 +179,8 @@ class Gatherer {
       throw std::runtime_error(fmt::format("{}: no register is called {}, the args_register",
                                            isa_.name, isa_.convention.args_register));
     }
-    webs_.webs[static_cast<size_t>(program_.args)].allowed &= uint64_t{1} << (at - names.begin());
+    webs_.webs[static_cast<size_t>(program_.args)].allowed &=
+        RegisterSet(1) << static_cast<size_t>(at - names.begin());
   }
 
   void apply_clobbers() {
@@ -191,10 +192,10 @@ class Gatherer {
         Operand file_name;
         file_name.file = clobber.substr(0, colon);
         const int file = file_index(isa_, file_name);
-        const uint64_t bit = uint64_t{1} << std::stoi(clobber.substr(colon + 1));
+        const auto lost = static_cast<size_t>(std::stoi(clobber.substr(colon + 1)));
         for (size_t v = 0; v < program_.values.size(); ++v) {
           Web& w = webs_.webs[v];
-          if (w.file == file && overlap(webs_.live.of[v], {{at, at + 2}})) w.allowed &= ~bit;
+          if (w.file == file && overlap(webs_.live.of[v], {{at, at + 2}})) w.allowed.reset(lost);
         }
       }
     }
@@ -203,7 +204,7 @@ class Gatherer {
   bool join(Value a, Value b) {
     Web& into = webs_.webs[static_cast<size_t>(sets_.set_of(a))];
     const Web& other = webs_.webs[static_cast<size_t>(sets_.set_of(b))];
-    if (into.file != other.file || (into.allowed & other.allowed) == 0) return false;
+    if (into.file != other.file || (into.allowed & other.allowed).none()) return false;
     if (!sets_.join(a, b)) return false;
     into.allowed &= other.allowed;
     return true;

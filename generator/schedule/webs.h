@@ -1,7 +1,7 @@
 // Values that must share a register, gathered into webs: loop variables, tied operands, counters.
 #pragma once
 
-#include <cstdint>
+#include <bitset>
 #include <vector>
 
 #include "ir/program.h"
@@ -9,9 +9,12 @@
 
 namespace tw {
 
+/// A bit per register of a file.
+using RegisterSet = std::bitset<most_registers>;
+
 struct Web {
-  int file = -1;         ///< index into Isa::files
-  uint64_t allowed = 0;  ///< a bit per register of the file
+  int file = -1;  ///< index into Isa::files
+  RegisterSet allowed;
   Intervals live;
   int group = -1;    ///< webs of a group have fixed distances between their registers ...
   int place = 0;     ///< ... and this is its distance from the group's first register

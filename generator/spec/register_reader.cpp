@@ -18,8 +18,6 @@ Kind read_kind(const YamlNode& node) {
   node.fail(unknown_text("kind", node.text(), {"scalar", "vector", "predicate", "tile"}));
 }
 
-constexpr int64_t most_registers = 1024;
-
 Length default_bytes(Kind kind, Length vector_bytes) {
   switch (kind) {
     case Kind::scalar:
@@ -40,7 +38,8 @@ int hardware_number(const std::string& name, int index) {
   const auto begin = std::find_if(name.begin(), name.end(), digit);
   const auto end = std::find_if_not(begin, name.end(), digit);
   int64_t value = 0;
-  return parse_integer({begin, end}, value) && value < 1024 ? static_cast<int>(value) : index;
+  return parse_integer({begin, end}, value) && value < most_registers ? static_cast<int>(value)
+                                                                      : index;
 }
 
 }  // namespace

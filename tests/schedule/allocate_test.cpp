@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "programs.h"
 #include "schedule/select.h"
 
@@ -45,6 +47,32 @@ TEST(Allocate, RefusesWithTheSum) {
                  "needs 10 vector registers on fake (9 accumulators + 1 operand), 8 exist");
     EXPECT_EQ(error.pressure.accumulators, 9);
   }
+}
+
+TEST(Allocate, FilesMayHaveMoreThan64Registers) {
+  Builder b("many", fake_isa("fake_wide"));
+  const Value source = b.arg(ArgField::lhs);
+  constexpr int64_t step = 8;
+  std::vector<Value> sums;
+  for (int i = 0; i < 90; ++i) {
+    sums.push_back(b.op(OpCode::load, {source}, {.offset = step * i}, "acc"));
+  }
+  const std::vector<Value> results =
+      b.hot_loop("k", b.arg(ArgField::k), sums, 1, [&](const std::vector<Value>& p) {
+        std::vector<Value> yields = p;
+        const Value x = b.op(OpCode::load, {source}, {}, "x");
+        for (Value& v : yields) v = b.op(OpCode::dot4_u8s8, {v, x, x}, {}, "acc");
+        return yields;
+      });
+  for (size_t i = 0; i < results.size(); ++i) {
+    b.op(OpCode::store, {b.arg(ArgField::dst), results[i]},
+         {.offset = step * static_cast<int64_t>(i)});
+  }
+  Program program = b.finish();
+  expect_same_on_registers(clone(program), {3, 0, 0});
+  select(program);
+  allocate(program);
+  EXPECT_GE(*std::max_element(program.registers.begin(), program.registers.end()), 64);
 }
 
 TEST(Allocate, LoopVariablesMayChangePlaces) {

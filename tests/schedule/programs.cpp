@@ -8,10 +8,9 @@
 
 namespace tw::test {
 
-const Isa& fake_isa() {
-  static const Isa isa =
-      read_isa(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "tests/fake_isa", "fake");
-  return isa;
+const Isa& fake_isa(const std::string& name) {
+  static IsaLibrary library(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "tests/fake_isa");
+  return library.get(name);
 }
 
 const Isa& shipped_isa(const std::string& name) {

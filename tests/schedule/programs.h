@@ -12,8 +12,9 @@
 
 namespace tw::test {
 
-/// The fake ISA: 8 vector registers, two-operand instructions.
-const Isa& fake_isa();
+/// A fake ISA: `fake` has 8 vector registers and two-operand instructions; `fake_wide` has long
+/// vectors, many of them.
+const Isa& fake_isa(const std::string& name = "fake");
 /// A shipped table.
 const Isa& shipped_isa(const std::string& name);
 

@@ -364,8 +364,8 @@ TEST(IsaReader, RefusesWhatNoMachineHas) {
     EXPECT_EQ(error(head + "vector_bytes: " + bytes + "\n"),
               "isa/toy.yaml:5:15: 'vector_bytes' must be a multiple of 4 from 4 to 2048, or of vl");
   }
-  EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: [\"v{0..1023}\", w]}}}\n"),
-            "isa/toy.yaml:5:57: 'v' has more than 1024 registers");
+  EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: [\"v{0..255}\", w]}}}\n"),
+            "isa/toy.yaml:5:56: 'v' has more than 256 registers");
   EXPECT_EQ(error(head + "registers: {v: {kind: vector, views: {v: \"v{0..7}" +
                   std::string(100, 'x') + "\"}}}\n"),
             "isa/toy.yaml:5:42: 'v{0..7}" + std::string(100, 'x') +
