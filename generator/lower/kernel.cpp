@@ -6,6 +6,7 @@
 
 #include "lower/lower.h"
 #include "lower/output.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -22,15 +23,6 @@ Span span(Length tile, Length panel, const char* what) {
   throw std::invalid_argument(
       fmt::format("tile {} of {} neither spans whole panels of {} nor divides one", what,
                   to_string(tile), to_string(panel)));
-}
-
-/// Dot products that add to four rows of an accumulator tile.
-bool in_groups(const Variant& v) {
-  return v.technique == Technique::dot && v.rhs.order.pair == NibblePair::next;
-}
-
-bool in_tiles(const Variant& v) {
-  return v.technique == Technique::outer || in_groups(v);
 }
 
 /// A segment of activations is one row's; every group has a tile.
@@ -59,28 +51,26 @@ void check_block_tiles(const Variant& v) {
                   to_string(rows * 2)));
 }
 
-/// Rows and columns of whole operands: pairs of rows for mmla, columns of one raw vector.
+/// Rows and columns of whole operands.
 void check_tile(const Variant& v) {
-  const bool outer = v.technique == Technique::outer;
-  const Length rows =
-      outer ? v.isa->vector_bytes.divided(4) : Length(v.technique == Technique::mmla ? 2 : 1);
+  const OperandContract& contract = contract_of(v);
+  const bool outer = contract.contraction == Contraction::outer;
+  const bool groups = contract.contraction == Contraction::dot_groups;
+  const Length rows = contract.lhs_rows.of(*v.isa, v.rhs.order.kr);
   if (ratio(v.tile.m, rows) < 1) {
     throw std::invalid_argument(fmt::format("tile m {} does not fit {}: multiples of {} do",
                                             to_string(v.tile.m), name(v.technique),
                                             to_string(rows)));
   }
-  if (in_groups(v)) check_groups(v);
+  if (groups) check_groups(v);
   if (outer && (v.tile.m != v.lhs.panel || v.tile.n != v.rhs.panel)) {
     throw std::invalid_argument(fmt::format(
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
         to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));
   }
   if (outer && v.rhs.block != 0) check_block_tiles(v);
-  const bool paired = v.rhs.order.pair == NibblePair::column;
-  const Length columns = in_groups(v) ? v.isa->vector_bytes  // four vectors
-                         : paired || v.rhs.order.pair == NibblePair::next
-                             ? (v.isa->vector_bytes * 2).divided(v.rhs.order.kr)
-                             : v.isa->vector_bytes.divided(4);
+  const Length columns = groups ? v.isa->vector_bytes  // four vectors
+                                : contract.rhs_columns.of(*v.isa, v.rhs.order.kr);
   if (ratio(v.tile.n, columns) < 1) {
     throw std::invalid_argument(
         fmt::format("tile n {} does not fit {} on {}: whole vectors, multiples of {} columns, do",
@@ -137,13 +127,26 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
   return walk;
 }
 
-std::unique_ptr<Multiplier> make_multiplier(const Variant& v) {
-  if (v.technique == Technique::mmla) return make_mmla(v);
-  if (v.technique == Technique::fma) return make_fma(v, fma_depth(v));
-  if (v.rhs.order.pair == NibblePair::column) return make_column_dot(v);
-  const bool narrow = v.rhs.order.low_unsigned && !v.isa->has(OpCode::dot4_u8s8);
-  if (narrow && v.lhs.element == ElementType::i16) return make_pair_dot(v);
-  return narrow ? make_narrow_dot(v) : make_depth_dot(v);
+/// None where the sums are in accumulator tiles.
+std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contraction) {
+  switch (contraction) {
+    case Contraction::dot_depth:
+      return make_depth_dot(v);
+    case Contraction::dot_column:
+      return make_column_dot(v);
+    case Contraction::dot_narrow:
+      return make_narrow_dot(v);
+    case Contraction::dot_pairs:
+      return make_pair_dot(v);
+    case Contraction::mmla:
+      return make_mmla(v);
+    case Contraction::fma:
+      return make_fma(v, fma_depth(v));
+    case Contraction::dot_groups:
+    case Contraction::outer:
+      break;
+  }
+  return nullptr;
 }
 
 class KernelWriter {
@@ -153,7 +156,7 @@ class KernelWriter {
         b_(v.name(), *v.isa),
         lhs_span_(span(v.tile.m, v.lhs.panel, "m")),
         rhs_span_(span(v.tile.n, v.rhs.panel, "n")),
-        multiplier_(in_tiles(v) ? nullptr : make_multiplier(v)) {}
+        multiplier_(make_multiplier(v, contract_of(v).contraction)) {}
 
   Program write() {
     const Value n = b_.arg(ArgField::n);
@@ -269,9 +272,9 @@ class KernelWriter {
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
-    if (in_groups(v_)) {
+    if (contract_of(v_).contraction == Contraction::dot_groups) {
       lower_channel_groups(t);
-    } else if (in_tiles(v_)) {
+    } else if (multiplier_ == nullptr) {
       v_.rhs.block != 0 ? lower_block_tiles(t) : lower_tiles(t);
     } else {
       store_sums(t, sums(t));

@@ -1,26 +1,15 @@
-// Layouts follow from what the ISA multiplies: signed or unsigned operands, and how deep; or from
-// what KleidiAI's packers write.
+// Layouts follow from the operand contract of what the ISA multiplies; or from what KleidiAI's
+// packers write.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 
-#include "model/variant.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
-
-/// What a multiply-accumulate instruction wants of its operands.
-struct Appetite {
-  OpCode code;
-  std::vector<int> kr;  ///< legal depths, the preferred one first
-  Length lhs_rows;      ///< rows that one LHS operand holds
-  Length rhs_columns;   ///< columns that one packed RHS vector holds (both nibbles)
-  NibblePair pair;
-  bool low_unsigned, high_unsigned;
-  ElementType lhs_kept = ElementType::i8;  ///< what the lhs codes are kept as
-};
 
 /// KleidiAI's int4: both nibbles signed, 16 values of k apart. As high nibbles, the low ones after
 /// a shift, they multiply 16 times too much, which its sums and scales allow for.
@@ -32,130 +21,28 @@ constexpr int shortest_block = 32;
 constexpr int longest_block = 256;
 constexpr int block_distance = shortest_block / 2;
 
-Appetite kleidiai_appetite(Technique technique, const Isa& isa) {
-  const Length columns = isa.vector_bytes.divided(4);
-  if (isa.has(OpCode::shl, 8)) {
-    if (technique == Technique::dot && isa.has(OpCode::dot4_s8s8)) {
-      return {OpCode::dot4_s8s8, {4, 8}, 1, columns, NibblePair::depth, false, false};
-    }
-    if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
-      return {OpCode::mmla_s8s8, {8}, 2, columns, NibblePair::depth, false, false};
-    }
-  }
-  throw std::invalid_argument(
-      fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
-                  "signed bytes, and shifts of bytes",
-                  name(technique), isa.name));
-}
-
-[[noreturn]] void refuse(Technique technique, const Isa& isa) {
-  throw std::invalid_argument(
-      fmt::format("technique {} is not possible on {}: it has no instruction for it",
-                  name(technique), isa.name));
-}
-
-/// Depth that 8-bit products of signed operands have, the preferred one first.
-std::vector<int> signed_depths(const Isa& isa) {
-  if (isa.has(OpCode::dot4_s8s8_lane)) return {4, 8};
-  return {8, 4};
-}
-
-/// Weights of 4 bits. `channel`: one scale a column, so sums may stay in accumulator tiles.
-Appetite nibble_appetite(Technique technique, const Isa& isa, int kr, bool channel) {
-  const Length vector = isa.vector_bytes;
-  if (technique == Technique::dot) {
-    // The operands of outer products, for a row of the output by itself.
-    if (channel && isa.has(OpCode::tile_dot4_s8s8_lane) && isa.has(OpCode::nibbles)) {
-      const Length columns = (vector * 2).divided(4);
-      const NibblePair next = NibblePair::next;
-      return {OpCode::tile_dot4_s8s8_lane, {4}, 1, columns, next, false, false};
-    }
-    // An unsigned operand takes offset nibbles as they are: low k, high k + 4, one register each.
-    if (isa.has(OpCode::dot4_u8s8)) {
-      return {OpCode::dot4_u8s8, {4}, 1, vector.divided(4), NibblePair::depth, true, true};
-    }
-    // Without a dot product: the same operands, summed in 16 bits first.
-    if (isa.has(OpCode::dot2_u8s8_sat) && isa.has(OpCode::dot2_s16)) {
-      return {OpCode::dot2_u8s8_sat, {4}, 1, vector.divided(4), NibblePair::depth, true, true};
-    }
-    // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
-    if (isa.has(OpCode::dot4_s8s8)) {
-      const std::vector<int> depths = signed_depths(isa);
-      const int depth = kr != 0 ? kr : depths.front();
-      return {OpCode::dot4_s8s8,  depths, 1,    (vector * 2).divided(depth),
-              NibblePair::column, true,   false};
-    }
-  }
-  if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
-    return {OpCode::mmla_s8s8, {8}, 2, (vector * 2).divided(8), NibblePair::column, true, false};
-  }
-  if (technique == Technique::outer && isa.has(OpCode::outer_s8s8)) {
-    // With a table of signed nibbles no byte need be multiplied raw.
-    const bool table = isa.has(OpCode::nibbles);
-    const NibblePair pair = table ? NibblePair::next : NibblePair::column;
-    const Length columns = (vector * 2).divided(4);
-    return {OpCode::outer_s8s8, {4}, vector.divided(4), columns, pair, !table, false};
-  }
-  refuse(technique, isa);
-}
-
-/// Weights of 8 bits.
-Appetite byte_appetite(Technique technique, const Isa& isa) {
-  const Length columns = isa.vector_bytes.divided(4);
-  const NibblePair none = NibblePair::none;
-  if (technique == Technique::dot) {
-    if (isa.has(OpCode::dot4_u8s8)) return {OpCode::dot4_u8s8, {4}, 1, columns, none, true, false};
-    if (isa.has(OpCode::dot4_s8s8)) {
-      return {OpCode::dot4_s8s8, signed_depths(isa), 1, columns, none, false, false};
-    }
-    // Products of 16 bits: a mask and a shift widen unsigned bytes, two of four each.
-    if (isa.has(OpCode::dot2_s16)) {
-      return {OpCode::dot2_s16, {4}, 1, columns, none, true, false, ElementType::i16};
-    }
-  }
-  if (technique == Technique::mmla && isa.has(OpCode::mmla_s8s8)) {
-    return {OpCode::mmla_s8s8, {8}, 2, columns, none, false, false};
-  }
-  refuse(technique, isa);
-}
-
-/// Weights in floats.
-Appetite float_appetite(const Format& rhs, Technique technique, const Isa& isa) {
-  const Length lanes = isa.vector_bytes.divided(4);
-  if (technique == Technique::outer && isa.has(OpCode::outer_f32) && bits(rhs.element) == 32) {
-    return {OpCode::outer_f32, {1}, lanes, lanes * 2, NibblePair::none, false, false};
-  }
-  if (technique != Technique::fma || !isa.has(OpCode::fma)) refuse(technique, isa);
-  return {OpCode::fma, {1}, 1, lanes, NibblePair::none, false, false};
-}
-
-Appetite appetite(const Format& rhs, Technique technique, const Isa& isa, int kr) {
-  if (is_float(rhs)) return float_appetite(rhs, technique, isa);
-  return rhs.element == ElementType::i4
-             ? nibble_appetite(technique, isa, kr, rhs.scales != Granularity::block)
-             : byte_appetite(technique, isa);
-}
-
-void check_kr(const Appetite& wants, const Isa& isa, int kr) {
+void check_kr(const OperandContract& wants, const Isa& isa, int kr) {
   std::string legal;
   for (const int option : wants.kr) {
     if (option == kr) return;
     legal += (legal.empty() ? "" : " or ") + std::to_string(option);
   }
   throw std::invalid_argument(fmt::format("kr {} does not fit {} on {}, which eats kr {}", kr,
-                                          info(wants.code).name, isa.name, legal));
+                                          info(wants.code()).name, isa.name, legal));
 }
 
-void check_panels(const Appetite& wants, const Isa& isa, const Panels& panels) {
-  if (ratio(panels.lhs, wants.lhs_rows) < 1) {
-    throw std::invalid_argument(fmt::format(
-        "lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
-        to_string(panels.lhs), info(wants.code).name, isa.name, to_string(wants.lhs_rows)));
+void check_panels(const OperandContract& wants, const Isa& isa, const Panels& panels) {
+  const Length rows = wants.lhs_rows.of(isa, panels.kr);
+  const Length columns = wants.rhs_columns.of(isa, panels.kr);
+  if (ratio(panels.lhs, rows) < 1) {
+    throw std::invalid_argument(
+        fmt::format("lhs panel {} does not fit {} on {}: panels of whole operands of {} rows",
+                    to_string(panels.lhs), info(wants.code()).name, isa.name, to_string(rows)));
   }
-  if (ratio(panels.rhs, wants.rhs_columns) < 1) {
+  if (ratio(panels.rhs, columns) < 1) {
     throw std::invalid_argument(fmt::format(
         "rhs panel {} does not fit {} on {}: panels of whole vectors, multiples of {} columns",
-        to_string(panels.rhs), info(wants.code).name, isa.name, to_string(wants.rhs_columns)));
+        to_string(panels.rhs), info(wants.code()).name, isa.name, to_string(columns)));
   }
 }
 
@@ -176,9 +63,9 @@ Layout float_layout(Side side, const Format& format, Length panel) {
 /// What accumulators start from. Codes are multiplied by (code + 8) for unsigned nibbles, (code +
 /// 128) for unsigned bytes; -8 * sum takes that back. It is stored as often as an accumulator wants
 /// it: twice for a 2x2 accumulator, in halves where two lanes add up to one output.
-Field start_field(const Isa& isa, const Appetite& wants, const Panels& panels, int block) {
-  const bool two_lanes = wants.code == OpCode::dot4_s8s8 && panels.kr == 8;
-  const bool pairs = wants.code == OpCode::mmla_s8s8;
+Field start_field(const Isa& isa, const OperandContract& wants, const Panels& panels, int block) {
+  const bool two_lanes = wants.code() == OpCode::dot4_s8s8 && panels.kr == 8;
+  const bool pairs = wants.code() == OpCode::mmla_s8s8;
   const int offset = wants.pair == NibblePair::none ? 128 : 8;
   Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -offset / 2 : -offset, pairs ? 2 : 1,
              true};
@@ -191,8 +78,8 @@ Field start_field(const Isa& isa, const Appetite& wants, const Panels& panels, i
 }
 
 /// `block`: of the weights, whose sums over a block are taken one by one.
-Layout lhs_layout(const Format& format, const Isa& isa, const Appetite& wants, const Panels& panels,
-                  int block) {
+Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& wants,
+                  const Panels& panels, int block) {
   Layout layout;
   layout.side = Side::lhs;
   layout.element = wants.lhs_kept;
@@ -212,7 +99,7 @@ Layout lhs_layout(const Format& format, const Isa& isa, const Appetite& wants, c
     layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});
   }
   const bool by_blocks = format.scales == Granularity::block;
-  const bool pairs = wants.code == OpCode::mmla_s8s8;
+  const bool pairs = wants.code() == OpCode::mmla_s8s8;
   const int repeat = !by_blocks ? 1 : pairs ? 2 : sums.repeat >= 4 ? 4 : 1;
   layout.fields.push_back({FieldKind::scales, ElementType::f32, 1, repeat, by_blocks});
   // Codes alone are the same with blocks and without, of any length.
@@ -220,7 +107,8 @@ Layout lhs_layout(const Format& format, const Isa& isa, const Appetite& wants, c
   return layout;
 }
 
-Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& panels, int block) {
+Layout rhs_layout(const Format& format, const OperandContract& wants, const Panels& panels,
+                  int block) {
   Layout layout;
   layout.side = Side::rhs;
   layout.element = format.element;
@@ -249,11 +137,6 @@ Layout rhs_layout(const Format& format, const Appetite& wants, const Panels& pan
 
 /// The same panels and formats, as KleidiAI packs them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels) {
-  if (lhs.name != "qai8dx" || rhs.name != "qsi4cx") {
-    throw std::invalid_argument(
-        fmt::format("layout kleidiai is not known for {} with {}: only for qai8dx with qsi4cx",
-                    lhs.name, rhs.name));
-  }
   Layout left;
   left.side = Side::lhs;
   left.element = lhs.element;
@@ -277,13 +160,57 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   return {left, right};
 }
 
+/// "a with b or c, d with c": the pairs of formats that `fit`.
+template <typename F>
+std::string pairs_of_formats(F&& fit) {
+  std::string text;
+  for (const Format& lhs : formats()) {
+    std::vector<std::string_view> fitting;
+    for (const Format& rhs : formats()) {
+      if (fit(lhs, rhs)) fitting.push_back(rhs.name);
+    }
+    for (size_t i = 0; i < fitting.size(); ++i) {
+      if (i == 0) text += fmt::format("{}{} with ", text.empty() ? "" : ", ", lhs.name);
+      if (i > 0) text += i + 1 == fitting.size() ? " or " : ", ";
+      text += fitting[i];
+    }
+  }
+  return text;
+}
+
+bool kleidiai_packs(const Format& lhs, const Format& rhs) {
+  return lhs.has_zero_point && rhs.element == ElementType::i4 && rhs.scales == Granularity::channel;
+}
+
+const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, Technique technique,
+                                         const Isa& isa) {
+  if (!kleidiai_packs(lhs, rhs)) {
+    throw std::invalid_argument(
+        fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
+                    pairs_of_formats(kleidiai_packs)));
+  }
+  const OperandContract* found = find_contract(rhs, technique, LayoutStyle::kleidiai, isa);
+  if (found != nullptr) return *found;
+  throw std::invalid_argument(
+      fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
+                  "signed bytes, and shifts of bytes",
+                  name(technique), isa.name));
+}
+
+const OperandContract& own_contract(const Format& rhs, Technique technique, const Isa& isa) {
+  const OperandContract* found = find_contract(rhs, technique, LayoutStyle::own, isa);
+  if (found != nullptr) return *found;
+  throw std::invalid_argument(
+      fmt::format("technique {} is not possible on {}: it has no instruction for it",
+                  name(technique), isa.name));
+}
+
 void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa) {
   const bool floats = is_float(lhs);
   if (!can_multiply(lhs, rhs)) {
-    throw std::invalid_argument(fmt::format(
-        "formats {} and {} cannot be multiplied: legal pairs are qai8dx with qsi4cx, "
-        "qsi8cx, qsi4c32 or qsi8c32, qsi8d32 with qsi4c32 or qsi8c32, f32 with f32 or f16",
-        lhs.name, rhs.name));
+    throw std::invalid_argument(
+        fmt::format("formats {} and {} cannot be multiplied: legal pairs are {}", lhs.name,
+                    rhs.name, pairs_of_formats(can_multiply)));
   }
   if (technique != Technique::outer && floats != (technique == Technique::fma)) {
     throw std::invalid_argument(
@@ -327,14 +254,14 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     isa.name));
   }
   const bool own = wanted.style == LayoutStyle::own;
-  const Appetite wants =
-      own ? appetite(rhs, technique, isa, wanted.kr) : kleidiai_appetite(technique, isa);
+  const OperandContract& contract =
+      own ? own_contract(rhs, technique, isa) : kleidiai_contract(lhs, rhs, technique, isa);
   Panels panels = wanted;
-  if (panels.kr == 0) panels.kr = wants.kr.front();
-  if (panels.lhs == Length{}) panels.lhs = wants.lhs_rows;
-  if (panels.rhs == Length{}) panels.rhs = wants.rhs_columns;
-  check_kr(wants, isa, panels.kr);
-  check_panels(wants, isa, panels);
+  if (panels.kr == 0) panels.kr = contract.kr.front();
+  if (panels.lhs == Length{}) panels.lhs = contract.lhs_rows.of(isa, panels.kr);
+  if (panels.rhs == Length{}) panels.rhs = contract.rhs_columns.of(isa, panels.kr);
+  check_kr(contract, isa, panels.kr);
+  check_panels(contract, isa, panels);
   if (!own) return kleidiai_layouts(lhs, rhs, panels);
   if (is_float(lhs)) {
     if (technique != Technique::outer && panels.lhs != Length{1}) {
@@ -344,7 +271,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     }
     return {float_layout(Side::lhs, lhs, panels.lhs), float_layout(Side::rhs, rhs, panels.rhs)};
   }
-  return {lhs_layout(lhs, isa, wants, panels, block), rhs_layout(rhs, wants, panels, block)};
+  return {lhs_layout(lhs, isa, contract, panels, block), rhs_layout(rhs, contract, panels, block)};
 }
 
 }  // namespace tw

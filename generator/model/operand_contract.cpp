@@ -1,0 +1,109 @@
+#include "model/operand_contract.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tw {
+namespace {
+
+using enum Technique;
+using enum NibblePair;
+constexpr LayoutStyle own = LayoutStyle::own;
+constexpr LayoutStyle kleidiai = LayoutStyle::kleidiai;
+constexpr ElementType i4 = ElementType::i4;
+constexpr ElementType i8 = ElementType::i8;
+constexpr ElementType i16 = ElementType::i16;
+constexpr ElementType f16 = ElementType::f16;
+constexpr ElementType f32 = ElementType::f32;
+constexpr Extent one{1};
+constexpr Extent two{2};
+constexpr Extent lanes{0, 1, 4};      ///< one row or column in each lane of 32 bits
+constexpr Extent two_lanes{0, 2, 4};  ///< the same of two vectors
+constexpr Extent raw{0, 2, 0};        ///< what is left of two vectors at depth kr
+
+}  // namespace
+
+/// Contracts in the order in which they are preferred. Columns: technique, whose layout, weights,
+/// any scales, needed operations, kr, lhs rows, rhs columns, nibbles, unsigned low and high, lhs
+/// kept as, contraction.
+static const std::vector<OperandContract>& contracts() {
+  // clang-format off
+  static const std::vector<OperandContract> table = {
+      // Weights of 4 bits. The operands of outer products, for a row of the output by itself:
+      {dot, own, i4, false, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
+       next, false, false, i8, Contraction::dot_groups},
+      // An unsigned operand takes offset nibbles as they are: low k, high k + 4, one register each.
+      {dot, own, i4, true, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      // Without a dot product: the same operands, summed in 16 bits first.
+      {dot, own, i4, true, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_narrow},
+      // A signed one takes the raw byte: 16 * (signed high nibble) + (low nibble + 8).
+      {dot, own, i4, true, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, raw,
+       column, true, false, i8, Contraction::dot_column},
+      {dot, own, i4, true, {{OpCode::dot4_s8s8}}, {8, 4}, one, raw,
+       column, true, false, i8, Contraction::dot_column},
+      {mmla, own, i4, true, {{OpCode::mmla_s8s8}}, {8}, two, raw,
+       column, true, false, i8, Contraction::mmla},
+      // With a table of signed nibbles no byte need be multiplied raw.
+      {outer, own, i4, true, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, lanes, two_lanes,
+       next, false, false, i8, Contraction::outer},
+      {outer, own, i4, true, {{OpCode::outer_s8s8}}, {4}, lanes, two_lanes,
+       column, true, false, i8, Contraction::outer},
+      // KleidiAI's: signed nibbles, which shifts of bytes tell apart.
+      {dot, kleidiai, i4, false, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
+       depth, false, false, i8, Contraction::dot_depth},
+      {mmla, kleidiai, i4, false, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
+       depth, false, false, i8, Contraction::mmla},
+
+      // Weights of 8 bits.
+      {dot, own, i8, true, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+       none, true, false, i8, Contraction::dot_depth},
+      {dot, own, i8, true, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
+       none, false, false, i8, Contraction::dot_depth},
+      {dot, own, i8, true, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
+       none, false, false, i8, Contraction::dot_depth},
+      // Products of 16 bits: a mask and a shift widen unsigned bytes, two of four each.
+      {dot, own, i8, true, {{OpCode::dot2_s16}}, {4}, one, lanes,
+       none, true, false, i16, Contraction::dot_pairs},
+      {mmla, own, i8, true, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
+       none, false, false, i8, Contraction::mmla},
+
+      // Weights in floats.
+      {outer, own, f32, true, {{OpCode::outer_f32}}, {1}, lanes, two_lanes,
+       none, false, false, f32, Contraction::outer},
+      {fma, own, f32, true, {{OpCode::fma}}, {1}, one, lanes,
+       none, false, false, f32, Contraction::fma},
+      {fma, own, f16, true, {{OpCode::fma}, {OpCode::cvt_f16_f32}}, {1}, one, lanes,
+       none, false, false, f32, Contraction::fma},
+  };
+  // clang-format on
+  return table;
+}
+
+Length Extent::of(const Isa& isa, int kr) const {
+  if (vectors == 0) return fixed;
+  return (isa.vector_bytes * vectors).divided(bytes != 0 ? bytes : kr);
+}
+
+const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
+                                     const Isa& isa) {
+  for (const OperandContract& contract : contracts()) {
+    if (contract.technique != technique || contract.style != style ||
+        contract.weights != rhs.element ||
+        (!contract.any_scales && rhs.scales == Granularity::block)) {
+      continue;
+    }
+    const auto has = [&](const Need& need) { return isa.has(need.code, need.bits); };
+    if (std::all_of(contract.needs.begin(), contract.needs.end(), has)) return &contract;
+  }
+  return nullptr;
+}
+
+const OperandContract& contract_of(const Variant& v) {
+  const OperandContract* contract = find_contract(*v.family.rhs, v.technique, v.style, *v.isa);
+  if (contract == nullptr) throw std::logic_error(v.name() + " has no operand contract");
+  return *contract;
+}
+
+}  // namespace tw

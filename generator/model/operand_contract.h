@@ -1,0 +1,57 @@
+// Operand contracts: what the instructions of a technique want of the operands that they multiply.
+#pragma once
+
+#include "model/variant.h"
+
+namespace tw {
+
+/// An operation that the ISA must have, with lanes of so many bits.
+struct Need {
+  OpCode code;
+  int bits = 0;
+};
+
+/// A length in rows or columns, by an ISA's vectors: `vectors` of them, divided by `bytes`; without
+/// vectors `fixed`.
+struct Extent {
+  int64_t fixed = 0;
+  int64_t vectors = 0;
+  int64_t bytes = 1;  ///< of a vector that go to one row or column; 0: the depth kr
+  [[nodiscard]] Length of(const Isa& isa, int kr) const;
+};
+
+/// What multiplies operands of a contract, a file each in lower/.
+enum class Contraction {
+  dot_depth,   ///< the codes of a vector are consecutive in k
+  dot_column,  ///< one byte holds codes of two columns
+  dot_narrow,  ///< sums of 16 bits first
+  dot_pairs,   ///< products of 16 bits
+  dot_groups,  ///< sums in rows of accumulator tiles
+  mmla,
+  fma,
+  outer
+};
+
+struct OperandContract {
+  Technique technique;
+  LayoutStyle style;
+  ElementType weights;
+  bool any_scales;          ///< else only weights with one scale a column
+  std::vector<Need> needs;  ///< first the operation that multiplies
+  std::vector<int> kr;      ///< legal depths, the preferred one first
+  Extent lhs_rows;          ///< that one lhs operand holds
+  Extent rhs_columns;       ///< that one packed rhs vector holds, both nibbles
+  NibblePair pair;
+  bool low_unsigned, high_unsigned;
+  ElementType lhs_kept;  ///< what the lhs codes are kept as
+  Contraction contraction;
+  [[nodiscard]] OpCode code() const { return needs.front().code; }
+};
+
+/// The first contract that fits; null: the ISA has no instruction for it.
+const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
+                                     const Isa& isa);
+/// That of a variant, which has one.
+const OperandContract& contract_of(const Variant& variant);
+
+}  // namespace tw
