@@ -28,6 +28,7 @@ void run_packer(benchmark::State& state, const Session& session, const tw_packer
 
   tw_pack_args args{};
   args.size = sizeof args;
+  tw_pack_into(&args, packer.layout);
   args.rows = rows;
   args.k = depth;
   args.row_end = rows;

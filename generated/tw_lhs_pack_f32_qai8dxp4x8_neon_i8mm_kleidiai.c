@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr8 k%32 edge=last round=away [data|zeros:i32|scales:f32] (c114a7290ad01f1a)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b71c62cb025052f5)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -28,10 +28,10 @@ extern "C" {
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args);
 
 enum {
-  PANEL = 4,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 8,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
+  MOST_ROWS = 4,    // of a panel
+  KR = 8,                  // neighbors in k of a row that stay together
+  CODE_BYTES = 1,
+  GROUP_BYTES = KR * CODE_BYTES,
   K_MULTIPLE = 32,  // k is padded to a multiple of this
   LANES = 4             // of the vectors that inner loops leave behind
 };
@@ -264,65 +264,79 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
-  if (PANEL == 1) {
+static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+  if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
   }
+  const size_t step = panel * GROUP_BYTES;
   for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
     put_group(to, codes);
-    put_group(to + PANEL * GROUP_BYTES, codes + KR);
-    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
-    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
-    to += 4 * PANEL * GROUP_BYTES;
+    put_group(to + step, codes + KR);
+    put_group(to + 2 * step, codes + 2 * KR);
+    put_group(to + 3 * step, codes + 3 * KR);
+    to += 4 * step;
     codes += 4 * KR;
   }
 }
 
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
-static size_t panel_bytes(size_t padded) { return data_bytes(padded) + 32; }
-
-static void write_fields(uint8_t *panel, size_t padded, size_t rows,
-                         const quantization *how, const int32_t *sums) {
-  (void)sums;
-  for (size_t r = 0; r < rows; ++r) {
-    tw_store_i32(panel + data_bytes(padded) + r * 4, -how[r].zero_point);
-    tw_store_i32(panel + data_bytes(padded) + 16 + r * 4, tw_bits_of_f32(how[r].scale));
+// A value `copies` times; `usual` is a constant, so that this many take no loop.
+static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
+  if (copies == usual) {
+    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
+  } else {
+    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
   }
 }
 
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
-                       size_t padded, uint8_t *panel) {
+// A sum of codes as the layout keeps it.
+static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
+  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
+}
+
+// What stands behind the codes of a panel's rows.
+static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
+                         const quantization *how, const int32_t *sums) {
+  (void)args;
+  (void)sums;
+  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
+  at += 4 * panel;
+  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, tw_bits_of_f32(how[r].scale));
+}
+
+static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t panel, size_t row,
+                       size_t rows, size_t padded, uint8_t *to) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  quantization how[PANEL];
-  int32_t sums[PANEL] = {0};
-  for (size_t r = 0; r < PANEL; ++r) {
+  const size_t field_bytes = 4 * (2 + args->sum_copies);
+  quantization how[MOST_ROWS];
+  int32_t sums[MOST_ROWS] = {0};
+  for (size_t r = 0; r < panel; ++r) {
     how[r] = quantization_of(inner, source + smaller(r, rows - 1) * args->source_stride, args->k);
   }
-  uint8_t *const codes = panel + DATA_OFFSET;
-  if (rows < PANEL) memset(panel, 0, panel_bytes(padded));
+  if (rows < panel) memset(to, 0, panel * (padded * CODE_BYTES + field_bytes));
   for (size_t k = 0; k < padded; k += CHUNK) {
     const size_t values = smaller(args->k - k, CHUNK);
     const size_t groups = (values + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE / KR;
-    for (size_t r = 0; r < PANEL; ++r) {
+    for (size_t r = 0; r < panel; ++r) {
       code_chunk chunk;
       const uint8_t *const floats = source + smaller(r, rows - 1) * args->source_stride + k * sizeof(float);
       sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(codes + k / KR * PANEL * GROUP_BYTES + r * GROUP_BYTES, chunk.codes, groups);
+      put_groups(to + k * panel * CODE_BYTES + r * GROUP_BYTES, chunk.codes, groups, panel);
     }
   }
-  write_fields(panel, padded, PANEL, how, sums);
+  write_fields(args, to + padded * panel * CODE_BYTES, panel, panel, how, sums);
 }
 
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args *args) {
+  const size_t panel = 4;
   const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
   tw_args inner;
   memset(&inner, 0, sizeof inner);
   inner.size = sizeof inner;
   const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded,
-               (uint8_t *)args->packed + row / PANEL * args->packed_stride);
+  for (size_t row = args->row_begin; row < end; row += panel) {
+    pack_panel(args, &inner, panel, row, smaller(end - row, panel), padded,
+               (uint8_t *)args->packed + row / panel * args->packed_stride);
   }
 }
 

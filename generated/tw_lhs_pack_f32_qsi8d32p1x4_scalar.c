@@ -4,8 +4,13 @@
 // packs the lhs from f32: scalar, plain C
 // into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (b5db7b07a80f2702)
 //          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b64 [data/b|sums:i32*-8/b|scales:f32/b] (454087f5b1eaf881)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (b59d3abdf6ac064b)
+//          | 8 x k bits of codes | 1 i32 x sums a block | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -25,10 +30,10 @@ extern "C" {
 void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args);
 
 enum {
-  PANEL = 1,            // rows of a panel
-  DATA_OFFSET = 0,// of the codes in a panel, or in a block
-  KR = 4,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
+  MOST_ROWS = 1,    // of a panel
+  KR = 4,                  // neighbors in k of a row that stay together
+  CODE_BYTES = 1,
+  GROUP_BYTES = KR * CODE_BYTES,
   K_MULTIPLE = 32,  // k is padded to a multiple of this
   LANES = 1             // of the vectors that inner loops leave behind
 };
@@ -44,8 +49,8 @@ typedef struct quantization {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 enum {
-  BLOCK = 32,  // values of k that share fields
-  AT_ONCE = 16      // blocks of a row that are quantized at a time
+  AT_ONCE = 16,      // blocks of a row that are quantized at a time
+  MOST_CODES = 4096  // of them
 };
 
 // In plain C.
@@ -55,7 +60,7 @@ static void block_ranges(const tw_args *args) {
   for (size_t b = 0; b < args->n; ++b) {
     // Of numbers without their sign, bits are in the numbers' order, and a NaN's come last.
     int32_t bits = 0;
-    for (size_t i = 0; i < BLOCK; ++i, floats += sizeof(float)) {
+    for (size_t i = 0; i < args->block; ++i, floats += sizeof(float)) {
       const int32_t magnitude = tw_load_i32(floats) & 0x7fffffff;
       bits = magnitude > bits ? magnitude : bits;
     }
@@ -100,7 +105,7 @@ static void quantize_blocks(const tw_args *args) {
   const float shift = 12582912.0f;  // rounds to nearest even
   for (size_t b = 0; b < args->n; ++b) {
     sums[b] = 0;
-    for (size_t i = 0; i < BLOCK; ++i, floats += sizeof(float)) {
+    for (size_t i = 0; i < args->block; ++i, floats += sizeof(float)) {
       const float scaled = tw_f32_of_bits(tw_load_i32(floats)) * how[b].factor;
       const float clamped = tw_min_f32(tw_max_f32(scaled, how[b].lowest), how[b].highest);
       const int32_t code = (int32_t)((clamped + shift) - shift) + how[b].zero_point;
@@ -111,7 +116,7 @@ static void quantize_blocks(const tw_args *args) {
 }
 
 typedef struct code_chunk {
-  int8_t codes[AT_ONCE * BLOCK];
+  int8_t codes[MOST_CODES];
   int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
 } code_chunk;
 
@@ -129,70 +134,101 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
-  if (PANEL == 1) {
+static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+  if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
   }
+  const size_t step = panel * GROUP_BYTES;
   for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
     put_group(to, codes);
-    put_group(to + PANEL * GROUP_BYTES, codes + KR);
-    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
-    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
-    to += 4 * PANEL * GROUP_BYTES;
+    put_group(to + step, codes + KR);
+    put_group(to + 2 * step, codes + 2 * KR);
+    put_group(to + 3 * step, codes + 3 * KR);
+    to += 4 * step;
     codes += 4 * KR;
   }
 }
 
-enum {
-  BLOCK_BYTES = 40, // of all rows of a panel
-  ROW_FIELDS = 0    // bytes of a panel behind its blocks
-};
+// A value `copies` times; `usual` is a constant, so that this many take no loop.
+static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
+  if (copies == usual) {
+    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
+  } else {
+    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
+  }
+}
+
+// A sum of codes as the layout keeps it.
+static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
+  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
+}
+
+// Where a block's fields begin, in bytes from its start, and what all of it takes.
+typedef struct places {
+  size_t panel, data, sums, scales, bytes;
+} places;
+
+static places places_of(const tw_pack_args *args) {
+  places at = {1, 0, 0, 0, 0};
+  at.data = at.bytes;
+  at.bytes += at.panel * CODE_BYTES * args->block;
+  at.sums = at.bytes;
+  at.bytes += at.panel * 4 * args->sum_copies;
+  at.scales = at.bytes;
+  at.bytes += at.panel * 4 * args->scale_copies;
+  return at;
+}
 
 // Of row r, whose codes add up to `sum`.
-static void write_block_fields(uint8_t *to, size_t r, int32_t sum,
-                               const quantization *how) {
-  tw_store_i32(to + 32 + r * 4, sum * -8);
-  tw_store_i32(to + 36 + r * 4, tw_bits_of_f32(how->scale));
+static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                               int32_t sum, const quantization *how) {
+  store_copies(to + at->sums + 4 * args->sum_copies * r, kept_sum(args, sum), args->sum_copies, 1);
+  store_copies(to + at->scales + 4 * args->scale_copies * r, tw_bits_of_f32(how->scale), args->scale_copies, 1);
 }
 
 // Row r of a panel.
-static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
-                     uint8_t *panel) {
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
+                     const uint8_t *floats, size_t r, uint8_t *to) {
+  const size_t block = args->block, blocks = args->k / block;
+  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
-  for (size_t b = 0; b < blocks; b += AT_ONCE) {
-    const size_t count = smaller(blocks - b, AT_ONCE);
+  for (size_t b = 0; b < blocks; b += at_once) {
+    const size_t count = smaller(blocks - b, at_once);
     choose_quantizations(inner, floats, count, how);
     code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
     for (size_t i = 0; i < count; ++i) {
-      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
-      write_block_fields(block, r, chunk.sums[i], &how[i]);
+      uint8_t *const its = to + (b + i) * at->bytes;
+      put_groups(its + at->data + r * GROUP_BYTES, chunk.codes + i * block, block / KR, at->panel);
+      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
     }
-    floats += count * BLOCK * sizeof(float);
+    floats += count * block * sizeof(float);
   }
 }
 
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
-                       uint8_t *panel) {
+static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
+                       size_t rows, uint8_t *to) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const size_t blocks = args->k / BLOCK;
-  if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
+  if (rows < at->panel) {
+    memset(to, 0, args->k / args->block * at->bytes + at->panel * 0);
+  }
   for (size_t r = 0; r < rows; ++r) {
-    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
+    pack_row(args, inner, at, source + r * args->source_stride, r, to);
   }
 }
 
 // k is a multiple of the block.
 void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args *args) {
+  const places at = places_of(args);
   tw_args inner;
   memset(&inner, 0, sizeof inner);
   inner.size = sizeof inner;
+  inner.block = args->block;
   const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL),
-               (uint8_t *)args->packed + row / PANEL * args->packed_stride);
+  for (size_t row = args->row_begin; row < end; row += at.panel) {
+    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
+               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
   }
 }
 

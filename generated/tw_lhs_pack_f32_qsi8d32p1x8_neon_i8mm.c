@@ -4,8 +4,17 @@
 // packs the lhs from f32: neon_i8mm
 // into lhs i8 m1 kr8 k%32 b32 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (ccd8d7ce57d4492c)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b64 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (d51dd099690f47ad)
+//          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b128 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (eb8494f3eb80afce)
+//          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b256 [sums:i32*-4x16/b|data/b|scales:f32x4/b] (28052b0e61a3e889)
+//          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b] (5103ca4845a0de6c)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -28,10 +37,10 @@ extern "C" {
 void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args* args);
 
 enum {
-  PANEL = 1,            // rows of a panel
-  DATA_OFFSET = 64,// of the codes in a panel, or in a block
-  KR = 8,                  // neighbours in k of a row that stay together
-  GROUP_BYTES = KR * 1,
+  MOST_ROWS = 1,    // of a panel
+  KR = 8,                  // neighbors in k of a row that stay together
+  CODE_BYTES = 1,
+  GROUP_BYTES = KR * CODE_BYTES,
   K_MULTIPLE = 32,  // k is padded to a multiple of this
   LANES = 4             // of the vectors that inner loops leave behind
 };
@@ -47,8 +56,8 @@ typedef struct quantization {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 enum {
-  BLOCK = 32,  // values of k that share fields
-  AT_ONCE = 16      // blocks of a row that are quantized at a time
+  AT_ONCE = 16,      // blocks of a row that are quantized at a time
+  MOST_CODES = 4096  // of them
 };
 
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
@@ -59,56 +68,62 @@ static void block_ranges(const tw_args* args) {
   uint8_t* dst = (uint8_t*)args->dst;
   // blocks loop
   for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
-    const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-    const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-    const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-    const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-    const uint8x16_t v = vandq_u8(x, magnitude);
-    const float32x4_t v_2 =
-        vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity), vreinterpretq_f32_u8(v), infinity);
-    const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
-    const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
-        vreinterpretq_f32_u8(v_3), infinity);
-    const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
-    const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
-        vreinterpretq_f32_u8(v_5), infinity);
-    const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
-        vreinterpretq_f32_u8(v_7), infinity);
-    const uint8x16_t v_9 = vandq_u8(x_5, magnitude);
-    const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
-        vreinterpretq_f32_u8(v_9), infinity);
-    const uint8x16_t v_11 = vandq_u8(x_6, magnitude);
-    const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
-        vreinterpretq_f32_u8(v_11), infinity);
-    const uint8x16_t v_13 = vandq_u8(x_7, magnitude);
-    const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
-        vreinterpretq_f32_u8(v_13), infinity);
-    const uint8x16_t v_15 = vandq_u8(x_8, magnitude);
-    const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
-        vreinterpretq_f32_u8(v_15), infinity);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
-    const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
-    const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
-    const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
-    const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
-    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
-    const uint64x2_t v_23 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
-    const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
-    const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
-    const uint32x4_t v_26 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
-        vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24), vreinterpretq_f32_u64(v_25)));
-    const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
-    const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
-    const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
-    const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
-        vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28), vreinterpretq_f32_u64(v_29));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(v_30));
-    lhs += 128;
+    float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+    const size_t steps = args->block >> 5;
+    // k loop
+    for (size_t i_k = 0; i_k < steps; ++i_k) {
+      const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
+      const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 16)));
+      const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+      const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+      const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+      const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+      const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+      const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+      const uint8x16_t v_2 = vandq_u8(x, magnitude);
+      const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
+          vreinterpretq_f32_u8(v_2), infinity);
+      const uint8x16_t v_4 = vandq_u8(x_2, magnitude);
+      const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
+          vreinterpretq_f32_u8(v_4), infinity);
+      const uint8x16_t v_6 = vandq_u8(x_3, magnitude);
+      const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
+          vreinterpretq_f32_u8(v_6), infinity);
+      const uint8x16_t v_8 = vandq_u8(x_4, magnitude);
+      const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
+          vreinterpretq_f32_u8(v_8), infinity);
+      const uint8x16_t v_10 = vandq_u8(x_5, magnitude);
+      const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_10), infinity),
+          vreinterpretq_f32_u8(v_10), infinity);
+      const uint8x16_t v_12 = vandq_u8(x_6, magnitude);
+      const float32x4_t v_13 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_12), infinity),
+          vreinterpretq_f32_u8(v_12), infinity);
+      const uint8x16_t v_14 = vandq_u8(x_7, magnitude);
+      const float32x4_t v_15 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_14), infinity),
+          vreinterpretq_f32_u8(v_14), infinity);
+      const uint8x16_t v_16 = vandq_u8(x_8, magnitude);
+      const float32x4_t v_17 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_16), infinity),
+          vreinterpretq_f32_u8(v_16), infinity);
+      const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
+      const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
+      const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_11, v_13), v_11, v_13);
+      const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_15, v_17), v_15, v_17);
+      const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_18, v_19), v_18, v_19);
+      const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_20, v_21), v_20, v_21);
+      const float32x4_t v_24 = vbslq_f32(vcgtq_f32(v_22, v_23), v_22, v_23);
+      v = vbslq_f32(vcgtq_f32(v_24, v), v_24, v);
+      lhs += 128;
+    }
+    const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
+    const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
+    const uint32x4_t v_4 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
+        vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2), vreinterpretq_f32_u64(v_3)));
+    const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+    const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+    const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+    const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
+        vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6), vreinterpretq_f32_u64(v_7));
+    vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(v_8));
     dst += 4;
   }
 }
@@ -153,87 +168,93 @@ static void quantize_blocks(const tw_args* args) {
     const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
     const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
     const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-    const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-    const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-    const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-    const float32x4_t v = vmulq_f32(x, factor);
-    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
-    const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
-    const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
-    const float32x4_t v_6 = vmulq_f32(x_2, factor);
-    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
-    const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
-    const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
-    const float32x4_t v_11 = vmulq_f32(x_3, factor);
-    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
-    const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
-    const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
-    const float32x4_t v_16 = vmulq_f32(x_4, factor);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
-    const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
-    const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-    const float32x4_t v_21 = vmulq_f32(x_5, factor);
-    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
-    const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
-    const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
-    const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
-    const float32x4_t v_26 = vmulq_f32(x_6, factor);
-    const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
-    const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
-    const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
-    const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
-    const float32x4_t v_31 = vmulq_f32(x_7, factor);
-    const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
-    const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
-    const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
-    const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
-    const float32x4_t v_36 = vmulq_f32(x_8, factor);
-    const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
-    const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
-    const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
-    const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
-    const uint16x8_t v_41 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-    const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-    const uint8x16_t v_43 = vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_43));
-    const uint16x8_t v_44 = vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
-    const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
-    const uint8x16_t v_46 = vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_46));
-    const int32x4_t v_47 = vaddq_s32(v_5, v_10);
-    const int32x4_t v_48 = vaddq_s32(v_15, v_20);
-    const int32x4_t v_49 = vaddq_s32(v_25, v_30);
-    const int32x4_t v_50 = vaddq_s32(v_35, v_40);
-    const int32x4_t v_51 = vaddq_s32(v_47, v_48);
-    const int32x4_t v_52 = vaddq_s32(v_49, v_50);
-    const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
-    const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
-    const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
-    const uint32x4_t v_56 =
-        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54), vreinterpretq_s32_u64(v_55)));
-    const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
-    const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
-    const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
-    const int32x4_t v_60 = vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_60));
-    lhs += 128;
-    dst += 32;
+    int32x4_t v = vdupq_n_s32(0);
+    const size_t steps = args->block >> 5;
+    // k loop
+    for (size_t i_k = 0; i_k < steps; ++i_k) {
+      const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
+      const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
+      const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+      const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+      const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+      const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+      const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+      const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+      const float32x4_t v_2 = vmulq_f32(x, factor);
+      const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
+      const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
+      const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
+      const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
+      const float32x4_t v_7 = vmulq_f32(x_2, factor);
+      const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
+      const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
+      const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
+      const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
+      const float32x4_t v_12 = vmulq_f32(x_3, factor);
+      const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
+      const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
+      const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
+      const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
+      const float32x4_t v_17 = vmulq_f32(x_4, factor);
+      const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
+      const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
+      const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
+      const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
+      const float32x4_t v_22 = vmulq_f32(x_5, factor);
+      const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
+      const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
+      const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
+      const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
+      const float32x4_t v_27 = vmulq_f32(x_6, factor);
+      const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
+      const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
+      const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
+      const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
+      const float32x4_t v_32 = vmulq_f32(x_7, factor);
+      const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
+      const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
+      const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
+      const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
+      const float32x4_t v_37 = vmulq_f32(x_8, factor);
+      const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
+      const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
+      const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
+      const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
+      const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
+      const uint16x8_t v_43 = vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
+      const uint8x16_t v_44 = vuzp1q_u8(vreinterpretq_u8_u16(v_42), vreinterpretq_u8_u16(v_43));
+      vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_44));
+      const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
+      const uint16x8_t v_46 = vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
+      const uint8x16_t v_47 = vuzp1q_u8(vreinterpretq_u8_u16(v_45), vreinterpretq_u8_u16(v_46));
+      vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_47));
+      const int32x4_t v_48 = vaddq_s32(v_6, v_11);
+      const int32x4_t v_49 = vaddq_s32(v_16, v_21);
+      const int32x4_t v_50 = vaddq_s32(v_26, v_31);
+      const int32x4_t v_51 = vaddq_s32(v_36, v_41);
+      const int32x4_t v_52 = vaddq_s32(v_48, v_49);
+      const int32x4_t v_53 = vaddq_s32(v_50, v_51);
+      const int32x4_t v_54 = vaddq_s32(v_52, v_53);
+      v = vaddq_s32(v_54, v);
+      lhs += 128;
+      dst += 32;
+    }
+    const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+    const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+    const uint32x4_t v_4 =
+        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2), vreinterpretq_s32_u64(v_3)));
+    const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+    const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+    const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+    const int32x4_t v_8 = vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
+    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_8));
     lookup += 20;
     s += 4;
   }
 }
 
 typedef struct code_chunk {
-  int8_t codes[AT_ONCE * BLOCK];
+  int8_t codes[MOST_CODES];
   int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
 } code_chunk;
 
@@ -251,88 +272,101 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups) {
-  if (PANEL == 1) {
+static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+  if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
   }
+  const size_t step = panel * GROUP_BYTES;
   for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
     put_group(to, codes);
-    put_group(to + PANEL * GROUP_BYTES, codes + KR);
-    put_group(to + 2 * PANEL * GROUP_BYTES, codes + 2 * KR);
-    put_group(to + 3 * PANEL * GROUP_BYTES, codes + 3 * KR);
-    to += 4 * PANEL * GROUP_BYTES;
+    put_group(to + step, codes + KR);
+    put_group(to + 2 * step, codes + 2 * KR);
+    put_group(to + 3 * step, codes + 3 * KR);
+    to += 4 * step;
     codes += 4 * KR;
   }
 }
 
-enum {
-  BLOCK_BYTES = 112, // of all rows of a panel
-  ROW_FIELDS = 0    // bytes of a panel behind its blocks
-};
+// A value `copies` times; `usual` is a constant, so that this many take no loop.
+static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
+  if (copies == usual) {
+    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
+  } else {
+    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
+  }
+}
+
+// A sum of codes as the layout keeps it.
+static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
+  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
+}
+
+// Where a block's fields begin, in bytes from its start, and what all of it takes.
+typedef struct places {
+  size_t panel, data, sums, scales, bytes;
+} places;
+
+static places places_of(const tw_pack_args *args) {
+  places at = {1, 0, 0, 0, 0};
+  at.sums = at.bytes;
+  at.bytes += at.panel * 4 * args->sum_copies;
+  at.data = at.bytes;
+  at.bytes += at.panel * CODE_BYTES * args->block;
+  at.scales = at.bytes;
+  at.bytes += at.panel * 4 * args->scale_copies;
+  return at;
+}
 
 // Of row r, whose codes add up to `sum`.
-static void write_block_fields(uint8_t *to, size_t r, int32_t sum,
-                               const quantization *how) {
-  tw_store_i32(to + 0 + (16 * r + 0) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 1) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 2) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 3) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 4) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 5) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 6) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 7) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 8) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 9) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 10) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 11) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 12) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 13) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 14) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 0 + (16 * r + 15) * 4, sum * -4 + 631242752);
-  tw_store_i32(to + 96 + (4 * r + 0) * 4, tw_bits_of_f32(how->scale));
-  tw_store_i32(to + 96 + (4 * r + 1) * 4, tw_bits_of_f32(how->scale));
-  tw_store_i32(to + 96 + (4 * r + 2) * 4, tw_bits_of_f32(how->scale));
-  tw_store_i32(to + 96 + (4 * r + 3) * 4, tw_bits_of_f32(how->scale));
+static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                               int32_t sum, const quantization *how) {
+  store_copies(to + at->sums + 4 * args->sum_copies * r, kept_sum(args, sum), args->sum_copies, 16);
+  store_copies(to + at->scales + 4 * args->scale_copies * r, tw_bits_of_f32(how->scale), args->scale_copies, 4);
 }
 
 // Row r of a panel.
-static void pack_row(tw_args *inner, const uint8_t *floats, size_t blocks, size_t r,
-                     uint8_t *panel) {
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
+                     const uint8_t *floats, size_t r, uint8_t *to) {
+  const size_t block = args->block, blocks = args->k / block;
+  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
-  for (size_t b = 0; b < blocks; b += AT_ONCE) {
-    const size_t count = smaller(blocks - b, AT_ONCE);
+  for (size_t b = 0; b < blocks; b += at_once) {
+    const size_t count = smaller(blocks - b, at_once);
     choose_quantizations(inner, floats, count, how);
     code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
     for (size_t i = 0; i < count; ++i) {
-      uint8_t *const block = panel + (b + i) * BLOCK_BYTES;
-      put_groups(block + DATA_OFFSET + r * GROUP_BYTES, chunk.codes + i * BLOCK, BLOCK / KR);
-      write_block_fields(block, r, chunk.sums[i], &how[i]);
+      uint8_t *const its = to + (b + i) * at->bytes;
+      put_groups(its + at->data + r * GROUP_BYTES, chunk.codes + i * block, block / KR, at->panel);
+      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
     }
-    floats += count * BLOCK * sizeof(float);
+    floats += count * block * sizeof(float);
   }
 }
 
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t rows,
-                       uint8_t *panel) {
+static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
+                       size_t rows, uint8_t *to) {
   const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const size_t blocks = args->k / BLOCK;
-  if (rows < PANEL) memset(panel, 0, blocks * BLOCK_BYTES + ROW_FIELDS);
+  if (rows < at->panel) {
+    memset(to, 0, args->k / args->block * at->bytes + at->panel * 0);
+  }
   for (size_t r = 0; r < rows; ++r) {
-    pack_row(inner, source + r * args->source_stride, blocks, r, panel);
+    pack_row(args, inner, at, source + r * args->source_stride, r, to);
   }
 }
 
 // k is a multiple of the block.
 void tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm(const tw_pack_args *args) {
+  const places at = places_of(args);
   tw_args inner;
   memset(&inner, 0, sizeof inner);
   inner.size = sizeof inner;
+  inner.block = args->block;
   const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL),
-               (uint8_t *)args->packed + row / PANEL * args->packed_stride);
+  for (size_t row = args->row_begin; row < end; row += at.panel) {
+    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
+               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
   }
 }
 

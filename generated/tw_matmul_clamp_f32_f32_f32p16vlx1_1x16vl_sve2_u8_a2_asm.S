@@ -8,7 +8,7 @@
 //     | 512vl x k bits of codes | 16vl f32 x bias |
 // tile 1 x 16vl: needs 13 vector registers on sve2 (8 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (e46d4c5c2755610e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (df5973cbb452b2df)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 16 f32 x bias |
 // tile 4 x 16: needs 13 vector registers on avx2 (8 accumulators + 5 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (e46d4c5c2755610e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (df5973cbb452b2df)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

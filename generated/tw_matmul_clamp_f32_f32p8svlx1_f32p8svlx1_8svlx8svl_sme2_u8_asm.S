@@ -8,7 +8,7 @@
 //     | 256svl x k bits of codes | 8svl f32 x bias |
 // tile 8svl x 8svl: needs 5 vector registers on sme2 (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (e46d4c5c2755610e)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (df5973cbb452b2df)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 9 vector registers on sme2 (1 accumulator + 8 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -665,14 +665,14 @@ L(k_5):
   subs x14, x14, #1                                      // next k
   b.hi L(k_5)
 L(k_5_done):
-  add x9, x0, #8*15                                      // clamp
-  ld1rw {z2.s}, p7/z, [x9, #0]                           // min
-  ld1rw {z3.s}, p7/z, [x9, #4]                           // max
   lsr x9, x12, #5
   rdvl x10, #9
   mul x9, x9, x10
   add x9, x3, x9                                         // field
   .inst 0xa0400000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b}, pn8/z, [x9, #2 * 0, mul vl] // colsum_0, colsum_1
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z2.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z3.s}, p7/z, [x9, #4]                           // max
   cntw x9, all, mul #1
   mul x9, x12, x9
   add x9, x7, x9                                         // field
@@ -707,7 +707,7 @@ L(row):
   scvtf z6.s, p7/m, z6.s                                 // zero
   ld1rw {z7.s}, p7/z, [x10, #0]                          // scale_row
   .inst 0xc0821c00 + ((12 - 12) << 13) + (0 << 7) + 16 // mov z16.s, p7/m, za0h.s[w12, 0] // f_0
-  fmla z16.s, p7/m, z0.s, z6.s                           // f
+  fmla z16.s, p7/m, z0.s, z6.s                           // sum
   mov z17.d, z4.d                                        // bias
   fmla z17.s, p7/m, z16.s, z7.s                          // out
   fcmgt p6.s, p7/z, z2.s, z17.s                          // out
@@ -716,7 +716,7 @@ L(row):
   sel z16.s, p6, z3.s, z16.s
   st1w {z16.s}, p0, [x14, #0, mul vl]                    // out_0
   .inst 0xc0821c00 + ((12 - 12) << 13) + (1 << 7) + 16 // mov z16.s, p7/m, za1h.s[w12, 0] // f_1
-  fmla z16.s, p7/m, z1.s, z6.s                           // f
+  fmla z16.s, p7/m, z1.s, z6.s                           // sum
   mov z6.d, z5.d                                         // bias
   fmla z6.s, p7/m, z16.s, z7.s                           // out
   fcmgt p6.s, p7/z, z2.s, z6.s                           // out

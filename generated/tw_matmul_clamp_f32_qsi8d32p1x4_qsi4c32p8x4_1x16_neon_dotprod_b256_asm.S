@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 // tile 1 x 16: needs 14 vector registers on neon_dotprod (4 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -1426,212 +1426,212 @@ L(k_4):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((2 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 2, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 2, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((3 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 3, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((3 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 3, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((4 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 4, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 4, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((5 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 5, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((5 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 5, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((6 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 6, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((6 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 6, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((7 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 7, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((7 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 7, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
-  ldr z2, [x19, #32, mul vl]                             // a_0
-  ldr z0, [x20, #32, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #33, mul vl]                             // a_0
-  ldr z0, [x20, #33, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #34, mul vl]                             // a_0
-  ldr z0, [x20, #34, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #35, mul vl]                             // a_0
-  ldr z0, [x20, #35, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #36, mul vl]                             // a_0
-  ldr z0, [x20, #36, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #37, mul vl]                             // a_0
-  ldr z0, [x20, #37, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #38, mul vl]                             // a_0
-  ldr z0, [x20, #38, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #39, mul vl]                             // a_0
-  ldr z0, [x20, #39, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #40, mul vl]                             // a_0
-  ldr z0, [x20, #40, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #41, mul vl]                             // a_0
-  ldr z0, [x20, #41, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #42, mul vl]                             // a_0
-  ldr z0, [x20, #42, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #43, mul vl]                             // a_0
-  ldr z0, [x20, #43, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #44, mul vl]                             // a_0
-  ldr z0, [x20, #44, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #45, mul vl]                             // a_0
-  ldr z0, [x20, #45, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #46, mul vl]                             // a_0
-  ldr z0, [x20, #46, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #47, mul vl]                             // a_0
-  ldr z0, [x20, #47, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #48, mul vl]                             // a_0
-  ldr z0, [x20, #48, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #49, mul vl]                             // a_0
-  ldr z0, [x20, #49, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #50, mul vl]                             // a_0
-  ldr z0, [x20, #50, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #51, mul vl]                             // a_0
-  ldr z0, [x20, #51, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #52, mul vl]                             // a_0
-  ldr z0, [x20, #52, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #53, mul vl]                             // a_0
-  ldr z0, [x20, #53, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #54, mul vl]                             // a_0
-  ldr z0, [x20, #54, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #55, mul vl]                             // a_0
-  ldr z0, [x20, #55, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #56, mul vl]                             // a_0
-  ldr z0, [x20, #56, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #57, mul vl]                             // a_0
-  ldr z0, [x20, #57, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #58, mul vl]                             // a_0
-  ldr z0, [x20, #58, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #59, mul vl]                             // a_0
-  ldr z0, [x20, #59, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #60, mul vl]                             // a_0
-  ldr z0, [x20, #60, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #61, mul vl]                             // a_0
-  ldr z0, [x20, #61, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #62, mul vl]                             // a_0
-  ldr z0, [x20, #62, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #63, mul vl]                             // a_0
-  ldr z0, [x20, #63, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
+  ldr z0, [x19, #32, mul vl]                             // a_0
+  ldr z1, [x20, #32, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #33, mul vl]                             // a_0
+  ldr z1, [x20, #33, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #34, mul vl]                             // a_0
+  ldr z1, [x20, #34, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #35, mul vl]                             // a_0
+  ldr z1, [x20, #35, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #36, mul vl]                             // a_0
+  ldr z1, [x20, #36, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #37, mul vl]                             // a_0
+  ldr z1, [x20, #37, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #38, mul vl]                             // a_0
+  ldr z1, [x20, #38, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #39, mul vl]                             // a_0
+  ldr z1, [x20, #39, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #40, mul vl]                             // a_0
+  ldr z1, [x20, #40, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #41, mul vl]                             // a_0
+  ldr z1, [x20, #41, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #42, mul vl]                             // a_0
+  ldr z1, [x20, #42, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #43, mul vl]                             // a_0
+  ldr z1, [x20, #43, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #44, mul vl]                             // a_0
+  ldr z1, [x20, #44, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #45, mul vl]                             // a_0
+  ldr z1, [x20, #45, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #46, mul vl]                             // a_0
+  ldr z1, [x20, #46, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #47, mul vl]                             // a_0
+  ldr z1, [x20, #47, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #48, mul vl]                             // a_0
+  ldr z1, [x20, #48, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #49, mul vl]                             // a_0
+  ldr z1, [x20, #49, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #50, mul vl]                             // a_0
+  ldr z1, [x20, #50, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #51, mul vl]                             // a_0
+  ldr z1, [x20, #51, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #52, mul vl]                             // a_0
+  ldr z1, [x20, #52, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #53, mul vl]                             // a_0
+  ldr z1, [x20, #53, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #54, mul vl]                             // a_0
+  ldr z1, [x20, #54, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #55, mul vl]                             // a_0
+  ldr z1, [x20, #55, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #56, mul vl]                             // a_0
+  ldr z1, [x20, #56, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #57, mul vl]                             // a_0
+  ldr z1, [x20, #57, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #58, mul vl]                             // a_0
+  ldr z1, [x20, #58, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #59, mul vl]                             // a_0
+  ldr z1, [x20, #59, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #60, mul vl]                             // a_0
+  ldr z1, [x20, #60, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #61, mul vl]                             // a_0
+  ldr z1, [x20, #61, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #62, mul vl]                             // a_0
+  ldr z1, [x20, #62, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #63, mul vl]                             // a_0
+  ldr z1, [x20, #63, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
   cnth x11, all, mul #3                                  // part
   mov x22, #43                                           // times
   mul x11, x11, x22                                      // step
@@ -2024,212 +2024,212 @@ L(k_5):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((2 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 2, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 2, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((3 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 3, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((3 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 3, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((4 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 4, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((4 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 4, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((5 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 5, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((5 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 5, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((6 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 6, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((6 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 6, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((7 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 7, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((7 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 7, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
-  ldr z2, [x19, #32, mul vl]                             // a_0
-  ldr z0, [x20, #32, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #33, mul vl]                             // a_0
-  ldr z0, [x20, #33, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #34, mul vl]                             // a_0
-  ldr z0, [x20, #34, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #35, mul vl]                             // a_0
-  ldr z0, [x20, #35, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #36, mul vl]                             // a_0
-  ldr z0, [x20, #36, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #37, mul vl]                             // a_0
-  ldr z0, [x20, #37, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #38, mul vl]                             // a_0
-  ldr z0, [x20, #38, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #39, mul vl]                             // a_0
-  ldr z0, [x20, #39, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #40, mul vl]                             // a_0
-  ldr z0, [x20, #40, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #41, mul vl]                             // a_0
-  ldr z0, [x20, #41, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #42, mul vl]                             // a_0
-  ldr z0, [x20, #42, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #43, mul vl]                             // a_0
-  ldr z0, [x20, #43, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #44, mul vl]                             // a_0
-  ldr z0, [x20, #44, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #45, mul vl]                             // a_0
-  ldr z0, [x20, #45, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #46, mul vl]                             // a_0
-  ldr z0, [x20, #46, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #47, mul vl]                             // a_0
-  ldr z0, [x20, #47, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #48, mul vl]                             // a_0
-  ldr z0, [x20, #48, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #49, mul vl]                             // a_0
-  ldr z0, [x20, #49, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #50, mul vl]                             // a_0
-  ldr z0, [x20, #50, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #51, mul vl]                             // a_0
-  ldr z0, [x20, #51, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #52, mul vl]                             // a_0
-  ldr z0, [x20, #52, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #53, mul vl]                             // a_0
-  ldr z0, [x20, #53, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #54, mul vl]                             // a_0
-  ldr z0, [x20, #54, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #55, mul vl]                             // a_0
-  ldr z0, [x20, #55, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #56, mul vl]                             // a_0
-  ldr z0, [x20, #56, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #57, mul vl]                             // a_0
-  ldr z0, [x20, #57, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #58, mul vl]                             // a_0
-  ldr z0, [x20, #58, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #59, mul vl]                             // a_0
-  ldr z0, [x20, #59, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #60, mul vl]                             // a_0
-  ldr z0, [x20, #60, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #61, mul vl]                             // a_0
-  ldr z0, [x20, #61, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #62, mul vl]                             // a_0
-  ldr z0, [x20, #62, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  ldr z2, [x19, #63, mul vl]                             // a_0
-  ldr z0, [x20, #63, mul vl]                             // raw_0
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
+  ldr z0, [x19, #32, mul vl]                             // a_0
+  ldr z1, [x20, #32, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #33, mul vl]                             // a_0
+  ldr z1, [x20, #33, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #34, mul vl]                             // a_0
+  ldr z1, [x20, #34, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #35, mul vl]                             // a_0
+  ldr z1, [x20, #35, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #36, mul vl]                             // a_0
+  ldr z1, [x20, #36, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #37, mul vl]                             // a_0
+  ldr z1, [x20, #37, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #38, mul vl]                             // a_0
+  ldr z1, [x20, #38, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #39, mul vl]                             // a_0
+  ldr z1, [x20, #39, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #40, mul vl]                             // a_0
+  ldr z1, [x20, #40, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #41, mul vl]                             // a_0
+  ldr z1, [x20, #41, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #42, mul vl]                             // a_0
+  ldr z1, [x20, #42, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #43, mul vl]                             // a_0
+  ldr z1, [x20, #43, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #44, mul vl]                             // a_0
+  ldr z1, [x20, #44, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #45, mul vl]                             // a_0
+  ldr z1, [x20, #45, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #46, mul vl]                             // a_0
+  ldr z1, [x20, #46, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #47, mul vl]                             // a_0
+  ldr z1, [x20, #47, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #48, mul vl]                             // a_0
+  ldr z1, [x20, #48, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #49, mul vl]                             // a_0
+  ldr z1, [x20, #49, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #50, mul vl]                             // a_0
+  ldr z1, [x20, #50, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #51, mul vl]                             // a_0
+  ldr z1, [x20, #51, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #52, mul vl]                             // a_0
+  ldr z1, [x20, #52, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #53, mul vl]                             // a_0
+  ldr z1, [x20, #53, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #54, mul vl]                             // a_0
+  ldr z1, [x20, #54, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #55, mul vl]                             // a_0
+  ldr z1, [x20, #55, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #56, mul vl]                             // a_0
+  ldr z1, [x20, #56, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #57, mul vl]                             // a_0
+  ldr z1, [x20, #57, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #58, mul vl]                             // a_0
+  ldr z1, [x20, #58, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #59, mul vl]                             // a_0
+  ldr z1, [x20, #59, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #60, mul vl]                             // a_0
+  ldr z1, [x20, #60, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #61, mul vl]                             // a_0
+  ldr z1, [x20, #61, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #62, mul vl]                             // a_0
+  ldr z1, [x20, #62, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
+  ldr z0, [x19, #63, mul vl]                             // a_0
+  ldr z1, [x20, #63, mul vl]                             // raw_0
+  .inst 0xc0ca0000 + (1 << 14) + (1 << 5) + 1 // luti4 z1.b, zt0, z1[1] // b_1
+  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z1.b // tile_0_1
   cnth x11, all, mul #3                                  // part
   mov x15, #43                                           // times
   mul x11, x11, x15                                      // step

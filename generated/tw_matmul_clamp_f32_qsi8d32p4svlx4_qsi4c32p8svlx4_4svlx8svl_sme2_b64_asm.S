@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 8svl f16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 // tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (c289b256b15f425c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -576,44 +576,44 @@ L(k_4):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((2 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 2, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 2, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((3 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 3, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((3 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 3, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   ld1h {z0.s}, p7/z, [x22, #1, mul vl]                   // scale
   fcvt z0.s, p7/m, z0.h                                  // scale_1
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0
@@ -827,44 +827,44 @@ L(k_5):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 0, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 1, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((2 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 2, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((2 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 2, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((3 & 15) << 16) + (19 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x19, #4 * 3, mul vl] // a_0, a_0, a_0, a_0
   .inst 0xa0408000 + ((3 & 15) << 16) + (20 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x20, #4 * 3, mul vl] // raw_0, raw_0, raw_0, raw_0
-  .inst 0xc08a4000 + (4 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z4[0] // b_0, b_1
-  .inst 0xa0800000 + (9 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z9.b // tile_0_1
-  .inst 0xc08a4000 + (5 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z5[0] // b_0, b_1
-  .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
-  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
-  .inst 0xc08a4000 + (7 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z7[0] // b_0, b_1
-  .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
+  .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (5 << 5) + 0 // luti4 z0.b, zt0, z5[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (6 << 5) + 0 // luti4 z0.b, zt0, z6[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
+  .inst 0xc0ca0000 + (1 << 14) + (7 << 5) + 0 // luti4 z0.b, zt0, z7[1] // b_1
+  .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   ld1h {z0.s}, p7/z, [x15, #1, mul vl]                   // scale
   fcvt z0.s, p7/m, z0.h                                  // scale_1
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // p_0

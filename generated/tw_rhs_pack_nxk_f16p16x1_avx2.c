@@ -5,7 +5,7 @@
 // into rhs f16 n16 kr1 k%1 [data|bias:f32] (7abd6c767b86c30d)
 //          | 256 x k bits of codes | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b13f74efe3a96ca5)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (806618a7038baefc)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -111,7 +111,7 @@ static void pack_steps(const tw_args* args) {
       _mm256_storeu_si256((__m256i *)(dst_at + 192), v_40);
       _mm256_storeu_si256((__m256i *)(dst_at + 224), v_39);
       lhs_at = row_15 + lhs_stride;
-      dst_at += 32;
+      dst_at += 131136;
     }
     lhs += 16;
     dst += 256;
@@ -203,7 +203,7 @@ static void pack_steps_stream(const tw_args* args) {
       _mm256_stream_si256((__m256i *)(dst_at + 192), v_40);
       _mm256_stream_si256((__m256i *)(dst_at + 224), v_39);
       lhs_at = row_15 + lhs_stride;
-      dst_at += 32;
+      dst_at += 131136;
     }
     lhs += 16;
     dst += 256;

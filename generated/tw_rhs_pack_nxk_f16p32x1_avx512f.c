@@ -5,7 +5,7 @@
 // into rhs f16 n32 kr1 k%1 [data|bias:f32] (3baff98dd01e9693)
 //          | 512 x k bits of codes | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b13f74efe3a96ca5)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (806618a7038baefc)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -143,7 +143,7 @@ static void pack_steps(const tw_args* args) {
       _mm512_storeu_si512((void *)(dst_at + 384), v_56);
       _mm512_storeu_si512((void *)(dst_at + 448), v_55);
       lhs_at = row_31 + lhs_stride;
-      dst_at += 64;
+      dst_at += 262272;
     }
     lhs += 16;
     dst += 512;
@@ -267,7 +267,7 @@ static void pack_steps_stream(const tw_args* args) {
       _mm512_stream_si512((__m512i *)(dst_at + 384), v_56);
       _mm512_stream_si512((__m512i *)(dst_at + 448), v_55);
       lhs_at = row_31 + lhs_stride;
-      dst_at += 64;
+      dst_at += 262272;
     }
     lhs += 16;
     dst += 512;

@@ -5,7 +5,7 @@
 // into rhs f16 n8 kr1 k%1 [data|bias:f32] (afc77b004c950f54)
 //          | 128 x k bits of codes | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b13f74efe3a96ca5)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (806618a7038baefc)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -88,7 +88,7 @@ static void pack_steps(const tw_args* args) {
       vst1q_s8((int8_t *)(dst_at + 96), vreinterpretq_s8_u16(v_27));
       vst1q_s8((int8_t *)(dst_at + 112), vreinterpretq_s8_u16(v_31));
       lhs_at = row_7 + lhs_stride;
-      dst_at += 16;
+      dst_at += 65568;
     }
     lhs += 16;
     dst += 128;

@@ -5,7 +5,7 @@
 // into rhs i4 n16 kr4 pair=depth16 uu k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (fa5ba1ba5815b1bc)
 //          | 64 x k bits of codes | 16 bf16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,7 @@
 // into rhs i4 n8svl kr4 pair=next ss k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (b5a7f9a3ae2c183b)
 //          | 32svl x k bits of codes | 8svl bf16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1ec648b216958b2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -320,12 +320,12 @@ std::string skeleton(const Request& request, const PackerSource& packer) {
   if (is_float(request.format)) {
     return fmt::format("packer_floats_{}.c", floats_are_rows(request) ? "rows" : "columns");
   }
+  const bool blocks = request.layout.block != 0;
+  if (request.layout.side == Side::lhs) return blocks ? "packer_lhs_blocks.c" : "packer_lhs_rows.c";
   if (!request.layout.panel.is_fixed()) {
-    return fmt::format("packer_{}_scalable{}.c", packer.operand,
-                       request.layout.block != 0 ? "_blocks" : "");
+    return fmt::format("packer_rhs_scalable{}.c", blocks ? "_blocks" : "");
   }
-  if (request.layout.block != 0) return fmt::format("packer_{}_blocks.c", packer.operand);
-  return fmt::format("packer_{}_{}.c", packer.operand, packer.source);
+  return blocks ? "packer_rhs_blocks.c" : fmt::format("packer_rhs_{}.c", packer.source);
 }
 
 PackerSource make_packer(const Request& request, const std::string& name) {
@@ -336,24 +336,21 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   packer.symbol = "tw_" + name;
   packer.operand = lhs ? "lhs" : "rhs";
   packer.source = request.source;
-  packer.layout = request.layout;
   packer.isa = &request.isa;
   Values values{{"SYMBOL", packer.symbol}};
   const bool scalable = !request.layout.panel.is_fixed();
   if (is_float(request.format)) {
     packer.vectorized = fill_floats(request, values);
-  } else if (scalable && lhs) {
-    packer.vectorized = fill_scalable_lhs(request, values);
+  } else if (lhs) {
+    packer.vectorized = fill_lhs(request, values);
   } else if (scalable) {
     request.layout.block != 0 ? fill_scalable_rhs_blocks(request, values)
                               : fill_scalable_rhs(request, values);
   } else {
     set_common_values(request.layout, values);
     set_edge_values(request.layout, values);
-    const bool by_blocks = request.layout.block != 0;
-    packer.vectorized = lhs         ? fill_lhs(request, values)
-                        : by_blocks ? fill_rhs_blocks(request, values)
-                                    : fill_rhs(request, values);
+    packer.vectorized =
+        request.layout.block != 0 ? fill_rhs_blocks(request, values) : fill_rhs(request, values);
   }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
   const std::filesystem::path file = request.files / skeleton(request, packer);
@@ -362,51 +359,124 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   return packer;
 }
 
+/// What tells packers of the same panels apart: blocks (on the lhs of any length, as long as its
+/// format can do without), codes of 16 bits, whose layout it is.
+std::string packer_suffix(const Request& request) {
+  const Layout& layout = request.layout;
+  const bool lhs = layout.side == Side::lhs;
+  std::string text = lhs ? "" : block_suffix(layout, request.format);
+  if (lhs && layout.block != 0 && request.format.block == 0) text += "_blocks";
+  if (lhs && layout.element == ElementType::i16) text += "_i16";
+  if (request.style != LayoutStyle::own) text += fmt::format("_{}", name(request.style));
+  return text;
+}
+
 std::string packer_name(const Request& request) {
   const Layout& layout = request.layout;
-  const std::string suffix =
-      request.style == LayoutStyle::own ? "" : fmt::format("_{}", name(request.style));
-  return fmt::format("{}_pack_{}_{}p{}x{}_{}{}{}", layout.side == Side::lhs ? "lhs" : "rhs",
+  return fmt::format("{}_pack_{}_{}p{}x{}_{}{}", layout.side == Side::lhs ? "lhs" : "rhs",
                      request.source, request.format.name, to_string(layout.panel), layout.order.kr,
-                     request.isa.name, block_suffix(layout, request.format), suffix);
+                     request.isa.name, packer_suffix(request));
+}
+
+/// An lhs layout with what its packer takes as arguments left open: the length of blocks, and what
+/// becomes of sums and how often values stand there. Others as they are.
+Layout without_arguments(Layout layout, bool with_sums) {
+  if (layout.side == Side::rhs) return layout;
+  if (layout.block != 0) layout.block = block_step;
+  std::vector<Field> fields;
+  for (Field field : layout.fields) {
+    if (field.kind == FieldKind::sums && !with_sums) continue;
+    field.factor = field.repeat = 1;
+    field.base = 0;
+    fields.push_back(field);
+  }
+  layout.fields = fields;
+  return layout;
+}
+
+/// Whether one packer serves both: sums may be missing from either.
+bool share_packer(const Layout& a, const Layout& b) {
+  const auto sums = [](const Layout& layout) { return field_index(layout, FieldKind::sums) >= 0; };
+  const bool both = sums(a) && sums(b);
+  return without_arguments(a, both) == without_arguments(b, both);
+}
+
+/// Whether every machine that has ISA `b` runs the packers of `a`, with vectors as long.
+bool is_as_good(const Isa& a, const Isa& b) {
+  const auto has = [&](const std::string& feature) {
+    return std::find(b.features.begin(), b.features.end(), feature) != b.features.end();
+  };
+  return a.architecture == b.architecture && a.vector_bytes == b.vector_bytes &&
+         std::all_of(a.features.begin(), a.features.end(), has);
+}
+
+/// A packer to be, and the request that it is made from: of its layouts the one with most copies of
+/// sums, for which its code is fastest.
+struct PackerPlan {
+  Request request;
+  std::vector<Layout> layouts;
+  std::vector<std::string> families;
+};
+
+template <typename T>
+void add_once(std::vector<T>& all, const T& one) {
+  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+}
+
+int64_t sum_copies(const Layout& layout) {
+  const int index = field_index(layout, FieldKind::sums);
+  return index < 0 ? 0 : layout.fields[static_cast<size_t>(index)].repeat;
+}
+
+void add_request(std::vector<PackerPlan>& plans, const Request& request,
+                 const std::string& family) {
+  for (PackerPlan& plan : plans) {
+    const Request& its = plan.request;
+    if (its.source != request.source || &its.format != &request.format) continue;
+    const bool lhs = request.layout.side == Side::lhs;
+    if (lhs ? !is_as_good(its.isa, request.isa) : &its.isa != &request.isa) continue;
+    if (!share_packer(its.layout, request.layout)) continue;
+    add_once(plan.layouts, request.layout);
+    add_once(plan.families, family);
+    if (sum_copies(request.layout) > sum_copies(its.layout)) plan.request.layout = request.layout;
+    return;
+  }
+  plans.push_back({request, {request.layout}, {family}});
 }
 
 }  // namespace
 
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates) {
-  std::vector<PackerSource> lhs_packers;
-  std::vector<PackerSource> rhs_packers;
-  auto add = [&](const Request& request, const std::string& family) {
-    std::vector<PackerSource>& all = request.layout.side == Side::lhs ? lhs_packers : rhs_packers;
-    std::string name = packer_name(request);
-    for (PackerSource& other : all) {
-      if (other.isa != &request.isa || other.source != request.source) continue;
-      if (other.layout == request.layout) {
-        std::vector<std::string>& its = other.families;
-        if (std::find(its.begin(), its.end(), family) == its.end()) its.push_back(family);
-        return;
-      }
-      // Same panels with other fields: the id tells them apart.
-      if (other.name == name) name += fmt::format("_{:08x}", id(request.layout) >> 32);
-    }
-    all.push_back(make_packer(request, name));
-    all.back().families = {family};
-  };
+  std::vector<PackerPlan> lhs;
+  std::vector<PackerPlan> rhs;
   const std::filesystem::path files = std::filesystem::path(templates) / "file";
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
       if (is_unpacked(v.lhs)) continue;
-      add({v.lhs, *v.isa, *v.family.lhs, v.style, from, files}, v.family.name);
+      add_request(lhs, {v.lhs, *v.isa, *v.family.lhs, v.style, from, files}, v.family.name);
     }
     for (const std::string& from : v.family.rhs_from) {
       // A source may hold weights of some of the spec's layouts only.
       if (find_source(from, v.rhs) == nullptr) continue;
-      add({v.rhs, *v.isa, *v.family.rhs, v.style, from, files}, v.family.name);
+      add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from, files}, v.family.name);
     }
   }
-  lhs_packers.insert(lhs_packers.end(), rhs_packers.begin(), rhs_packers.end());
-  return lhs_packers;
+  std::vector<PackerSource> packers;
+  for (const std::vector<PackerPlan>* side : {&lhs, &rhs}) {
+    for (const PackerPlan& plan : *side) {
+      std::string name = packer_name(plan.request);
+      const auto taken = [&](const PackerSource& other) { return other.name == name; };
+      // Same panels with other fields: the id tells them apart.
+      if (std::any_of(packers.begin(), packers.end(), taken)) {
+        name += fmt::format("_{:08x}", id(plan.request.layout) >> 32);
+      }
+      packers.push_back(make_packer(plan.request, name));
+      packers.back().layouts = plan.layouts;
+      packers.back().families = plan.families;
+    }
+  }
+  return packers;
 }
 
 }  // namespace tw

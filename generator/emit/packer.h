@@ -1,6 +1,8 @@
-// Packers: from a Layout, C files that bring an operand into it, one per (layout, source, ISA).
-// The inner loops are Programs (lower/pack.h), so that every ISA gets what its operations allow;
-// around them stands a C skeleton from templates/file/packer_*.c that walks panels and edges.
+// Packers: from a Layout, C files that bring an operand into it, one per (layout, source, ISA); one
+// for all lhs layouts that differ in what a packer takes as arguments only, and for ISAs that add
+// nothing to its vectors. The inner loops are Programs (lower/pack.h), so that every ISA gets what
+// its operations allow; around them stands a C skeleton from templates/file/packer_*.c that walks
+// panels and edges.
 #pragma once
 
 #include <string>
@@ -16,14 +18,14 @@ struct PackerSource {
   std::string symbol;   ///< C function of type tw_packer_fn: "tw_" + name
   std::string operand;  ///< "lhs" or "rhs"
   std::string source;   ///< "f32" (lhs), "nxk" or "kxn" (rhs)
-  Layout layout;
+  std::vector<Layout> layouts;  ///< more than one: of the lhs, what differs is its arguments
   const Isa* isa = nullptr;
   std::vector<std::string> families;  ///< those that need it
   bool vectorized = false;  ///< false: the ISA lacks operations, or has no vectors: plain C
   std::string text;         ///< the C file, without the file's head (licence, origin)
 };
 
-/// The packers that `variants` need: one per distinct (layout, source, ISA), in the order of first
+/// The packers that `variants` need: one per distinct (layouts, source, ISA), in the order of first
 /// need, lhs first. `templates` is the templates folder. Throws std::runtime_error for a layout or
 /// a source that no packer handles (fields per block, lhs sources other than f32, what plain C does
 /// not know where the ISA has no instructions for it).

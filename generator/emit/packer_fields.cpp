@@ -43,18 +43,6 @@ void check_blocks(const Layout& layout) {
   }
 }
 
-/// The lhs value of row r, as 32 bits.
-std::string lhs_value(const Field& field) {
-  switch (field.kind) {
-    case FieldKind::sums:
-      return fmt::format("sums[r] * {}", field.factor);
-    case FieldKind::zero_points:
-      return "-how[r].zero_point";
-    default:
-      return "tw_bits_of_f32(how[r].scale)";
-  }
-}
-
 }  // namespace
 
 std::string write_floats_text(const Layout& layout) {
@@ -145,39 +133,6 @@ std::string field_offset_text(const Layout& layout, FieldKind kind) {
   if (!behind) return std::to_string(with_data);
   const int64_t rest = with_data - data_bytes(layout, layout.k_multiple).fixed;
   return rest == 0 ? "data_bytes(padded)" : fmt::format("data_bytes(padded) + {}", rest);
-}
-
-std::string lhs_fields_text(const Layout& layout) {
-  std::string text = data_bytes_text(layout);
-  const int64_t rest =
-      panel_bytes(layout, layout.k_multiple).fixed - data_bytes(layout, layout.k_multiple).fixed;
-  text += fmt::format(
-      "static size_t panel_bytes(size_t padded) {{ return data_bytes(padded) + {}; }}\n\n", rest);
-  text +=
-      "static void write_fields(uint8_t *panel, size_t padded, size_t rows,\n"
-      "                         const quantization *how, const int32_t *sums) {\n";
-  if (field_index(layout, FieldKind::sums) < 0) text += "  (void)sums;\n";
-  text += "  for (size_t r = 0; r < rows; ++r) {\n";
-  for (const Field& each : layout.fields) {
-    if (each.kind == FieldKind::data) continue;
-    for (int i = 0; i < each.repeat; ++i) {
-      const std::string at = each.repeat == 1 ? "r" : fmt::format("({} * r + {})", each.repeat, i);
-      text += fmt::format("    tw_store_i32(panel + {} + {} * 4, {});\n",
-                          field_offset_text(layout, each.kind), at, lhs_value(each));
-    }
-  }
-  return text + "  }\n}\n";
-}
-
-std::string scalable_lhs_fields_text(const Layout& layout) {
-  std::string text = field_index(layout, FieldKind::sums) < 0 ? "  (void)sums;\n" : "";
-  for (const Field& each : layout.fields) {
-    if (each.kind == FieldKind::data) continue;
-    text += fmt::format("  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, {});\n",
-                        lhs_value(each));
-    text += "  at += 4 * panel;\n";
-  }
-  return text;
 }
 
 std::string scalable_fields_text(const Layout& layout) {

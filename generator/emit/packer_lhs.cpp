@@ -21,7 +21,7 @@ void set_group_values(const Layout& layout, PackerValues& values) {
   const bool wide = layout.element == ElementType::i16;
   values["CODE_BYTES"] = number(bits(layout.element) / 8);
   values["PUT_ALL"] = wide ? ""
-                           : "  if (PANEL == 1) {\n"
+                           : "  if (panel == 1) {\n"
                              "    memcpy(to, codes, groups * KR);\n"
                              "    return;\n"
                              "  }\n";
@@ -36,22 +36,29 @@ void set_group_values(const Layout& layout, PackerValues& values) {
              "}\n\n";
 }
 
+/// Rows of a panel: as many as the layout says, or as the caller's vectors hold.
+void set_panel_values(const Layout& layout, PackerValues& values) {
+  const bool fixed = layout.panel.is_fixed();
+  const int64_t rows = fixed ? layout.panel.fixed : panel_units(layout);
+  constexpr int64_t most_units = 16;  // no vector is longer than 256 bytes
+  values["PANEL"] = fixed ? number(rows) : fmt::format("args->vector_bytes / 16 * {}", rows);
+  values["MOST_ROWS"] = number(fixed ? rows : most_units * rows);
+  values["KR"] = number(layout.order.kr);
+  values["K_MULTIPLE"] = number(layout.k_multiple);
+}
+
 /// Where the skeleton has a range of values quantized: rows, or blocks.
-void set_lhs_block_values(const PackerRequest& request, PackerValues& values) {
+void set_block_values(const PackerRequest& request, PackerValues& values) {
   const Layout& layout = request.layout;
   const bool by_rows = request.format.scales == Granularity::row;
-  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
-  values["ROW_FIELDS"] = number(panel_bytes(layout, 0).fixed);
-  values["FOR_ROW"] = values["FOR_BLOCKS"] = values["WRITE_ROW_FIELDS"] = "";
-  if (by_rows) {
-    values["FOR_ROW"] =
-        "  how[0] = quantization_of(inner, floats, blocks * BLOCK);\n"
-        "  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];\n";
-  } else {
-    values["FOR_BLOCKS"] = "    choose_quantizations(inner, floats, count, how);\n";
-  }
-  if (!has_row_fields(layout)) return;
-  values["WRITE_ROW_FIELDS"] = "  write_row_fields(panel + blocks * BLOCK_BYTES, r, how);\n";
+  values["FOR_ROW"] = by_rows ? "  how[0] = quantization_of(inner, floats, args->k);\n"
+                                "  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];\n"
+                              : "";
+  values["FOR_BLOCKS"] = by_rows ? "" : "    choose_quantizations(inner, floats, count, how);\n";
+  values["PLACES"] = lhs_places_text(layout);
+  values["BLOCK_FIELDS"] = lhs_block_fields_text(layout);
+  values["WRITE_ROW_FIELDS"] = lhs_row_fields_text(layout);
+  values["ROW_FIELD_BYTES"] = number(4 * fixed_lhs_fields(layout));
 }
 
 /// Pieces of the text that quantizes.
@@ -86,11 +93,9 @@ std::string blocks_text(const Pieces& pieces, const Layout& layout, bool by_rows
     text += pieces.loop("row_range", lower_row_range, pieces.step) + pieces.file("range") +
             pieces.file("quantize_row");
   } else {
-    text += pieces.loop("block_ranges", lower_block_ranges, layout.block) +
-            pieces.file("quantize_block");
+    text += pieces.loop("block_ranges", lower_block_ranges) + pieces.file("quantize_block");
   }
-  return text +
-         pieces.loop("quantize_blocks", lower_quantize_blocks, layout.rounding, layout.block) +
+  return text + pieces.loop("quantize_blocks", lower_quantize_blocks, layout.rounding) +
          pieces.file("chunk_blocks");
 }
 
@@ -98,10 +103,9 @@ std::string blocks_text(const Pieces& pieces, const Layout& layout, bool by_rows
 bool fill_lhs_loops(const PackerRequest& request, PackerValues& values) {
   const auto& [layout, isa, format, style, source, files] = request;
   const bool blocks = layout.block != 0;
-  const int64_t chunk = blocks ? layout.block : std::max<int64_t>(256, layout.k_multiple);
-  const bool vectorized =
-      isa.can_print_c && (blocks ? can_quantize_blocks(isa, layout.rounding, chunk)
-                                 : lhs_step(isa, layout.rounding, chunk) != 0);
+  const int64_t chunk = std::max<int64_t>(256, layout.k_multiple);
+  const bool vectorized = isa.can_print_c && (blocks ? can_quantize_blocks(isa, layout.rounding)
+                                                     : lhs_step(isa, layout.rounding, chunk) != 0);
   if (layout.rounding != Rounding::even) expect_vectorized(request, vectorized);
   const int64_t step = vectorized ? lhs_step(isa, layout.rounding, chunk) : 0;
   values["STEP"] = number(vectorized ? step : plain_floats);
@@ -117,33 +121,17 @@ bool fill_lhs_loops(const PackerRequest& request, PackerValues& values) {
 
 bool fill_lhs(const PackerRequest& request, PackerValues& values) {
   const Layout& layout = request.layout;
+  set_panel_values(layout, values);
+  set_edge_values(layout, values);
   const bool vectorized = fill_lhs_loops(request, values);
   set_group_values(layout, values);
   values["COMMON"] = fill_template(request.files / "packer_lhs_common.c", values);
-  if (layout.block == 0) {
-    values["FIELDS"] = lhs_fields_text(layout);
-  } else {
-    values["FIELDS"] = lhs_block_fields_text(layout);
-    set_lhs_block_values(request, values);
-  }
-  return vectorized;
-}
-
-/// Panels as wide as vectors.
-bool fill_scalable_lhs(const PackerRequest& request, PackerValues& values) {
-  const Layout& layout = request.layout;
-  set_edge_values(layout, values);
-  values["PANEL_VL"] = number(panel_units(layout));
-  values["KR"] = number(layout.order.kr);
-  values["K_MULTIPLE"] = number(layout.k_multiple);
-  const bool vectorized = fill_lhs_loops(request, values);
   if (layout.block != 0) {
-    values["FIELDS"] = lhs_block_fields_text(layout);
-    values["BLOCK_BYTES"] = number(ratio(block_bytes(layout), layout.panel));
-    return vectorized;
+    set_block_values(request, values);
+  } else {
+    values["FIELDS"] = lhs_fields_text(layout);
+    values["FIXED_FIELDS"] = number(fixed_lhs_fields(layout));
   }
-  values["FIELDS"] = scalable_lhs_fields_text(layout);
-  values["ROW_BYTES"] = number(ratio(panel_bytes(layout, 0), layout.panel));
   return vectorized;
 }
 

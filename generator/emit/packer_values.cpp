@@ -24,7 +24,7 @@ void set_edge_values(const Layout& layout, PackerValues& values) {
   const bool lhs = layout.side == Side::lhs;
   const std::string rows = lhs ? "rows" : "columns";
   const std::string row = lhs ? "r" : "c";
-  values["FILLED"] = repeats ? "PANEL" : rows;
+  values["FILLED"] = repeats ? (lhs ? "panel" : "PANEL") : rows;
   values["FROM"] = repeats ? fmt::format("smaller({}, {} - 1)", row, rows) : row;
   values["PADDING"] = repeats ? "chunk->codes[count - 1]" : "0";
   values["PADDING_TEXT"] = repeats ? "like the last one" : "0";

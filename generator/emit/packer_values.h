@@ -14,7 +14,7 @@ namespace tw {
 using PackerValues = std::map<std::string, std::string>;
 
 struct PackerRequest {
-  const Layout& layout;
+  Layout layout;
   const Isa& isa;
   const Format& format;
   LayoutStyle style;
@@ -34,8 +34,7 @@ void set_edge_values(const Layout& layout, PackerValues& values);
 /// The plain C loops know one rounding, nibbles side by side, and sums as they are.
 void expect_vectorized(const PackerRequest& request, bool vectorized);
 
-/// packer_lhs.cpp: of panels of a fixed size, and as wide as vectors. True when vectorized.
+/// packer_lhs.cpp: true when vectorized.
 bool fill_lhs(const PackerRequest& request, PackerValues& values);
-bool fill_scalable_lhs(const PackerRequest& request, PackerValues& values);
 
 }  // namespace tw

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <set>
 
 namespace tw {
@@ -39,6 +40,14 @@ int64_t row_bytes(const Layout& layout, bool per_block) {
     bytes += int64_t{field.repeat} * bits(field.type) / 8;
   }
   return bytes;
+}
+
+/// What an lhs packer is told of its layout's field of that kind.
+Field told(const Layout& layout, FieldKind kind) {
+  const int index = layout.side == Side::lhs ? field_index(layout, kind) : -1;
+  Field none;
+  none.repeat = none.factor = 0;
+  return index < 0 ? none : layout.fields[static_cast<size_t>(index)];
 }
 
 /// Numbers of layouts and guards, as the rows name them.
@@ -81,6 +90,7 @@ std::string scales_macro(const Layout& layout) {
 }
 
 std::string print_layout(const Layout& layout, size_t number) {
+  const Field sums = told(layout, FieldKind::sums);
   return fmt::format(
       "static const tw_layout layout_{} = {{\n"
       "    .id = UINT64_C(0x{:016x}),\n"
@@ -96,11 +106,16 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .scales = {},\n"
       "    .block_scales = {},\n"
       "    .streaming = {},\n"
+      "    .sum_factor = {},\n"
+      "    .sum_base = {},\n"
+      "    .sum_copies = {},\n"
+      "    .scale_copies = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
       layout.k_multiple, layout.block, bits(layout.element), row_bytes(layout, false),
       row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
-      scales_macro(layout), layout.panel.svl != 0 ? 1 : 0);
+      scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
+      told(layout, FieldKind::scales).repeat);
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {
@@ -139,6 +154,21 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       v.tile.m.vl + v.tile.m.svl, upper(std::string(name(v.family.dst))));
 }
 
+/// A packer's name, and what it is told of the layout where it serves several.
+std::string packer_row_name(const PackerEntry& packer) {
+  std::string text = packer.source->symbol;
+  if (packer.source->layouts.size() == 1) return text;
+  const Layout& layout = *packer.layout;
+  if (layout.block != 0) text += fmt::format("_b{}", layout.block);
+  for (const Field& field : layout.fields) {
+    if (field.kind != FieldKind::sums && field.repeat == 1) continue;
+    text += fmt::format("_{}", name(field.kind));
+    if (field.kind == FieldKind::sums) text += std::to_string(std::abs(field.factor));
+    if (field.repeat != 1) text += fmt::format("x{}", field.repeat);
+  }
+  return text;
+}
+
 std::string print_packer(const PackerEntry& packer, const Names& names) {
   const PackerSource& source = *packer.source;
   return fmt::format(
@@ -153,9 +183,9 @@ std::string print_packer(const PackerEntry& packer, const Names& names) {
       "        .content_hash = UINT64_C(0x{:016x}),\n"
       "        .vectorized = {},\n"
       "    }},\n",
-      source.symbol, source.operand, source.source, source.isa->name,
+      packer_row_name(packer), source.operand, source.source, source.isa->name,
       names.run(packer.guard, source.symbol), feature_mask(source.isa->features),
-      names.layout(source.layout), packer.content_hash, source.vectorized ? 1 : 0);
+      names.layout(*packer.layout), packer.content_hash, source.vectorized ? 1 : 0);
 }
 
 /// Features that an older runtime has no bit for are never present.
@@ -218,7 +248,7 @@ std::vector<const Layout*> layouts_of(const Registry& registry) {
     add(kernel.variant->lhs);
     add(kernel.variant->rhs);
   }
-  for (const PackerEntry& packer : registry.packers) add(packer.source->layout);
+  for (const PackerEntry& packer : registry.packers) add(*packer.layout);
   return found;
 }
 
@@ -250,8 +280,11 @@ std::string print_declarations(const Registry& registry, const std::string& kern
     text += fmt::format("void {}(const tw_args *args);\n", kernel.symbol);
   }
   text += "\n/* Packers. */\n";
+  const PackerSource* last = nullptr;  // rows of one packer stand together
   for (const PackerEntry& packer : registry.packers) {
-    text += fmt::format("void {}(const tw_pack_args *args);\n", packer.source->symbol);
+    if (packer.source == last) continue;
+    last = packer.source;
+    text += fmt::format("void {}(const tw_pack_args *args);\n", last->symbol);
   }
   return text + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
@@ -278,7 +311,7 @@ std::string print_kernel_table(const Registry& registry) {
   for (const PackerEntry& packer : registry.packers) {
     const PackerSource& source = *packer.source;
     text += fmt::format("| `{}` | {} | {} | {} | L{} |\n", source.symbol, source.isa->name,
-                        source.operand, source.source, names.layout(source.layout));
+                        source.operand, source.source, names.layout(*packer.layout));
   }
   text += "\n## Layouts\n\n| | id | layout | bytes of a panel with k = 1024 |\n|---|---|---|---|\n";
   size_t number = 0;

@@ -26,8 +26,10 @@ struct KernelEntry {
   std::string spills = "none";      ///< compilers that spill in its hot loop, see Variant::spills
 };
 
+/// A packer has a row for each of its layouts.
 struct PackerEntry {
   const PackerSource* source = nullptr;
+  const Layout* layout = nullptr;  ///< one of the source's
   std::string guard;
   uint64_t content_hash = 0;
 };

@@ -78,17 +78,19 @@ enum class QuantizeParameter { factor, lowest, highest, zero_point, scale, count
 Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding,
                            int64_t step);
 
-/// Whether it does what follows for blocks of `block` floats.
-bool can_quantize_blocks(const Isa& isa, Rounding rounding, int64_t block);
+/// Values of k that blocks have a multiple of.
+inline constexpr int64_t block_step = 32;
+
+/// Whether it does what follows, with tw_args::block floats in a block.
+bool can_quantize_blocks(const Isa& isa, Rounding rounding);
 
 /// The largest magnitude of each of n blocks at lhs, infinite where an infinity or a NaN is: an f32
 /// each at dst, where a whole vector is written from each place on.
-Program lower_block_ranges(const Isa& isa, const std::string& name, int64_t block);
+Program lower_block_ranges(const Isa& isa, const std::string& name);
 
 /// Quantizes n blocks at lhs, each with its own QuantizeParameters in a row at lookup, to bytes at
 /// dst; the sum of each block's codes, an i32, at dst + dst_stride, likewise in whole vectors.
-Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
-                              int64_t block);
+Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding);
 
 /// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);

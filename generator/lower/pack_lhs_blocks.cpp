@@ -1,7 +1,7 @@
 // LHS blocks of f32: their largest magnitudes, and their codes. A packer has them done for many
 // blocks of a row at a time, with one value a block that is the same in all lanes: so nothing is
 // added up lane by lane outside.
-#include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "lower/pack_lanes.h"
@@ -49,28 +49,26 @@ Value across(Builder& b, Value x, const Combine& combine) {
   return combine(lanes.low, lanes.high);
 }
 
-/// A block's values, `straight` of them without a loop: what `step` makes of the pointers and of
-/// what came before is carried on.
-constexpr int64_t straight = 32;
+/// A block's values, block_step of them at a time: what `step` makes of the pointers and of what
+/// came before is carried on.
 using Step = std::function<std::vector<Value>(const std::vector<Value>&)>;
-std::vector<Value> whole_block(Builder& b, int64_t block, const std::vector<Value>& inits,
-                               const Step& step) {
-  if (block <= straight) return step(inits);
-  return b.loop("k", b.constant(block / straight), inits, step);
+std::vector<Value> whole_block(Builder& b, const std::vector<Value>& inits, const Step& step) {
+  constexpr int shift = std::countr_zero(static_cast<unsigned>(block_step));
+  const Value steps = b.op(OpCode::ishr, {b.arg(ArgField::block)}, {.imm = shift}, "steps");
+  return b.loop("k", steps, inits, step);
 }
 
 }  // namespace
 
-bool can_quantize_blocks(const Isa& isa, Rounding rounding, int64_t block) {
-  const int64_t floats = std::min(block, straight);
-  const int64_t step = lhs_step(isa, rounding, floats);
-  return step != 0 && floats % step == 0 && can_swap_segments(isa) &&
+bool can_quantize_blocks(const Isa& isa, Rounding rounding) {
+  const int64_t step = lhs_step(isa, rounding, block_step);
+  return step != 0 && block_step % step == 0 && can_swap_segments(isa) &&
          has_all(isa, {"and", "zip_lo.32", "zip_lo.64", "zip_hi.64"});
 }
 
-Program lower_block_ranges(const Isa& isa, const std::string& name, int64_t block) {
+Program lower_block_ranges(const Isa& isa, const std::string& name) {
   Builder b(name, isa);
-  const int64_t vectors = std::min(block, straight) / isa.lanes32();
+  const int64_t vectors = block_step / isa.lanes32();
   const Value magnitude = splat32(b, 0x7fffffffU, "magnitude");
   const Value infinity = splat32(b, 0x7f800000U, "infinity");
   const Combine larger = [&](Value x, Value y) { return b.op(OpCode::fmax, {x, y}); };
@@ -80,42 +78,37 @@ Program lower_block_ranges(const Isa& isa, const std::string& name, int64_t bloc
       const Value positive = b.op(OpCode::and_, {x, magnitude});
       magnitudes.push_back(b.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
     }
-    if (now.size() > 1) magnitudes.push_back(now[1]);
+    magnitudes.push_back(now[1]);
     return std::vector<Value>{b.add(now[0], isa.vector_bytes * vectors, "x"),
                               combined(magnitudes, larger)};
   };
   b.loop("blocks", b.arg(ArgField::n), {b.arg(ArgField::lhs), b.arg(ArgField::dst)},
          [&](const std::vector<Value>& now) {
-           std::vector<Value> inits = {now[0]};
-           if (block > straight) inits.push_back(b.op(OpCode::zero));
-           const std::vector<Value> done = whole_block(b, block, inits, step);
+           const std::vector<Value> done = whole_block(b, {now[0], b.op(OpCode::zero)}, step);
            b.op(OpCode::store, {now[1], across(b, done[1], larger)});
            return std::vector<Value>{done[0], b.add(now[1], 4, "largest")};
          });
   return b.finish();
 }
 
-Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
-                              int64_t block) {
+Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding) {
   Builder b(name, isa);
-  const int64_t floats = std::min(block, straight);
   const Combine plus = [&](Value x, Value y) { return b.op(OpCode::add, {x, y}, {.bits = 32}); };
   const Value sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
   b.loop("blocks", b.arg(ArgField::n),
          {b.arg(ArgField::lhs), b.arg(ArgField::dst), b.arg(ArgField::lookup), sums},
          [&](const std::vector<Value>& now) {
            const Quantizer quantizer(b, now[2], rounding);
-           std::vector<Value> inits = {now[0], now[1]};
-           if (block > straight) inits.push_back(b.op(OpCode::zero));
-           const auto done = whole_block(b, block, inits, [&](const std::vector<Value>& at) {
+           const std::vector<Value> inits = {now[0], now[1], b.op(OpCode::zero)};
+           const auto done = whole_block(b, inits, [&](const std::vector<Value>& at) {
              std::vector<Value> codes;
-             for (const Value x : load_floats(b, at[0], floats / isa.lanes32())) {
+             for (const Value x : load_floats(b, at[0], block_step / isa.lanes32())) {
                codes.push_back(quantizer.code(x));
              }
              store_codes(b, at[1], codes);
-             if (at.size() > 2) codes.push_back(at[2]);
-             return std::vector<Value>{b.add(at[0], 4 * floats, "x"), b.add(at[1], floats, "codes"),
-                                       combined(codes, plus)};
+             codes.push_back(at[2]);
+             return std::vector<Value>{b.add(at[0], 4 * block_step, "x"),
+                                       b.add(at[1], block_step, "codes"), combined(codes, plus)};
            });
            b.op(OpCode::store, {now[3], across(b, done[2], plus)});
            constexpr int64_t parameters = 4 * static_cast<int64_t>(QuantizeParameter::count);

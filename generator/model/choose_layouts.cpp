@@ -60,6 +60,11 @@ Layout float_layout(Side side, const Format& format, Length panel) {
   return layout;
 }
 
+/// Whether a kernel reads a block's sums as vectors, before its codes.
+bool starts_are_vectors(const Isa& isa, const OperandContract& wants, int block) {
+  return block != 0 && wants.pair == NibblePair::column && isa.vector_bytes == Length{16};
+}
+
 /// What accumulators start from. Codes are multiplied by (code + 8) for unsigned nibbles, (code +
 /// 128) for unsigned bytes; -8 * sum takes that back. It is stored as often as an accumulator wants
 /// it: twice for a 2x2 accumulator, in halves where two lanes add up to one output.
@@ -69,7 +74,7 @@ Field start_field(const Isa& isa, const OperandContract& wants, const Panels& pa
   const int offset = wants.pair == NibblePair::none ? 128 : 8;
   Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -offset / 2 : -offset, pairs ? 2 : 1,
              true};
-  if (block == 0 || wants.pair != NibblePair::column || isa.vector_bytes != Length{16}) return sums;
+  if (!starts_are_vectors(isa, wants, block)) return sums;
   // Once a block is often: vectors, four at least, which one instruction may load.
   if (!pairs) sums.repeat = std::max(4, 16 / static_cast<int>(panels.lhs.fixed));
   // A raw byte times an activation is at most 2^14: sums of up to 128 of them are floats at once.
@@ -90,10 +95,9 @@ Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& w
   const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
   const Field sums = start_field(isa, wants, panels, block);
   layout.fields = {data};
-  // In the order in which a kernel reads them, where it reads vectors.
   if (wants.low_unsigned) {
-    layout.fields.insert(
-        sums.base != 0 || sums.repeat >= 4 ? layout.fields.begin() : layout.fields.end(), sums);
+    const bool first = starts_are_vectors(isa, wants, block);
+    layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
   if (format.has_zero_point) {
     layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});

@@ -173,12 +173,16 @@ class TreeMaker {
   void add_packers() {
     packers_ = make_packers({variants_.begin(), variants_.end()}, options_.templates_dir.string());
     for (const PackerSource& packer : packers_) {
-      PackerEntry entry{&packer, c_guard(rules_, *packer.isa), fnv1a(packer.text)};
-      registry_.packers.push_back(entry);
+      for (const Layout& layout : packer.layouts) {
+        registry_.packers.push_back(
+            {&packer, &layout, c_guard(rules_, *packer.isa), fnv1a(packer.text)});
+      }
       std::vector<std::string> about = {fmt::format("packs the {} from {}: {}{}", packer.operand,
                                                     packer.source, packer.isa->name,
                                                     packer.vectorized ? "" : ", plain C")};
-      for (const std::string& line : describe("into ", packer.layout)) about.push_back(line);
+      for (const Layout& layout : packer.layouts) {
+        for (const std::string& line : describe("into ", layout)) about.push_back(line);
+      }
       tree_.files.push_back(
           {packer.symbol + ".c",
            file_head(options_.origin, files_of(packer), about) + "\n" + packer.text});

@@ -163,11 +163,11 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* theirs, void* pa
 
   const size_t begin = slice * plan->n_block;
   tw_pack_args args = {.size = sizeof args};
+  tw_pack_into(&args, plan->rhs);
   args.rows = plan->n;
   args.k = plan->k;
   args.row_begin = begin;
   args.row_end = plan->n - begin > plan->n_block ? begin + plan->n_block : plan->n;
-  args.block = plan->rhs->block;
   args.source = source->data;
   args.source_stride = source->stride;
   args.scales = source->scales;
@@ -246,7 +246,7 @@ static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_l
   args.k = k_rest < step->k ? k_rest : step->k;
   args.row_begin = begin;
   args.row_end = begin + (rest < step->rows ? rest : step->rows);
-  args.block = segment->kernel->lhs->block;
+  tw_pack_into(&args, segment->kernel->lhs);
   args.vector_bytes = tw_vector_bytes(segment->kernel->lhs, &plan->device);
   args.source = (const char*)source->data + segment->row_begin * source->stride +
                 k_begin * tw_type_bytes(plan->lhs_type);

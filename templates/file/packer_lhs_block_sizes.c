@@ -1,4 +1,4 @@
 enum {
-  BLOCK = @CHUNK@,  // values of k that share fields
-  AT_ONCE = 16      // blocks of a row that are quantized at a time
+  AT_ONCE = 16,      // blocks of a row that are quantized at a time
+  MOST_CODES = 4096  // of them
 };

@@ -1,5 +1,5 @@
 typedef struct code_chunk {
-  int8_t codes[AT_ONCE * BLOCK];
+  int8_t codes[MOST_CODES];
   int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
 } code_chunk;
 

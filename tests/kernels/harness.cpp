@@ -162,6 +162,7 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
       make_buffer(packer.operand, panels == 0 ? 0 : (panels - 1) * packed.stride + bytes, test);
   packed.buffer->fill(poison);
   args.size = sizeof args;
+  tw_pack_into(&args, packer.layout);
   args.row_end = args.rows;
   args.packed = packed.buffer->data();
   args.packed_stride = packed.stride;

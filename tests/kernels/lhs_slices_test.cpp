@@ -55,7 +55,7 @@ TEST_P(LhsSlices, OfLongRows) {
       args.size = sizeof args;
       args.rows = args.row_end = segment.rows;
       args.k = depth;
-      args.block = kernel.lhs->block;
+      tw_pack_into(&args, kernel.lhs);
       args.source = rows.data() + segment.row_begin * depth;
       args.source_stride = source.stride;
       args.packed = whole.data() + segment.lhs_offset;

@@ -16,6 +16,8 @@ const tw_layout lhs_layout = {1,          "lhs i8 m1 kr4 k%4 [data|zeros:i32|sca
                               8,          8,
                               0,          0,
                               1,          TW_SCALES_UNSET,
+                              0,          0,
+                              0,          0,
                               0};
 const tw_layout rhs_layout = {2,          "rhs i8 n4 kr1 k%4 [data|sums:i32*1|scales:f32|bias:f32]",
                               columns,    0,
@@ -23,6 +25,8 @@ const tw_layout rhs_layout = {2,          "rhs i8 n4 kr1 k%4 [data|sums:i32*1|sc
                               8,          12,
                               0,          0,
                               1,          TW_SCALES_UNSET,
+                              0,          0,
+                              0,          0,
                               0};
 
 size_t padded(size_t k) {

@@ -42,6 +42,7 @@ size_t panel_bytes(const tw_layout& layout, size_t k) {
 std::vector<uint8_t> pack(const tw_packer& packer, tw_pack_args args) {
   const tw_layout& layout = *packer.layout;
   args.size = sizeof args;
+  tw_pack_into(&args, &layout);
   args.row_end = args.rows;
   args.packed_stride = panel_bytes(layout, args.k);
   args.vector_bytes = vector_bytes(layout);

@@ -279,6 +279,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   tw_pack_args args;
   std::memset(&args, 0, sizeof args);
   args.size = sizeof args;
+  tw_pack_into(&args, packer.layout);
   args.rows = c.rows;
   args.k = c.k;
   args.source = from.data();

@@ -1,6 +1,7 @@
-// What generated packers have always written, as hashes: golden.txt has one for each packer and
-// length of vectors, made from a few shapes. For packers that this machine runs; the file is the
-// same for all machines. TILEWRIGHT_WRITE_GOLDEN=1 sets the hashes of those that run.
+// What generated packers have always written, as hashes: golden.txt has one for each source, layout
+// and length of vectors, made from a few shapes: all ISAs write the same. For packers that this
+// machine runs; the file is the same for all machines. TILEWRIGHT_WRITE_GOLDEN=1 sets the hashes of
+// those that run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ std::vector<uint8_t> pack(const tw_packer& packer, const Shape& shape) {
   tw_pack_args args;
   std::memset(&args, 0, sizeof args);
   args.size = sizeof args;
+  tw_pack_into(&args, &layout);
   args.rows = shape.rows;
   args.k = shape.k;
   args.row_end = shape.rows;
@@ -110,10 +112,13 @@ void add(uint64_t& hash, const std::vector<uint8_t>& bytes) {
   for (const uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3U;
 }
 
-/// What a packer's lines begin with: panels as wide as vectors are others at each length.
+/// "nxk:LAYOUT", and what panels as wide as vectors were packed for.
 std::string key(const tw_packer& packer) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%s:%016llx", packer.source,
+                static_cast<unsigned long long>(packer.layout->id));
   const size_t bytes = packer.layout->panel_scalable == 0 ? 0 : vector_bytes(*packer.layout);
-  return std::string(packer.name) + (bytes == 0 ? "" : "/" + std::to_string(bytes));
+  return std::string(text) + (bytes == 0 ? "" : "/" + std::to_string(bytes));
 }
 
 std::string hash_of(const tw_packer& packer) {
@@ -145,7 +150,7 @@ TEST(GoldenBytes, PackersWriteWhatTheyAlwaysHave) {
     if (packer.run == nullptr || !should_run(packer.isa, packer.features)) continue;
     const std::string found = hash_of(packer);
     if (write) golden[key(packer)] = found;
-    EXPECT_EQ(golden[key(packer)], found) << key(packer);
+    EXPECT_EQ(golden[key(packer)], found) << packer.name << ", " << key(packer);
     ++count;
   }
   EXPECT_GT(count, 0U);
@@ -153,10 +158,13 @@ TEST(GoldenBytes, PackersWriteWhatTheyAlwaysHave) {
 }
 
 TEST(GoldenBytes, AreThoseOfPackersThatExist) {
-  std::set<std::string> names;
-  for (size_t i = 0; i < tw_generated_packer_count; ++i) names.insert(tw_generated_packers[i].name);
-  for (const auto& [name, hash] : read_golden()) {
-    EXPECT_EQ(names.count(name.substr(0, name.find('/'))), 1U) << name;
+  std::set<std::string> keys;
+  for (size_t i = 0; i < tw_generated_packer_count; ++i) {
+    const std::string text = key(tw_generated_packers[i]);
+    keys.insert(text.substr(0, text.find('/')));
+  }
+  for (const auto& [text, hash] : read_golden()) {
+    EXPECT_EQ(keys.count(text.substr(0, text.find('/'))), 1U) << text;
   }
 }
 

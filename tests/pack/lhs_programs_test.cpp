@@ -142,9 +142,10 @@ void check_blocks(const Isa& on, size_t block, const std::vector<float>& row) {
   Arguments arguments;
   field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
   field(arguments, ArgField::n) = count;
+  field(arguments, ArgField::block) = block;
   const uint64_t ranges = memory.add_unwritten("ranges", 4 * (count - 1) + vector_bytes);
   field(arguments, ArgField::dst) = ranges;
-  run(lower_block_ranges(on, "ranges", static_cast<int64_t>(block)), arguments, memory);
+  run(lower_block_ranges(on, "ranges"), arguments, memory);
   const auto largest = lanes<float>(memory, ranges, 0, count);
 
   std::vector<uint8_t> parameters;
@@ -171,8 +172,7 @@ void check_blocks(const Isa& on, size_t block, const std::vector<float>& row) {
   const uint64_t codes = memory.add_unwritten("codes", row.size() + 4 * (count - 1) + vector_bytes);
   field(arguments, ArgField::dst) = codes;
   field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_blocks(on, "codes", Rounding::even, static_cast<int64_t>(block)), arguments,
-      memory);
+  run(lower_quantize_blocks(on, "codes", Rounding::even), arguments, memory);
   EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
             bytes_of(wanted.data(), wanted.size()));
   EXPECT_EQ(lanes<int32_t>(memory, codes, row.size(), count), wanted_sums);
@@ -183,7 +183,7 @@ constexpr const char* block_isas[] = {"avx512_vnni", "avx2", "neon_dotprod"};
 TEST(PackPrograms, LhsBlocksAgreeWithTheFormulas) {
   for (const char* name : block_isas) {
     for (const size_t block : {32, 64, 256}) {
-      ASSERT_TRUE(can_quantize_blocks(isa(name), Rounding::even, static_cast<int64_t>(block)));
+      ASSERT_TRUE(can_quantize_blocks(isa(name), Rounding::even));
       for (const size_t count : {1, 2, 5}) {
         check_blocks(isa(name), block, random_blocks(count, block, static_cast<uint32_t>(block)));
       }

@@ -64,6 +64,9 @@ typedef struct tw_layout {
   int scales;     /* 1: each row (lhs) or column (rhs) has scales */
   tw_scales block_scales; /* rhs with blocks: type of their scales */
   int streaming;          /* 1: lengths count streaming vectors (SME), 0: ordinary ones */
+  /* lhs: what its packer is told, see tw_pack_args */
+  int32_t sum_factor, sum_base;
+  size_t sum_copies, scale_copies;
 } tw_layout;
 
 typedef struct tw_kernel {
@@ -90,6 +93,7 @@ typedef struct tw_kernel {
   tw_type dst; /* of its outputs */
 } tw_kernel;
 
+/* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
   const char* name;
   const char* operand; /* "lhs" or "rhs" */
@@ -101,6 +105,15 @@ typedef struct tw_packer {
   uint64_t content_hash;
   int vectorized; /* its inner loops; else plain C, which others of the same layout come before */
 } tw_packer;
+
+/* Tells a packer what it takes as arguments of a layout. */
+static inline void tw_pack_into(tw_pack_args* args, const tw_layout* layout) {
+  args->block = layout->block;
+  args->sum_factor = layout->sum_factor;
+  args->sum_base = layout->sum_base;
+  args->sum_copies = layout->sum_copies;
+  args->scale_copies = layout->scale_copies;
+}
 
 /* Generated. Rows of one family stand together; null-terminated by count. */
 extern const tw_kernel tw_generated_kernels[];
