@@ -294,18 +294,19 @@ std::string print_kernel_table(const Registry& registry) {
   std::string text =
       "# Generated kernels\n\n"
       "MACs per instruction: of the loop over k, its control included. MACs per cycle: predicted "
-      "for the core that it is scheduled for. Spills: compilers that keep vectors of the hot loop "
-      "on "
-      "the stack.\n\n"
+      "for the core that it is scheduled for. Where a kernel serves any vector length, both are "
+      "for "
+      "that core's (SME: 512 bits). Spills: compilers that keep vectors of the hot loop on the "
+      "stack.\n\n"
       "| kernel | ISA | printer | technique | tile | lhs | rhs | registers | MACs/instruction | "
       "MACs/cycle | core | spills |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const KernelEntry& kernel : registry.kernels) {
     const Variant& v = *kernel.variant;
-    text += fmt::format("| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} | {} |\n",
-                        kernel.symbol, v.isa->name, kernel.printer, name(v.technique), tile_text(v),
-                        names.layout(v.lhs), names.layout(v.rhs), kernel.vector_registers,
-                        ratio_text(kernel.macs_per_instruction), ratio_text(kernel.macs_per_cycle),
-                        kernel.core, kernel.spills);
+    text += fmt::format(
+        "| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} | {} |\n", kernel.symbol,
+        v.isa->name, kernel.printer, name(v.technique), tile_text(v), names.layout(v.lhs),
+        names.layout(v.rhs), kernel.vector_registers, ratio_text(kernel.macs_per_instruction),
+        ratio_text(kernel.macs_per_cycle * kernel.times), kernel.core, kernel.spills);
   }
   text += "\n## Packers\n\n| packer | ISA | operand | from | layout |\n|---|---|---|---|---|\n";
   for (const PackerEntry& packer : registry.packers) {

@@ -21,9 +21,10 @@ struct KernelEntry {
   int vector_registers = 0;         ///< most live at once
   double macs_per_instruction = 0;  ///< of its hot loop, control included; 0: not known
   double macs_per_cycle = 0;        ///< predicted for its core model; 0: not known
-  std::string core;                 ///< what it is scheduled for
-  bool in_order = false;            ///< that core issues in order
-  std::string spills = "none";      ///< compilers that spill in its hot loop, see Variant::spills
+  double times = 1;  ///< so many times as many with that core's vectors, where they have no length
+  std::string core;  ///< what it is scheduled for
+  bool in_order = false;        ///< that core issues in order
+  std::string spills = "none";  ///< compilers that spill in its hot loop, see Variant::spills
 };
 
 /// A packer has a row for each of its layouts.

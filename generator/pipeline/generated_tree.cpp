@@ -124,6 +124,7 @@ class TreeMaker {
       const Explanation cost = explain(*program, core(variant));
       entry.macs_per_instruction = cost.macs_per_instruction * cost.times;
       entry.macs_per_cycle = cost.macs_per_cycle;
+      entry.times = cost.times;
     }
     const std::vector<std::string> about = about_kernel(compiled);
     // Assembly first: equals go to the earlier row, and its speed does not hang on a compiler.
