@@ -14663,7 +14663,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x2f7ea5ee8a46ee7a),
+        .content_hash = UINT64_C(0x55969da6728dcde2),
         .vectorized = 0,
     },
     {
@@ -14927,7 +14927,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0xb1d28020a6d23f99),
+        .content_hash = UINT64_C(0x01a09576209c3925),
         .vectorized = 1,
     },
     {
@@ -14938,7 +14938,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0x3a949cb2a5c976ce),
+        .content_hash = UINT64_C(0x3f0990b22a643666),
         .vectorized = 1,
     },
     {
@@ -14949,7 +14949,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0xf44621f81e01251e),
+        .content_hash = UINT64_C(0xf8598121cd9e70c6),
         .vectorized = 1,
     },
     {
@@ -14960,7 +14960,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x82888c11efb20394),
+        .content_hash = UINT64_C(0xc083d72cf43b8cc8),
         .vectorized = 1,
     },
     {
@@ -15015,7 +15015,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0xb1f07d4f1f5045cd),
+        .content_hash = UINT64_C(0x6048bf523a86fc75),
         .vectorized = 0,
     },
     {
@@ -15026,7 +15026,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0x06750255bdb8dbe1),
+        .content_hash = UINT64_C(0x4245ac8ce8098df1),
         .vectorized = 0,
     },
     {
@@ -15499,7 +15499,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0xba5f25434580eae9),
+        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
         .vectorized = 0,
     },
     {
@@ -15510,7 +15510,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0xba5f25434580eae9),
+        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
         .vectorized = 0,
     },
     {
@@ -15521,7 +15521,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0xba5f25434580eae9),
+        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
         .vectorized = 0,
     },
     {
@@ -15532,7 +15532,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0xba5f25434580eae9),
+        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
         .vectorized = 0,
     },
     {

@@ -280,20 +280,6 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t p
   }
 }
 
-// A value `copies` times; `usual` is a constant, so that this many take no loop.
-static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
-  if (copies == usual) {
-    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
-  } else {
-    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-  }
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
 // What stands behind the codes of a panel's rows.
 static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
                          const quantization *how, const int32_t *sums) {

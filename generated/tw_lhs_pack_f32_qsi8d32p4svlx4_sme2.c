@@ -161,11 +161,6 @@ static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual
   }
 }
 
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
 // Where a block's fields begin, in bytes from its start, and what all of it takes.
 typedef struct places {
   size_t panel, data, sums, scales, bytes;

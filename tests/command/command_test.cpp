@@ -97,7 +97,7 @@ TEST(Command, TablesThatLackSomethingAreNamed) {
     return ran.output;
   };
   EXPECT_EQ(error("avx512_vnni.yaml", "architecture: x86_64", "architecture: x86"),
-            "t/isa/avx512_vnni.yaml:2:6: the assembly dialect has no guard for x86\n");
+            "t/isa/avx512_vnni.yaml:2:6: assembly files have no guard for x86\n");
   EXPECT_EQ(error("x86_64.yaml", "      below: ", "      # "),
             "t/isa/avx512_vnni.yaml:2:6: avx512_vnni has no assembly rule to branch when "
             "below\n");
@@ -258,8 +258,10 @@ TEST(Command, ExplainCountsByTheCoresVectors) {
     EXPECT_NE(text.find(count), std::string::npos) << kernel << "\n" << text;
     EXPECT_NE(text.find("on sme, vectors of 512 bits"), std::string::npos) << text;
   };
-  expect("1x64svl_sme2_dot", "  16384 multiply-accumulates, 239 instructions: 68.6 each\n");
-  expect("qsi4cxp8svlx4_8svlx8svl_sme2", "  32768 multiply-accumulates, 50 instructions: 655.4");
+  expect("f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot",
+         "  16384 multiply-accumulates, 239 instructions: 68.6 each\n");
+  expect("f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2",
+         "  32768 multiply-accumulates, 50 instructions: 655.4");
   // The loop for vectors of that length, of several.
   expect("tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2",
          "  16384 multiply-accumulates, 76 instructions: 215.6 each\n");
