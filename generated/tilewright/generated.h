@@ -4,7 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (806618a7038baefc)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (df5973cbb452b2df)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (f9128271b5af7007)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (39fcf0b9a94e89c7)
@@ -80,7 +80,7 @@ void tw_matmul_clamp_f16_f32_f32p32x1_1x32_avx512f_u8_a4_near(const tw_args *arg
 void tw_matmul_clamp_f16_f32_f32p32x1_8x32_avx512f_u4_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32_f32p24x1_1x24_neon_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args *args);
-void tw_matmul_clamp_f16_f32_f32p24x1_4x12_neon_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f16_f32_f32p24x1_4x24_neon_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32_f32p16vlx1_6x16vl_sve2_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_u8_asm(const tw_args *args);
@@ -94,7 +94,7 @@ void tw_matmul_clamp_bf16_f32_f32p32x1_1x32_avx512f_u8_a4_near(const tw_args *ar
 void tw_matmul_clamp_bf16_f32_f32p32x1_8x32_avx512f_u4_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f32p24x1_1x24_neon_u8_a2(const tw_args *args);
-void tw_matmul_clamp_bf16_f32_f32p24x1_4x12_neon_u8_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_f32_f32p24x1_4x24_neon_u16_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f32p16vlx1_6x16vl_sve2_u8_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_u8_asm(const tw_args *args);
