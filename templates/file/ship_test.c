@@ -12,13 +12,14 @@
 enum { N = 70, MOST_M = 33, MOST_K = 512, MOST_ROWS = 4096 };
 static const size_t rows_tried[] = {1, 2, 5, MOST_M};
 
-/* Weights of one kind, and one number of values of k. */
+/* Weights and outputs of one kind, and one number of values of k. */
 typedef struct problem {
   const tw_kernel *kernel; /* one of the family, with its blocks and their scales */
   size_t k;
 } problem;
 
-static float activations[MOST_M * MOST_K], output[MOST_M * N], bias[N], row_scales[N];
+static float activations[MOST_M * MOST_K], bias[N], row_scales[N];
+static unsigned char output[MOST_M * N * sizeof(float)]; /* of the kernel's type */
 static unsigned char weights[N * MOST_K * 4], block_scales[N * MOST_K * 4];
 static double values[N * MOST_K]; /* what the weights mean */
 static int failures, comparisons;
@@ -135,7 +136,19 @@ static tw_rhs_source source_of(const problem *p) {
   return source;
 }
 
-/* Clamped outputs of even numbers of rows, all outputs of odd ones. */
+static double output_at(tw_type type, size_t index) {
+  float value;
+  if (type == TW_F16) return (double)tw_f32_of_f16(tw_load_u16(output + 2 * index));
+  if (type == TW_BF16) return (double)tw_f32_of_bf16(tw_load_u16(output + 2 * index));
+  memcpy(&value, output + sizeof value * index, sizeof value);
+  return (double)value;
+}
+
+/* What rounding to outputs of a type may add to an error. */
+static double rounding_of(tw_type type) {
+  return type == TW_F16 ? 1.0 / 2048 : type == TW_BF16 ? 1.0 / 256 : 0;
+}
+
 static void compare(const problem *p, const char *name, size_t m, float limit) {
   double worst = 0;
   for (size_t row = 0; row < m; ++row) {
@@ -147,12 +160,12 @@ static void compare(const problem *p, const char *name, size_t m, float limit) {
         size += fabs(term);
       }
       const double want = fmin(fmax(sum, -(double)limit), (double)limit);
-      const double gap = fabs((double)output[row * N + column] - want) / size;
+      const double gap = fabs(output_at(p->kernel->dst, row * N + column) - want) / size;
       if (!(gap <= worst)) worst = gap; /* a NaN too */
     }
   }
   ++comparisons;
-  if (worst <= 4e-5) return;
+  if (worst <= 4e-5 + rounding_of(p->kernel->dst)) return;
   ++failures;
   printf("WRONG %s: m %zu, n %d, k %zu: an error of %g\n", name, m, N, p->k, worst);
 }
@@ -171,8 +184,8 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   for (size_t slice = 0; slice < slices; ++slice) {
     check(tw_pack_lhs(plan, m, &source, lhs, lhs_bytes, slice));
   }
-  const int clamp = m % 2 == 0;
-  const float limit = clamp ? 300 : INFINITY;
+  /* Clamped to a few outputs of even numbers of rows, else to what the type can hold. */
+  const float limit = m % 2 == 0 ? 300 : p->kernel->dst == TW_F16 ? 60000 : INFINITY;
   tw_run_args args = {.size = sizeof args};
   args.m = m;
   args.lhs = lhs_bytes != 0 ? lhs : activations;
@@ -182,8 +195,8 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   args.rhs_bytes = tw_rhs_bytes(plan);
   args.dst = output;
   args.dst_bytes = sizeof output;
-  args.dst_stride = N * sizeof(float);
-  args.clamp = clamp;
+  args.dst_stride = N * (p->kernel->dst == TW_F32 ? sizeof(float) : sizeof(uint16_t));
+  args.clamp = limit < INFINITY;
   args.min = -limit;
   args.max = limit;
   memset(output, 0xff, sizeof output);
@@ -202,6 +215,7 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   matmul.k = p->k;
   matmul.block = p->kernel->rhs->block;
   matmul.scales = p->kernel->rhs->block_scales;
+  matmul.dst_type = p->kernel->dst;
   matmul.kernel = kernel != NULL ? kernel->name : NULL;
   matmul.settings = found != NULL ? found->settings : NULL;
   matmul.setting_count = found != NULL ? found->chosen->setting_count : 0;
@@ -228,8 +242,8 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   tw_plan_destroy(plan);
 }
 
-static int same_weights(const tw_kernel *a, const tw_kernel *b) {
-  return strcmp(a->family, b->family) == 0 && a->rhs->block == b->rhs->block &&
+static int same_problem(const tw_kernel *a, const tw_kernel *b) {
+  return strcmp(a->family, b->family) == 0 && a->dst == b->dst && a->rhs->block == b->rhs->block &&
          a->rhs->block_scales == b->rhs->block_scales;
 }
 
@@ -320,7 +334,7 @@ static void run_choices(const tw_device *device, const problem *p) {
   }
 }
 
-/* All kernels for the weights that `rows[first]` multiplies with. */
+/* All kernels for the weights that `rows[first]` multiplies with, and with outputs of its type. */
 static void run_family(const tw_device *device, const tw_kernel **rows, size_t count,
                        size_t first) {
   problem p = {rows[first], 130};
@@ -330,7 +344,7 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
   make_weights(&p);
   size_t ran = 0;
   for (size_t i = first; i < count; ++i) {
-    if (!same_weights(rows[i], p.kernel)) continue;
+    if (!same_problem(rows[i], p.kernel)) continue;
     const int runs = rows[i]->run != NULL && tw_kernel_supported(rows[i], device);
     printf("%s %s\n", runs ? "runs " : rows[i]->run != NULL ? "not on this CPU:" : "not built:",
            rows[i]->name);
@@ -353,8 +367,8 @@ int main(void) {
   }
   for (size_t i = 0; i < count; ++i) {
     size_t first = 0;
-    while (!same_weights(rows[first], rows[i])) ++first;
-    if (first == i && rows[i]->dst == TW_F32) run_family(&device, rows, count, i);
+    while (!same_problem(rows[first], rows[i])) ++first;
+    if (first == i) run_family(&device, rows, count, i);
   }
   for (size_t i = 0; i < tw_generated_choice_count; ++i) check_choice(&tw_generated_choices[i]);
   printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name, count, comparisons, failures,

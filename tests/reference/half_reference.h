@@ -65,7 +65,8 @@ inline uint32_t float_bits(const std::string& type, float value) {
   return sign | ((bits & 0x7fffffff) - (112U << 23)) >> 13;
 }
 
-/// What an output of that type is in memory when `value` is right as f32: rounded once, a NaN quiet.
+/// What an output of that type is in memory when `value` is right as f32: rounded once, a NaN
+/// quiet.
 inline uint32_t output_bits(const std::string& type, float value) {
   return float_bits(type, rounded_to(type, value));
 }

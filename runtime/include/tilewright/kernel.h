@@ -49,19 +49,19 @@ typedef struct tw_pack_args {
   size_t rows;               /* rows of the whole operand: m (lhs) or n (rhs) */
   size_t k;                  /* depth */
   size_t row_begin, row_end; /* the slice to pack */
-  size_t block;         /* values of k that share a scale; 0: layouts without blocks */
-  const void* source;   /* the whole operand's first value */
-  size_t source_stride; /* bytes from row to row: lhs and nxk a row of k values, kxn a row of
-                           n values */
-  const void* scales;   /* rhs: one f32 per row of the operand; with blocks: rows of k / block
-                           scales, of the layout's type; not used where the source has them */
-  const void* bias;     /* rhs: one f32 per row of the operand, or null for zeros */
-  void* packed;         /* the whole packed operand's first panel */
-  size_t packed_stride; /* from panel to panel */
-  uint64_t flags;       /* TW_PACK_... */
-  size_t vector_bytes;  /* layouts with panels as wide as vectors: of the machine that will run on
-                           them, a multiple of 16; others: not used */
-  size_t scale_stride;  /* blocks: bytes from one row's scales to the next one's */
+  size_t block;              /* values of k that share a scale; 0: layouts without blocks */
+  const void* source;        /* the whole operand's first value */
+  size_t source_stride;      /* bytes from row to row: lhs and nxk a row of k values, kxn a row of
+                                n values */
+  const void* scales;        /* rhs: one f32 per row of the operand; with blocks: rows of k / block
+                                scales, of the layout's type; not used where the source has them */
+  const void* bias;          /* rhs: one f32 per row of the operand, or null for zeros */
+  void* packed;              /* the whole packed operand's first panel */
+  size_t packed_stride;      /* from panel to panel */
+  uint64_t flags;            /* TW_PACK_... */
+  size_t vector_bytes; /* layouts with panels as wide as vectors: of the machine that will run on
+                          them, a multiple of 16; others: not used */
+  size_t scale_stride; /* blocks: bytes from one row's scales to the next one's */
   /* lhs: numbers of the layout's fields, which stand in its tw_layout. Of codes that add up to s,
    * of a row or of a block, the layout keeps s * sum_factor + sum_base, */
   int32_t sum_factor, sum_base;
