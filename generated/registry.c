@@ -14322,7 +14322,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x0251bcb852a443d4),
+        .content_hash = UINT64_C(0x7a91a2477f0205a5),
         .vectorized = 0,
     },
     {
@@ -14333,7 +14333,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x0251bcb852a443d4),
+        .content_hash = UINT64_C(0x7a91a2477f0205a5),
         .vectorized = 0,
     },
     {
@@ -14344,7 +14344,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xb67f7ad1810627b6),
+        .content_hash = UINT64_C(0xb3641ab8543d88e9),
         .vectorized = 1,
     },
     {
@@ -14355,7 +14355,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xb67f7ad1810627b6),
+        .content_hash = UINT64_C(0xb3641ab8543d88e9),
         .vectorized = 1,
     },
     {
@@ -14366,7 +14366,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0xb67f7ad1810627b6),
+        .content_hash = UINT64_C(0xb3641ab8543d88e9),
         .vectorized = 1,
     },
     {
@@ -14377,7 +14377,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0xb67f7ad1810627b6),
+        .content_hash = UINT64_C(0xb3641ab8543d88e9),
         .vectorized = 1,
     },
     {
@@ -14388,7 +14388,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0xf9607d28a4c53789),
+        .content_hash = UINT64_C(0xff9ec7b21366790c),
         .vectorized = 1,
     },
     {
@@ -14399,7 +14399,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x91e76e6c4ef4622e),
+        .content_hash = UINT64_C(0x11177346b53942dd),
         .vectorized = 1,
     },
     {
@@ -14410,7 +14410,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x91e76e6c4ef4622e),
+        .content_hash = UINT64_C(0x11177346b53942dd),
         .vectorized = 1,
     },
     {
@@ -14421,7 +14421,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x91e76e6c4ef4622e),
+        .content_hash = UINT64_C(0x11177346b53942dd),
         .vectorized = 1,
     },
     {
@@ -14432,7 +14432,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x91e76e6c4ef4622e),
+        .content_hash = UINT64_C(0x11177346b53942dd),
         .vectorized = 1,
     },
     {
@@ -14443,7 +14443,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0xd9fa8fba32ce0807),
+        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
         .vectorized = 1,
     },
     {
@@ -14454,7 +14454,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0xd9fa8fba32ce0807),
+        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
         .vectorized = 1,
     },
     {
@@ -14465,7 +14465,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0xd9fa8fba32ce0807),
+        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
         .vectorized = 1,
     },
     {
@@ -14476,7 +14476,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0xd9fa8fba32ce0807),
+        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
         .vectorized = 1,
     },
     {
@@ -14487,7 +14487,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0x8f97df1de4c9386e),
+        .content_hash = UINT64_C(0x3554bb2f875789a6),
         .vectorized = 1,
     },
     {
@@ -14498,7 +14498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0x8f97df1de4c9386e),
+        .content_hash = UINT64_C(0x3554bb2f875789a6),
         .vectorized = 1,
     },
     {
@@ -14509,7 +14509,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0x8f97df1de4c9386e),
+        .content_hash = UINT64_C(0x3554bb2f875789a6),
         .vectorized = 1,
     },
     {
@@ -14520,7 +14520,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0x8f97df1de4c9386e),
+        .content_hash = UINT64_C(0x3554bb2f875789a6),
         .vectorized = 1,
     },
     {
@@ -14531,7 +14531,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0xcf8af0258c0fe48e),
+        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
         .vectorized = 1,
     },
     {
@@ -14542,7 +14542,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0xcf8af0258c0fe48e),
+        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
         .vectorized = 1,
     },
     {
@@ -14553,7 +14553,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0xcf8af0258c0fe48e),
+        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
         .vectorized = 1,
     },
     {
@@ -14564,7 +14564,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0xcf8af0258c0fe48e),
+        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
         .vectorized = 1,
     },
     {
@@ -14575,7 +14575,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0x1f6e431351b4269d),
+        .content_hash = UINT64_C(0x66690d440f1de03f),
         .vectorized = 1,
     },
     {
@@ -14586,7 +14586,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0x1f6e431351b4269d),
+        .content_hash = UINT64_C(0x66690d440f1de03f),
         .vectorized = 1,
     },
     {
@@ -14597,7 +14597,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0x1f6e431351b4269d),
+        .content_hash = UINT64_C(0x66690d440f1de03f),
         .vectorized = 1,
     },
     {
@@ -14608,7 +14608,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0x1f6e431351b4269d),
+        .content_hash = UINT64_C(0x66690d440f1de03f),
         .vectorized = 1,
     },
     {
@@ -14619,7 +14619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0x86ad9eb2cb684fb5),
+        .content_hash = UINT64_C(0x154f7b582a80f405),
         .vectorized = 1,
     },
     {
@@ -14630,7 +14630,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0x86ad9eb2cb684fb5),
+        .content_hash = UINT64_C(0x154f7b582a80f405),
         .vectorized = 1,
     },
     {
@@ -14641,7 +14641,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0x86ad9eb2cb684fb5),
+        .content_hash = UINT64_C(0x154f7b582a80f405),
         .vectorized = 1,
     },
     {
@@ -14652,7 +14652,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0x86ad9eb2cb684fb5),
+        .content_hash = UINT64_C(0x154f7b582a80f405),
         .vectorized = 1,
     },
     {
@@ -15059,7 +15059,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0xddf996f72b419a22),
+        .content_hash = UINT64_C(0x4b8a77419eb4cc53),
         .vectorized = 0,
     },
     {
@@ -15070,7 +15070,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0xddf996f72b419a22),
+        .content_hash = UINT64_C(0x4b8a77419eb4cc53),
         .vectorized = 0,
     },
     {
@@ -15081,7 +15081,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0xddf996f72b419a22),
+        .content_hash = UINT64_C(0x4b8a77419eb4cc53),
         .vectorized = 0,
     },
     {
@@ -15092,7 +15092,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x56d885c198e773eb),
+        .content_hash = UINT64_C(0x31fedcfb262a3d29),
         .vectorized = 1,
     },
     {
@@ -15103,7 +15103,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x56d885c198e773eb),
+        .content_hash = UINT64_C(0x31fedcfb262a3d29),
         .vectorized = 1,
     },
     {
@@ -15114,7 +15114,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x56d885c198e773eb),
+        .content_hash = UINT64_C(0x31fedcfb262a3d29),
         .vectorized = 1,
     },
     {
@@ -15125,7 +15125,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x56d885c198e773eb),
+        .content_hash = UINT64_C(0x31fedcfb262a3d29),
         .vectorized = 1,
     },
     {
@@ -15136,7 +15136,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x56d885c198e773eb),
+        .content_hash = UINT64_C(0x31fedcfb262a3d29),
         .vectorized = 1,
     },
     {
@@ -15147,7 +15147,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0xd3f3977bd9b62720),
+        .content_hash = UINT64_C(0xf22334afba3b74a8),
         .vectorized = 1,
     },
     {
@@ -15158,7 +15158,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xd3f3977bd9b62720),
+        .content_hash = UINT64_C(0xf22334afba3b74a8),
         .vectorized = 1,
     },
     {
@@ -15169,7 +15169,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x7614ee1708967fd9),
+        .content_hash = UINT64_C(0x4535d46a4c02626e),
         .vectorized = 1,
     },
     {
@@ -15180,7 +15180,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x7614ee1708967fd9),
+        .content_hash = UINT64_C(0x4535d46a4c02626e),
         .vectorized = 1,
     },
     {
@@ -15191,7 +15191,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x7614ee1708967fd9),
+        .content_hash = UINT64_C(0x4535d46a4c02626e),
         .vectorized = 1,
     },
     {
@@ -15202,7 +15202,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x7614ee1708967fd9),
+        .content_hash = UINT64_C(0x4535d46a4c02626e),
         .vectorized = 1,
     },
     {
@@ -15213,7 +15213,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x7614ee1708967fd9),
+        .content_hash = UINT64_C(0x4535d46a4c02626e),
         .vectorized = 1,
     },
     {
@@ -15224,7 +15224,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0xb5d434877d6c4448),
+        .content_hash = UINT64_C(0xd20f58921f945f91),
         .vectorized = 1,
     },
     {
@@ -15235,7 +15235,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_124,
-        .content_hash = UINT64_C(0xb5d434877d6c4448),
+        .content_hash = UINT64_C(0xd20f58921f945f91),
         .vectorized = 1,
     },
     {
@@ -15246,7 +15246,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_125,
-        .content_hash = UINT64_C(0xb5d434877d6c4448),
+        .content_hash = UINT64_C(0xd20f58921f945f91),
         .vectorized = 1,
     },
     {
@@ -15257,7 +15257,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0xb5d434877d6c4448),
+        .content_hash = UINT64_C(0xd20f58921f945f91),
         .vectorized = 1,
     },
     {
@@ -15268,7 +15268,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_163,
-        .content_hash = UINT64_C(0xb5d434877d6c4448),
+        .content_hash = UINT64_C(0xd20f58921f945f91),
         .vectorized = 1,
     },
     {
@@ -15279,7 +15279,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_127,
-        .content_hash = UINT64_C(0x714216d10037149e),
+        .content_hash = UINT64_C(0xb5a9becca210940d),
         .vectorized = 1,
     },
     {
@@ -15290,7 +15290,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0x714216d10037149e),
+        .content_hash = UINT64_C(0xb5a9becca210940d),
         .vectorized = 1,
     },
     {
@@ -15301,7 +15301,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0x714216d10037149e),
+        .content_hash = UINT64_C(0xb5a9becca210940d),
         .vectorized = 1,
     },
     {
@@ -15312,7 +15312,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_132,
-        .content_hash = UINT64_C(0x714216d10037149e),
+        .content_hash = UINT64_C(0xb5a9becca210940d),
         .vectorized = 1,
     },
     {
@@ -15323,7 +15323,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0x714216d10037149e),
+        .content_hash = UINT64_C(0xb5a9becca210940d),
         .vectorized = 1,
     },
     {
@@ -15334,7 +15334,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_134,
-        .content_hash = UINT64_C(0x32bbcf5de56a4f74),
+        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
         .vectorized = 1,
     },
     {
@@ -15345,7 +15345,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_135,
-        .content_hash = UINT64_C(0x32bbcf5de56a4f74),
+        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
         .vectorized = 1,
     },
     {
@@ -15356,7 +15356,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_136,
-        .content_hash = UINT64_C(0x32bbcf5de56a4f74),
+        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
         .vectorized = 1,
     },
     {
@@ -15367,7 +15367,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0x32bbcf5de56a4f74),
+        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
         .vectorized = 1,
     },
     {
@@ -15378,7 +15378,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_166,
-        .content_hash = UINT64_C(0x32bbcf5de56a4f74),
+        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
         .vectorized = 1,
     },
     {
@@ -15389,7 +15389,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_138,
-        .content_hash = UINT64_C(0x225cb2286e2a3375),
+        .content_hash = UINT64_C(0x516d8b77be1bb09c),
         .vectorized = 1,
     },
     {
@@ -15400,7 +15400,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0x225cb2286e2a3375),
+        .content_hash = UINT64_C(0x516d8b77be1bb09c),
         .vectorized = 1,
     },
     {
@@ -15411,7 +15411,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0x225cb2286e2a3375),
+        .content_hash = UINT64_C(0x516d8b77be1bb09c),
         .vectorized = 1,
     },
     {
@@ -15422,7 +15422,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_143,
-        .content_hash = UINT64_C(0x225cb2286e2a3375),
+        .content_hash = UINT64_C(0x516d8b77be1bb09c),
         .vectorized = 1,
     },
     {
@@ -15433,7 +15433,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0x225cb2286e2a3375),
+        .content_hash = UINT64_C(0x516d8b77be1bb09c),
         .vectorized = 1,
     },
     {
@@ -15444,7 +15444,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0xb4a61e279f07e3fd),
+        .content_hash = UINT64_C(0x96cd06f052482f70),
         .vectorized = 1,
     },
     {
@@ -15455,7 +15455,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_146,
-        .content_hash = UINT64_C(0xb4a61e279f07e3fd),
+        .content_hash = UINT64_C(0x96cd06f052482f70),
         .vectorized = 1,
     },
     {
@@ -15466,7 +15466,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_147,
-        .content_hash = UINT64_C(0xb4a61e279f07e3fd),
+        .content_hash = UINT64_C(0x96cd06f052482f70),
         .vectorized = 1,
     },
     {
@@ -15477,7 +15477,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0xb4a61e279f07e3fd),
+        .content_hash = UINT64_C(0x96cd06f052482f70),
         .vectorized = 1,
     },
     {
@@ -15488,7 +15488,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0xb4a61e279f07e3fd),
+        .content_hash = UINT64_C(0x96cd06f052482f70),
         .vectorized = 1,
     },
     {
@@ -15499,7 +15499,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
+        .content_hash = UINT64_C(0x78428b9439df0247),
         .vectorized = 0,
     },
     {
@@ -15510,7 +15510,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
+        .content_hash = UINT64_C(0x78428b9439df0247),
         .vectorized = 0,
     },
     {
@@ -15521,7 +15521,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
+        .content_hash = UINT64_C(0x78428b9439df0247),
         .vectorized = 0,
     },
     {
@@ -15532,7 +15532,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0xe7c6cc515ef4d368),
+        .content_hash = UINT64_C(0x78428b9439df0247),
         .vectorized = 0,
     },
     {
@@ -15543,7 +15543,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x20b8917f066ef0f9),
+        .content_hash = UINT64_C(0x01c0e5a0c8057263),
         .vectorized = 1,
     },
     {
@@ -15554,7 +15554,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_160,
-        .content_hash = UINT64_C(0x90405058456548c2),
+        .content_hash = UINT64_C(0xa5db58d4979ffe76),
         .vectorized = 1,
     },
     {

@@ -96,6 +96,45 @@ static void block_ranges(const tw_args* args) {
   }
 }
 
+__attribute__((target("avx2,fma,f16c,bmi2")))
+static void block_ranges_of_32(const tw_args* args) {
+  const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
+  const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m256i x = _mm256_loadu_si256((const __m256i *)lhs);
+    const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(lhs + 32));
+    const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(lhs + 64));
+    const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(lhs + 96));
+    const __m256i v = _mm256_and_si256(x, magnitude);
+    const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
+    const __m256i v_3 = _mm256_and_si256(x_2, magnitude);
+    const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
+    const __m256i v_5 = _mm256_and_si256(x_3, magnitude);
+    const __m256 v_6 = _mm256_min_ps(_mm256_castsi256_ps(v_5), infinity);
+    const __m256i v_7 = _mm256_and_si256(x_4, magnitude);
+    const __m256 v_8 = _mm256_min_ps(_mm256_castsi256_ps(v_7), infinity);
+    const __m256 v_9 = _mm256_max_ps(v_2, v_4);
+    const __m256 v_10 = _mm256_max_ps(v_6, v_8);
+    const __m256 v_11 = _mm256_max_ps(v_9, v_10);
+    const __m256i v_12 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_11), 78);
+    const __m256i v_13 = _mm256_castps_si256(_mm256_max_ps(v_11, _mm256_castsi256_ps(v_12)));
+    const __m256i v_14 = _mm256_unpacklo_epi64(v_13, v_13);
+    const __m256i v_15 = _mm256_unpackhi_epi64(v_13, v_13);
+    const __m256i v_16 =
+        _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_14), _mm256_castsi256_ps(v_15)));
+    const __m256i v_17 = _mm256_unpacklo_epi32(v_16, v_16);
+    const __m256i v_18 = _mm256_unpacklo_epi64(v_17, v_17);
+    const __m256i v_19 = _mm256_unpackhi_epi64(v_17, v_17);
+    const __m256 v_20 = _mm256_max_ps(_mm256_castsi256_ps(v_18), _mm256_castsi256_ps(v_19));
+    _mm256_storeu_si256((__m256i *)dst, _mm256_castps_si256(v_20));
+    lhs += 128;
+    dst += 4;
+  }
+}
+
 // Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
 // then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
 // all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
@@ -120,7 +159,7 @@ static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t c
   inner->lhs = floats;
   inner->n = count;
   inner->dst = largest;
-  block_ranges(inner);
+  inner->block == 32 ? block_ranges_of_32(inner) : block_ranges(inner);
   for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
 }
 
@@ -193,6 +232,69 @@ static void quantize_blocks(const tw_args* args) {
   }
 }
 
+__attribute__((target("avx2,fma,f16c,bmi2")))
+static void quantize_blocks_of_32(const tw_args* args) {
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
+    const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
+    const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
+    const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
+    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
+    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
+    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
+    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
+    const __m256 v = _mm256_mul_ps(x, factor);
+    const __m256 v_2 = _mm256_max_ps(v, lowest);
+    const __m256 v_3 = _mm256_min_ps(v_2, highest);
+    const __m256i v_4 = _mm256_cvtps_epi32(v_3);
+    const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
+    const __m256 v_6 = _mm256_mul_ps(x_2, factor);
+    const __m256 v_7 = _mm256_max_ps(v_6, lowest);
+    const __m256 v_8 = _mm256_min_ps(v_7, highest);
+    const __m256i v_9 = _mm256_cvtps_epi32(v_8);
+    const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
+    const __m256 v_11 = _mm256_mul_ps(x_3, factor);
+    const __m256 v_12 = _mm256_max_ps(v_11, lowest);
+    const __m256 v_13 = _mm256_min_ps(v_12, highest);
+    const __m256i v_14 = _mm256_cvtps_epi32(v_13);
+    const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
+    const __m256 v_16 = _mm256_mul_ps(x_4, factor);
+    const __m256 v_17 = _mm256_max_ps(v_16, lowest);
+    const __m256 v_18 = _mm256_min_ps(v_17, highest);
+    const __m256i v_19 = _mm256_cvtps_epi32(v_18);
+    const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
+    const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
+    const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
+    const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
+    const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
+    const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
+    const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
+    _mm256_storeu_si256((__m256i *)dst, v_26);
+    const __m256i v_27 = _mm256_add_epi32(v_5, v_10);
+    const __m256i v_28 = _mm256_add_epi32(v_15, v_20);
+    const __m256i v_29 = _mm256_add_epi32(v_27, v_28);
+    const __m256i v_30 = _mm256_permute4x64_epi64(v_29, 78);
+    const __m256i v_31 = _mm256_add_epi32(v_29, v_30);
+    const __m256i v_32 = _mm256_unpacklo_epi64(v_31, v_31);
+    const __m256i v_33 = _mm256_unpackhi_epi64(v_31, v_31);
+    const __m256i v_34 = _mm256_add_epi32(v_32, v_33);
+    const __m256i v_35 = _mm256_unpacklo_epi32(v_34, v_34);
+    const __m256i v_36 = _mm256_unpacklo_epi64(v_35, v_35);
+    const __m256i v_37 = _mm256_unpackhi_epi64(v_35, v_35);
+    const __m256i v_38 = _mm256_add_epi32(v_36, v_37);
+    _mm256_storeu_si256((__m256i *)s, v_38);
+    lhs += 128;
+    dst += 32;
+    lookup += 20;
+    s += 4;
+  }
+}
+
 typedef struct code_chunk {
   int8_t codes[MOST_CODES];
   int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
@@ -206,7 +308,7 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
   inner->lookup = how;
   inner->dst = chunk->codes;
   inner->dst_stride = offsetof(code_chunk, sums);
-  quantize_blocks(inner);
+  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
 }
 
 // As 16 bits: the even codes, then the odd ones.
@@ -267,8 +369,11 @@ static void write_block_fields(const tw_pack_args *args, const places *at, uint8
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
+static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
                      const uint8_t *floats, size_t r, uint8_t *to) {
+  // Copies, which no store of bytes can change: compilers keep them in registers.
+  const tw_pack_args own = *all, *const args = &own;
+  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -279,7 +384,13 @@ static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
     quantize_chunk(inner, floats, count, how, &chunk);
     for (size_t i = 0; i < count; ++i) {
       uint8_t *const its = to + (b + i) * at->bytes;
-      put_groups(its + at->data + r * GROUP_BYTES, chunk.codes + i * block, block / KR, at->panel);
+      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
+      const int8_t *const codes = chunk.codes + i * block;
+      if (block == 32) {  // a constant, for compilers
+        put_groups(to_codes, codes, 32 / KR, at->panel);
+      } else {
+        put_groups(to_codes, codes, block / KR, at->panel);
+      }
       write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
     }
     floats += count * block * sizeof(float);

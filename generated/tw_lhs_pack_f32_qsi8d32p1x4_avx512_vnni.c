@@ -100,6 +100,41 @@ static void block_ranges(const tw_args* args) {
   }
 }
 
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+static void block_ranges_of_32(const tw_args* args) {
+  const __m512i magnitude = _mm512_set1_epi32((int32_t)0x7fffffff);
+  const __m512 infinity = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f800000));
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m512i x = _mm512_loadu_si512((const void *)lhs);
+    const __m512i x_2 = _mm512_loadu_si512((const void *)(lhs + 64));
+    const __m512i v = _mm512_and_si512(x, magnitude);
+    const __m512 v_2 = _mm512_min_ps(_mm512_castsi512_ps(v), infinity);
+    const __m512i v_3 = _mm512_and_si512(x_2, magnitude);
+    const __m512 v_4 = _mm512_min_ps(_mm512_castsi512_ps(v_3), infinity);
+    const __m512 v_5 = _mm512_max_ps(v_2, v_4);
+    const __m512i v_6 =
+        _mm512_shuffle_i32x4(_mm512_castps_si512(v_5), _mm512_castps_si512(v_5), 78);
+    const __m512 v_7 = _mm512_max_ps(v_5, _mm512_castsi512_ps(v_6));
+    const __m512i v_8 =
+        _mm512_shuffle_i32x4(_mm512_castps_si512(v_7), _mm512_castps_si512(v_7), 177);
+    const __m512i v_9 = _mm512_castps_si512(_mm512_max_ps(v_7, _mm512_castsi512_ps(v_8)));
+    const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
+    const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
+    const __m512i v_12 =
+        _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_10), _mm512_castsi512_ps(v_11)));
+    const __m512i v_13 = _mm512_unpacklo_epi32(v_12, v_12);
+    const __m512i v_14 = _mm512_unpacklo_epi64(v_13, v_13);
+    const __m512i v_15 = _mm512_unpackhi_epi64(v_13, v_13);
+    const __m512 v_16 = _mm512_max_ps(_mm512_castsi512_ps(v_14), _mm512_castsi512_ps(v_15));
+    _mm512_storeu_si512((void *)dst, _mm512_castps_si512(v_16));
+    lhs += 128;
+    dst += 4;
+  }
+}
+
 // Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
 // then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
 // all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
@@ -124,7 +159,7 @@ static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t c
   inner->lhs = floats;
   inner->n = count;
   inner->dst = largest;
-  block_ranges(inner);
+  inner->block == 32 ? block_ranges_of_32(inner) : block_ranges(inner);
   for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
 }
 
@@ -182,6 +217,54 @@ static void quantize_blocks(const tw_args* args) {
   }
 }
 
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
+static void quantize_blocks_of_32(const tw_args* args) {
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup)));
+    const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 4)));
+    const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
+    const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
+    const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
+    const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
+    const __m512 v = _mm512_mul_ps(x, factor);
+    const __m512 v_2 = _mm512_max_ps(v, lowest);
+    const __m512 v_3 = _mm512_min_ps(v_2, highest);
+    const __m512i v_4 = _mm512_cvtps_epi32(v_3);
+    const __m512i v_5 = _mm512_add_epi32(v_4, zero_point);
+    const __m512 v_6 = _mm512_mul_ps(x_2, factor);
+    const __m512 v_7 = _mm512_max_ps(v_6, lowest);
+    const __m512 v_8 = _mm512_min_ps(v_7, highest);
+    const __m512i v_9 = _mm512_cvtps_epi32(v_8);
+    const __m512i v_10 = _mm512_add_epi32(v_9, zero_point);
+    const __m128i v_11 = _mm512_cvtsepi32_epi8(v_5);
+    _mm_storeu_si128((__m128i *)dst, v_11);
+    const __m128i v_12 = _mm512_cvtsepi32_epi8(v_10);
+    _mm_storeu_si128((__m128i *)(dst + 16), v_12);
+    const __m512i v_13 = _mm512_add_epi32(v_5, v_10);
+    const __m512i v_14 = _mm512_shuffle_i32x4(v_13, v_13, 78);
+    const __m512i v_15 = _mm512_add_epi32(v_13, v_14);
+    const __m512i v_16 = _mm512_shuffle_i32x4(v_15, v_15, 177);
+    const __m512i v_17 = _mm512_add_epi32(v_15, v_16);
+    const __m512i v_18 = _mm512_unpacklo_epi64(v_17, v_17);
+    const __m512i v_19 = _mm512_unpackhi_epi64(v_17, v_17);
+    const __m512i v_20 = _mm512_add_epi32(v_18, v_19);
+    const __m512i v_21 = _mm512_unpacklo_epi32(v_20, v_20);
+    const __m512i v_22 = _mm512_unpacklo_epi64(v_21, v_21);
+    const __m512i v_23 = _mm512_unpackhi_epi64(v_21, v_21);
+    const __m512i v_24 = _mm512_add_epi32(v_22, v_23);
+    _mm512_storeu_si512((void *)s, v_24);
+    lhs += 128;
+    dst += 32;
+    lookup += 20;
+    s += 4;
+  }
+}
+
 typedef struct code_chunk {
   int8_t codes[MOST_CODES];
   int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
@@ -195,7 +278,7 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
   inner->lookup = how;
   inner->dst = chunk->codes;
   inner->dst_stride = offsetof(code_chunk, sums);
-  quantize_blocks(inner);
+  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
 }
 
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
@@ -255,8 +338,11 @@ static void write_block_fields(const tw_pack_args *args, const places *at, uint8
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
+static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
                      const uint8_t *floats, size_t r, uint8_t *to) {
+  // Copies, which no store of bytes can change: compilers keep them in registers.
+  const tw_pack_args own = *all, *const args = &own;
+  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -267,7 +353,13 @@ static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
     quantize_chunk(inner, floats, count, how, &chunk);
     for (size_t i = 0; i < count; ++i) {
       uint8_t *const its = to + (b + i) * at->bytes;
-      put_groups(its + at->data + r * GROUP_BYTES, chunk.codes + i * block, block / KR, at->panel);
+      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
+      const int8_t *const codes = chunk.codes + i * block;
+      if (block == 32) {  // a constant, for compilers
+        put_groups(to_codes, codes, 32 / KR, at->panel);
+      } else {
+        put_groups(to_codes, codes, block / KR, at->panel);
+      }
       write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
     }
     floats += count * block * sizeof(float);

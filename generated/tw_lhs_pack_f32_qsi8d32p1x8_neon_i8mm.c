@@ -128,6 +128,68 @@ static void block_ranges(const tw_args* args) {
   }
 }
 
+__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
+static void block_ranges_of_32(const tw_args* args) {
+  const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+  const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
+    const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 16)));
+    const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+    const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+    const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+    const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+    const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+    const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+    const uint8x16_t v = vandq_u8(x, magnitude);
+    const float32x4_t v_2 =
+        vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity), vreinterpretq_f32_u8(v), infinity);
+    const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
+    const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
+        vreinterpretq_f32_u8(v_3), infinity);
+    const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
+    const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
+        vreinterpretq_f32_u8(v_5), infinity);
+    const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
+    const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
+        vreinterpretq_f32_u8(v_7), infinity);
+    const uint8x16_t v_9 = vandq_u8(x_5, magnitude);
+    const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
+        vreinterpretq_f32_u8(v_9), infinity);
+    const uint8x16_t v_11 = vandq_u8(x_6, magnitude);
+    const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
+        vreinterpretq_f32_u8(v_11), infinity);
+    const uint8x16_t v_13 = vandq_u8(x_7, magnitude);
+    const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
+        vreinterpretq_f32_u8(v_13), infinity);
+    const uint8x16_t v_15 = vandq_u8(x_8, magnitude);
+    const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
+        vreinterpretq_f32_u8(v_15), infinity);
+    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
+    const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
+    const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
+    const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
+    const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
+    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
+    const uint64x2_t v_23 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
+    const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
+    const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
+    const uint32x4_t v_26 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
+        vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24), vreinterpretq_f32_u64(v_25)));
+    const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
+    const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
+    const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
+    const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
+        vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28), vreinterpretq_f32_u64(v_29));
+    vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(v_30));
+    lhs += 128;
+    dst += 4;
+  }
+}
+
 // Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
 // then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
 // all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
@@ -152,7 +214,7 @@ static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t c
   inner->lhs = floats;
   inner->n = count;
   inner->dst = largest;
-  block_ranges(inner);
+  inner->block == 32 ? block_ranges_of_32(inner) : block_ranges(inner);
   for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
 }
 
@@ -253,6 +315,97 @@ static void quantize_blocks(const tw_args* args) {
   }
 }
 
+__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
+static void quantize_blocks_of_32(const tw_args* args) {
+  const uint8_t* lhs = (const uint8_t*)args->lhs;
+  uint8_t* dst = (uint8_t*)args->dst;
+  const uint8_t* lookup = (const uint8_t*)args->lookup;
+  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
+  // blocks loop
+  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
+    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
+    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
+    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
+    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
+    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
+    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
+    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
+    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
+    const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
+    const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
+    const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
+    const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+    const float32x4_t v = vmulq_f32(x, factor);
+    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
+    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
+    const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
+    const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
+    const float32x4_t v_6 = vmulq_f32(x_2, factor);
+    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
+    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
+    const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
+    const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
+    const float32x4_t v_11 = vmulq_f32(x_3, factor);
+    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
+    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
+    const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
+    const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
+    const float32x4_t v_16 = vmulq_f32(x_4, factor);
+    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
+    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
+    const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
+    const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
+    const float32x4_t v_21 = vmulq_f32(x_5, factor);
+    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
+    const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
+    const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
+    const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
+    const float32x4_t v_26 = vmulq_f32(x_6, factor);
+    const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
+    const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
+    const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
+    const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
+    const float32x4_t v_31 = vmulq_f32(x_7, factor);
+    const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
+    const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
+    const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
+    const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
+    const float32x4_t v_36 = vmulq_f32(x_8, factor);
+    const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
+    const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
+    const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
+    const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
+    const uint16x8_t v_41 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
+    const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
+    const uint8x16_t v_43 = vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
+    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_43));
+    const uint16x8_t v_44 = vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
+    const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
+    const uint8x16_t v_46 = vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
+    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_46));
+    const int32x4_t v_47 = vaddq_s32(v_5, v_10);
+    const int32x4_t v_48 = vaddq_s32(v_15, v_20);
+    const int32x4_t v_49 = vaddq_s32(v_25, v_30);
+    const int32x4_t v_50 = vaddq_s32(v_35, v_40);
+    const int32x4_t v_51 = vaddq_s32(v_47, v_48);
+    const int32x4_t v_52 = vaddq_s32(v_49, v_50);
+    const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
+    const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
+    const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
+    const uint32x4_t v_56 =
+        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54), vreinterpretq_s32_u64(v_55)));
+    const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
+    const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
+    const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
+    const int32x4_t v_60 = vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
+    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_60));
+    lhs += 128;
+    dst += 32;
+    lookup += 20;
+    s += 4;
+  }
+}
+
 typedef struct code_chunk {
   int8_t codes[MOST_CODES];
   int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
@@ -266,7 +419,7 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
   inner->lookup = how;
   inner->dst = chunk->codes;
   inner->dst_stride = offsetof(code_chunk, sums);
-  quantize_blocks(inner);
+  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
 }
 
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
@@ -326,8 +479,11 @@ static void write_block_fields(const tw_pack_args *args, const places *at, uint8
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
+static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
                      const uint8_t *floats, size_t r, uint8_t *to) {
+  // Copies, which no store of bytes can change: compilers keep them in registers.
+  const tw_pack_args own = *all, *const args = &own;
+  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -338,7 +494,13 @@ static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
     quantize_chunk(inner, floats, count, how, &chunk);
     for (size_t i = 0; i < count; ++i) {
       uint8_t *const its = to + (b + i) * at->bytes;
-      put_groups(its + at->data + r * GROUP_BYTES, chunk.codes + i * block, block / KR, at->panel);
+      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
+      const int8_t *const codes = chunk.codes + i * block;
+      if (block == 32) {  // a constant, for compilers
+        put_groups(to_codes, codes, 32 / KR, at->panel);
+      } else {
+        put_groups(to_codes, codes, block / KR, at->panel);
+      }
       write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
     }
     floats += count * block * sizeof(float);

@@ -183,8 +183,11 @@ static void write_block_fields(const tw_pack_args *args, const places *at, uint8
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
+static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
                      const uint8_t *floats, size_t r, uint8_t *to) {
+  // Copies, which no store of bytes can change: compilers keep them in registers.
+  const tw_pack_args own = *all, *const args = &own;
+  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -195,7 +198,13 @@ static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
     quantize_chunk(inner, floats, count, how, &chunk);
     for (size_t i = 0; i < count; ++i) {
       uint8_t *const its = to + (b + i) * at->bytes;
-      put_groups(its + at->data + r * GROUP_BYTES, chunk.codes + i * block, block / KR, at->panel);
+      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
+      const int8_t *const codes = chunk.codes + i * block;
+      if (block == 32) {  // a constant, for compilers
+        put_groups(to_codes, codes, 32 / KR, at->panel);
+      } else {
+        put_groups(to_codes, codes, block / KR, at->panel);
+      }
       write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
     }
     floats += count * block * sizeof(float);

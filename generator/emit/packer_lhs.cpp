@@ -70,12 +70,13 @@ struct Pieces {
   [[nodiscard]] std::string file(const std::string& name) const {
     return fill_template(request.files / fmt::format("packer_lhs_{}.c", name), values) + "\n";
   }
-  /// An inner loop: the Program, or the same in plain C.
+  /// An inner loop: the Program, or the same in plain C, which has none of its own for blocks
+  /// of 32.
   template <typename... Arguments>
   [[nodiscard]] std::string loop(const std::string& name,
                                  Program (*lower)(const Isa&, const std::string&, Arguments...),
                                  std::type_identity_t<Arguments>... arguments) const {
-    if (step == 0) return file("plain_" + name);
+    if (step == 0) return name.ends_with("_of_32") ? "" : file("plain_" + name);
     return print_c_function(lower(request.isa, name, arguments...), name, true) + "\n";
   }
 };
@@ -93,9 +94,15 @@ std::string blocks_text(const Pieces& pieces, const Layout& layout, bool by_rows
     text += pieces.loop("row_range", lower_row_range, pieces.step) + pieces.file("range") +
             pieces.file("quantize_row");
   } else {
-    text += pieces.loop("block_ranges", lower_block_ranges) + pieces.file("quantize_block");
+    text += pieces.loop("block_ranges", lower_block_ranges, BlockLength::argument) +
+            pieces.loop("block_ranges_of_32", lower_block_ranges, BlockLength::step) +
+            pieces.file("quantize_block");
   }
-  return text + pieces.loop("quantize_blocks", lower_quantize_blocks, layout.rounding) +
+  return text +
+         pieces.loop("quantize_blocks", lower_quantize_blocks, layout.rounding,
+                     BlockLength::argument) +
+         pieces.loop("quantize_blocks_of_32", lower_quantize_blocks, layout.rounding,
+                     BlockLength::step) +
          pieces.file("chunk_blocks");
 }
 
@@ -111,6 +118,12 @@ bool fill_lhs_loops(const PackerRequest& request, PackerValues& values) {
   values["STEP"] = number(vectorized ? step : plain_floats);
   values["LANES"] = number(vectorized ? isa.lanes32() : 1);
   values["CHUNK"] = number(chunk);
+  // Blocks of 32 are what most weights have.
+  const std::string of_32 = vectorized ? "inner->block == 32 ? {0}_of_32(inner) : " : "";
+  for (const auto& [value, name] :
+       {std::pair{"RANGES", "block_ranges"}, {"CODES", "quantize_blocks"}}) {
+    values[value] = fmt::format(fmt::runtime(of_32 + "{0}(inner)"), name);
+  }
   const Pieces pieces{request, values, step};
   values["QUANTIZE"] = blocks ? blocks_text(pieces, layout, format.scales == Granularity::row)
                               : rows_text(pieces, layout.rounding);

@@ -81,16 +81,20 @@ Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rou
 /// Values of k that blocks have a multiple of.
 inline constexpr int64_t block_step = 32;
 
-/// Whether it does what follows, with tw_args::block floats in a block.
+/// How many floats a block has: tw_args::block, or block_step, which takes no loop.
+enum class BlockLength { argument, step };
+
+/// Whether it does what follows.
 bool can_quantize_blocks(const Isa& isa, Rounding rounding);
 
 /// The largest magnitude of each of n blocks at lhs, infinite where an infinity or a NaN is: an f32
 /// each at dst, where a whole vector is written from each place on.
-Program lower_block_ranges(const Isa& isa, const std::string& name);
+Program lower_block_ranges(const Isa& isa, const std::string& name, BlockLength length);
 
 /// Quantizes n blocks at lhs, each with its own QuantizeParameters in a row at lookup, to bytes at
 /// dst; the sum of each block's codes, an i32, at dst + dst_stride, likewise in whole vectors.
-Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding);
+Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
+                              BlockLength length);
 
 /// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);

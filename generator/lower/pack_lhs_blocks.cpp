@@ -52,7 +52,10 @@ Value across(Builder& b, Value x, const Combine& combine) {
 /// A block's values, block_step of them at a time: what `step` makes of the pointers and of what
 /// came before is carried on.
 using Step = std::function<std::vector<Value>(const std::vector<Value>&)>;
-std::vector<Value> whole_block(Builder& b, const std::vector<Value>& inits, const Step& step) {
+std::vector<Value> whole_block(Builder& b, BlockLength length, std::vector<Value> inits,
+                               const Step& step) {
+  if (length == BlockLength::step) return step(inits);
+  inits.push_back(b.op(OpCode::zero));
   constexpr int shift = std::countr_zero(static_cast<unsigned>(block_step));
   const Value steps = b.op(OpCode::ishr, {b.arg(ArgField::block)}, {.imm = shift}, "steps");
   return b.loop("k", steps, inits, step);
@@ -66,7 +69,7 @@ bool can_quantize_blocks(const Isa& isa, Rounding rounding) {
          has_all(isa, {"and", "zip_lo.32", "zip_lo.64", "zip_hi.64"});
 }
 
-Program lower_block_ranges(const Isa& isa, const std::string& name) {
+Program lower_block_ranges(const Isa& isa, const std::string& name, BlockLength length) {
   Builder b(name, isa);
   const int64_t vectors = block_step / isa.lanes32();
   const Value magnitude = splat32(b, 0x7fffffffU, "magnitude");
@@ -78,20 +81,21 @@ Program lower_block_ranges(const Isa& isa, const std::string& name) {
       const Value positive = b.op(OpCode::and_, {x, magnitude});
       magnitudes.push_back(b.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
     }
-    magnitudes.push_back(now[1]);
+    if (now.size() > 1) magnitudes.push_back(now[1]);
     return std::vector<Value>{b.add(now[0], isa.vector_bytes * vectors, "x"),
                               combined(magnitudes, larger)};
   };
   b.loop("blocks", b.arg(ArgField::n), {b.arg(ArgField::lhs), b.arg(ArgField::dst)},
          [&](const std::vector<Value>& now) {
-           const std::vector<Value> done = whole_block(b, {now[0], b.op(OpCode::zero)}, step);
+           const std::vector<Value> done = whole_block(b, length, {now[0]}, step);
            b.op(OpCode::store, {now[1], across(b, done[1], larger)});
            return std::vector<Value>{done[0], b.add(now[1], 4, "largest")};
          });
   return b.finish();
 }
 
-Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding) {
+Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
+                              BlockLength length) {
   Builder b(name, isa);
   const Combine plus = [&](Value x, Value y) { return b.op(OpCode::add, {x, y}, {.bits = 32}); };
   const Value sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
@@ -99,17 +103,18 @@ Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding 
          {b.arg(ArgField::lhs), b.arg(ArgField::dst), b.arg(ArgField::lookup), sums},
          [&](const std::vector<Value>& now) {
            const Quantizer quantizer(b, now[2], rounding);
-           const std::vector<Value> inits = {now[0], now[1], b.op(OpCode::zero)};
-           const auto done = whole_block(b, inits, [&](const std::vector<Value>& at) {
-             std::vector<Value> codes;
-             for (const Value x : load_floats(b, at[0], block_step / isa.lanes32())) {
-               codes.push_back(quantizer.code(x));
-             }
-             store_codes(b, at[1], codes);
-             codes.push_back(at[2]);
-             return std::vector<Value>{b.add(at[0], 4 * block_step, "x"),
-                                       b.add(at[1], block_step, "codes"), combined(codes, plus)};
-           });
+           const auto done =
+               whole_block(b, length, {now[0], now[1]}, [&](const std::vector<Value>& at) {
+                 std::vector<Value> codes;
+                 for (const Value x : load_floats(b, at[0], block_step / isa.lanes32())) {
+                   codes.push_back(quantizer.code(x));
+                 }
+                 store_codes(b, at[1], codes);
+                 if (at.size() > 2) codes.push_back(at[2]);
+                 return std::vector<Value>{b.add(at[0], 4 * block_step, "x"),
+                                           b.add(at[1], block_step, "codes"),
+                                           combined(codes, plus)};
+               });
            b.op(OpCode::store, {now[3], across(b, done[2], plus)});
            constexpr int64_t parameters = 4 * static_cast<int64_t>(QuantizeParameter::count);
            return std::vector<Value>{done[0], done[1], b.add(now[2], parameters, "parameters"),

@@ -11,5 +11,5 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
   inner->lookup = how;
   inner->dst = chunk->codes;
   inner->dst_stride = offsetof(code_chunk, sums);
-  quantize_blocks(inner);
+  @CODES@;
 }

@@ -22,6 +22,6 @@ static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t c
   inner->lhs = floats;
   inner->n = count;
   inner->dst = largest;
-  block_ranges(inner);
+  @RANGES@;
   for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
 }

@@ -136,6 +136,7 @@ std::vector<float> random_blocks(size_t count, size_t block, uint32_t seed) {
 /// As packers have it done: ranges, what the skeleton chooses, codes and sums.
 void check_blocks(const Isa& on, size_t block, const std::vector<float>& row) {
   const size_t count = row.size() / block;
+  const auto length = block == block_step ? BlockLength::step : BlockLength::argument;
   const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
   SCOPED_TRACE(on.name + " block " + std::to_string(block) + " of " + std::to_string(count));
   Memory memory;
@@ -145,7 +146,7 @@ void check_blocks(const Isa& on, size_t block, const std::vector<float>& row) {
   field(arguments, ArgField::block) = block;
   const uint64_t ranges = memory.add_unwritten("ranges", 4 * (count - 1) + vector_bytes);
   field(arguments, ArgField::dst) = ranges;
-  run(lower_block_ranges(on, "ranges"), arguments, memory);
+  run(lower_block_ranges(on, "ranges", length), arguments, memory);
   const auto largest = lanes<float>(memory, ranges, 0, count);
 
   std::vector<uint8_t> parameters;
@@ -172,7 +173,7 @@ void check_blocks(const Isa& on, size_t block, const std::vector<float>& row) {
   const uint64_t codes = memory.add_unwritten("codes", row.size() + 4 * (count - 1) + vector_bytes);
   field(arguments, ArgField::dst) = codes;
   field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_blocks(on, "codes", Rounding::even), arguments, memory);
+  run(lower_quantize_blocks(on, "codes", Rounding::even, length), arguments, memory);
   EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
             bytes_of(wanted.data(), wanted.size()));
   EXPECT_EQ(lanes<int32_t>(memory, codes, row.size(), count), wanted_sums);
