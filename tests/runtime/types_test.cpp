@@ -81,8 +81,8 @@ TEST_F(Types, ThatNothingHasAreNamed) {
         "matmul.lhs_type is s8; " + family + " has packers of: f32, f16");
   fails(create(static_cast<tw_type>(7), TW_F32), TW_INVALID,
         "matmul.lhs_type is 7; 0 to 6 are legal");
-  fails(create(TW_F32, static_cast<tw_type>(-1)), TW_INVALID,
-        "matmul.dst_type is -1; 0 to 6 are legal");
+  fails(create(TW_F32, static_cast<tw_type>(7)), TW_INVALID,
+        "matmul.dst_type is 7; 0 to 6 are legal");
   tw_matmul matmul = TestPlan::basic(kN, kK);
   matmul.kernel = "vnni_8x32_again";
   fails(create(matmul), TW_UNSUPPORTED,
