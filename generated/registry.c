@@ -3,7 +3,7 @@
 //
 // The registry of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (806618a7038baefc)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (f9128271b5af7007)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
@@ -4014,24 +4014,24 @@ const tw_kernel tw_generated_kernels[] = {
         .dst = TW_F16,
     },
     {
-        .name = "tw_matmul_clamp_f16_f32_f16p8x1_4x8_neon_u8_asm",
+        .name = "tw_matmul_clamp_f16_f32_f16p8x1_8x8_neon_u8_asm",
         .family = "matmul_clamp_f16_f32_f16p",
         .isa = "neon",
         .printer = "assembly",
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f16p.yaml:94:5",
-        .run = BUILT_2(tw_matmul_clamp_f16_f32_f16p8x1_4x8_neon_u8_asm),
+        .run = BUILT_2(tw_matmul_clamp_f16_f32_f16p8x1_8x8_neon_u8_asm),
         .features = TW_FEATURE_NEON,
         .lhs = &layout_0,
         .rhs = &layout_3,
-        .tile_m = 4,
+        .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 8,
         .accumulators = 1,
-        .vector_registers = 13,
-        .macs_per_cycle = 5.3,
-        .content_hash = UINT64_C(0x4118e5dc2b508bfc),
+        .vector_registers = 25,
+        .macs_per_cycle = 6.4,
+        .content_hash = UINT64_C(0x9f8ee5751eeec1af),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -4164,24 +4164,24 @@ const tw_kernel tw_generated_kernels[] = {
         .dst = TW_BF16,
     },
     {
-        .name = "tw_matmul_clamp_bf16_f32_f16p8x1_4x8_neon_u8_asm",
+        .name = "tw_matmul_clamp_bf16_f32_f16p8x1_8x8_neon_u8_asm",
         .family = "matmul_clamp_bf16_f32_f16p",
         .isa = "neon",
         .printer = "assembly",
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f16p.yaml:94:5",
-        .run = BUILT_2(tw_matmul_clamp_bf16_f32_f16p8x1_4x8_neon_u8_asm),
+        .run = BUILT_2(tw_matmul_clamp_bf16_f32_f16p8x1_8x8_neon_u8_asm),
         .features = TW_FEATURE_NEON,
         .lhs = &layout_0,
         .rhs = &layout_3,
-        .tile_m = 4,
+        .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
         .unroll_k = 8,
         .accumulators = 1,
-        .vector_registers = 15,
-        .macs_per_cycle = 5.3,
-        .content_hash = UINT64_C(0x0858f727b381cf7c),
+        .vector_registers = 25,
+        .macs_per_cycle = 6.4,
+        .content_hash = UINT64_C(0x464b28ba8ccceb6b),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -14322,7 +14322,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x7a91a2477f0205a5),
+        .content_hash = UINT64_C(0x412ef9a2342b120d),
         .vectorized = 0,
     },
     {
@@ -14333,7 +14333,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x7a91a2477f0205a5),
+        .content_hash = UINT64_C(0x412ef9a2342b120d),
         .vectorized = 0,
     },
     {
@@ -14344,7 +14344,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xb3641ab8543d88e9),
+        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
         .vectorized = 1,
     },
     {
@@ -14355,7 +14355,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xb3641ab8543d88e9),
+        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
         .vectorized = 1,
     },
     {
@@ -14366,7 +14366,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0xb3641ab8543d88e9),
+        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
         .vectorized = 1,
     },
     {
@@ -14377,7 +14377,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0xb3641ab8543d88e9),
+        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
         .vectorized = 1,
     },
     {
@@ -14388,7 +14388,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0xff9ec7b21366790c),
+        .content_hash = UINT64_C(0x86e783ecdc64696a),
         .vectorized = 1,
     },
     {
@@ -14399,7 +14399,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x11177346b53942dd),
+        .content_hash = UINT64_C(0x9e51e2e026516193),
         .vectorized = 1,
     },
     {
@@ -14410,7 +14410,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x11177346b53942dd),
+        .content_hash = UINT64_C(0x9e51e2e026516193),
         .vectorized = 1,
     },
     {
@@ -14421,7 +14421,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x11177346b53942dd),
+        .content_hash = UINT64_C(0x9e51e2e026516193),
         .vectorized = 1,
     },
     {
@@ -14432,7 +14432,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x11177346b53942dd),
+        .content_hash = UINT64_C(0x9e51e2e026516193),
         .vectorized = 1,
     },
     {
@@ -14443,7 +14443,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
+        .content_hash = UINT64_C(0x571b845be5aa70c5),
         .vectorized = 1,
     },
     {
@@ -14454,7 +14454,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
+        .content_hash = UINT64_C(0x571b845be5aa70c5),
         .vectorized = 1,
     },
     {
@@ -14465,7 +14465,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
+        .content_hash = UINT64_C(0x571b845be5aa70c5),
         .vectorized = 1,
     },
     {
@@ -14476,7 +14476,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0xbe7a97eafbba8a4e),
+        .content_hash = UINT64_C(0x571b845be5aa70c5),
         .vectorized = 1,
     },
     {
@@ -14487,7 +14487,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0x3554bb2f875789a6),
+        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
         .vectorized = 1,
     },
     {
@@ -14498,7 +14498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0x3554bb2f875789a6),
+        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
         .vectorized = 1,
     },
     {
@@ -14509,7 +14509,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0x3554bb2f875789a6),
+        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
         .vectorized = 1,
     },
     {
@@ -14520,7 +14520,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0x3554bb2f875789a6),
+        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
         .vectorized = 1,
     },
     {
@@ -14531,7 +14531,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
+        .content_hash = UINT64_C(0x34186844baea066c),
         .vectorized = 1,
     },
     {
@@ -14542,7 +14542,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
+        .content_hash = UINT64_C(0x34186844baea066c),
         .vectorized = 1,
     },
     {
@@ -14553,7 +14553,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
+        .content_hash = UINT64_C(0x34186844baea066c),
         .vectorized = 1,
     },
     {
@@ -14564,7 +14564,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0x0bff69ecf22be1a0),
+        .content_hash = UINT64_C(0x34186844baea066c),
         .vectorized = 1,
     },
     {
@@ -14575,7 +14575,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0x66690d440f1de03f),
+        .content_hash = UINT64_C(0x47c0ded03a6526ad),
         .vectorized = 1,
     },
     {
@@ -14586,7 +14586,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0x66690d440f1de03f),
+        .content_hash = UINT64_C(0x47c0ded03a6526ad),
         .vectorized = 1,
     },
     {
@@ -14597,7 +14597,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0x66690d440f1de03f),
+        .content_hash = UINT64_C(0x47c0ded03a6526ad),
         .vectorized = 1,
     },
     {
@@ -14608,7 +14608,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0x66690d440f1de03f),
+        .content_hash = UINT64_C(0x47c0ded03a6526ad),
         .vectorized = 1,
     },
     {
@@ -14619,7 +14619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0x154f7b582a80f405),
+        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
         .vectorized = 1,
     },
     {
@@ -14630,7 +14630,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0x154f7b582a80f405),
+        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
         .vectorized = 1,
     },
     {
@@ -14641,7 +14641,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0x154f7b582a80f405),
+        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
         .vectorized = 1,
     },
     {
@@ -14652,7 +14652,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0x154f7b582a80f405),
+        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
         .vectorized = 1,
     },
     {
@@ -14663,7 +14663,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x55969da6728dcde2),
+        .content_hash = UINT64_C(0x87f44fb3488c30ef),
         .vectorized = 0,
     },
     {
@@ -14674,7 +14674,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x2e0bbecaf04ecdb5),
+        .content_hash = UINT64_C(0xc1c2c8e431b08273),
         .vectorized = 0,
     },
     {
@@ -14685,7 +14685,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x2e0bbecaf04ecdb5),
+        .content_hash = UINT64_C(0xc1c2c8e431b08273),
         .vectorized = 0,
     },
     {
@@ -14696,7 +14696,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x8d1ba5dd1c3e0f3e),
+        .content_hash = UINT64_C(0x64362911727a1c38),
         .vectorized = 1,
     },
     {
@@ -14707,7 +14707,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x8d1ba5dd1c3e0f3e),
+        .content_hash = UINT64_C(0x64362911727a1c38),
         .vectorized = 1,
     },
     {
@@ -14718,7 +14718,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0xdb0bc064c5ae4bef),
+        .content_hash = UINT64_C(0xa936ca2d10e90105),
         .vectorized = 1,
     },
     {
@@ -14729,7 +14729,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x96ef9c47788cbf0d),
+        .content_hash = UINT64_C(0x930f6dd0748b3117),
         .vectorized = 1,
     },
     {
@@ -14740,7 +14740,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x96ef9c47788cbf0d),
+        .content_hash = UINT64_C(0x930f6dd0748b3117),
         .vectorized = 1,
     },
     {
@@ -14751,7 +14751,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x32cfeb80ceacd6dc),
+        .content_hash = UINT64_C(0xd1b46f96bfd1de5e),
         .vectorized = 1,
     },
     {
@@ -14762,7 +14762,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x32cfeb80ceacd6dc),
+        .content_hash = UINT64_C(0xd1b46f96bfd1de5e),
         .vectorized = 1,
     },
     {
@@ -14773,7 +14773,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0xdb992b7e54746be5),
+        .content_hash = UINT64_C(0x2c1a2157974182ab),
         .vectorized = 1,
     },
     {
@@ -14784,7 +14784,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xdb992b7e54746be5),
+        .content_hash = UINT64_C(0x2c1a2157974182ab),
         .vectorized = 1,
     },
     {
@@ -14795,7 +14795,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0xf9c4cc5806c6cc51),
+        .content_hash = UINT64_C(0x3c547630a70c410f),
         .vectorized = 1,
     },
     {
@@ -14806,7 +14806,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0xf9c4cc5806c6cc51),
+        .content_hash = UINT64_C(0x3c547630a70c410f),
         .vectorized = 1,
     },
     {
@@ -14817,7 +14817,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x6a9fbcafc9a5e667),
+        .content_hash = UINT64_C(0x70e7cd35a51a3d6b),
         .vectorized = 1,
     },
     {
@@ -14828,7 +14828,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0x6a9fbcafc9a5e667),
+        .content_hash = UINT64_C(0x70e7cd35a51a3d6b),
         .vectorized = 1,
     },
     {
@@ -14839,7 +14839,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x8945e2814f949bae),
+        .content_hash = UINT64_C(0x634a2695c5461c8a),
         .vectorized = 1,
     },
     {
@@ -14850,7 +14850,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0x8945e2814f949bae),
+        .content_hash = UINT64_C(0x634a2695c5461c8a),
         .vectorized = 1,
     },
     {
@@ -14861,7 +14861,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0x7415dfab305d31ee),
+        .content_hash = UINT64_C(0x3b673dfcdc26f468),
         .vectorized = 1,
     },
     {
@@ -14872,7 +14872,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0x7415dfab305d31ee),
+        .content_hash = UINT64_C(0x3b673dfcdc26f468),
         .vectorized = 1,
     },
     {
@@ -14883,7 +14883,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xabf3f32769c62dc6),
+        .content_hash = UINT64_C(0x7f652e525e084cab),
         .vectorized = 1,
     },
     {
@@ -14894,7 +14894,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0xabf3f32769c62dc6),
+        .content_hash = UINT64_C(0x7f652e525e084cab),
         .vectorized = 1,
     },
     {
@@ -14905,7 +14905,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x6d0b1df7c3c5539a),
+        .content_hash = UINT64_C(0x954f7e93771c2617),
         .vectorized = 1,
     },
     {
@@ -14916,7 +14916,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x6d0b1df7c3c5539a),
+        .content_hash = UINT64_C(0x954f7e93771c2617),
         .vectorized = 1,
     },
     {
@@ -14927,7 +14927,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x01a09576209c3925),
+        .content_hash = UINT64_C(0xd280d1c6fed23668),
         .vectorized = 1,
     },
     {
@@ -14938,7 +14938,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0x3f0990b22a643666),
+        .content_hash = UINT64_C(0x483ddc57965a92b7),
         .vectorized = 1,
     },
     {
@@ -14949,7 +14949,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0xf8598121cd9e70c6),
+        .content_hash = UINT64_C(0x8170ac08a6a0b657),
         .vectorized = 1,
     },
     {
@@ -14960,7 +14960,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0xc083d72cf43b8cc8),
+        .content_hash = UINT64_C(0xb881c6be8ee7984b),
         .vectorized = 1,
     },
     {
@@ -14971,7 +14971,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xbef08f6c2291a02c),
+        .content_hash = UINT64_C(0xe9ba4bfcbe89b7da),
         .vectorized = 0,
     },
     {
@@ -14982,7 +14982,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x3fe3f8e6e4499c4a),
+        .content_hash = UINT64_C(0xc5b2b8b4ab69be77),
         .vectorized = 0,
     },
     {
@@ -14993,7 +14993,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x25e923dc60827916),
+        .content_hash = UINT64_C(0xf4b2746df4584543),
         .vectorized = 0,
     },
     {
@@ -15004,7 +15004,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0x0faedadd533eba83),
+        .content_hash = UINT64_C(0xacf0732e2cfbef8b),
         .vectorized = 0,
     },
     {
@@ -15015,7 +15015,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x6048bf523a86fc75),
+        .content_hash = UINT64_C(0xfe5d14f06a325312),
         .vectorized = 0,
     },
     {
@@ -15026,7 +15026,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0x4245ac8ce8098df1),
+        .content_hash = UINT64_C(0xb25ffd61aeacd7fa),
         .vectorized = 0,
     },
     {
@@ -15037,7 +15037,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xd566b1c34edf9cc8),
+        .content_hash = UINT64_C(0x54dc5eb0d8c2a520),
         .vectorized = 1,
     },
     {
@@ -15048,7 +15048,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0x7845f0358f86bb7f),
+        .content_hash = UINT64_C(0xd69578695debc8cf),
         .vectorized = 1,
     },
     {
@@ -15059,7 +15059,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x4b8a77419eb4cc53),
+        .content_hash = UINT64_C(0xb5ccf459dea73f2f),
         .vectorized = 0,
     },
     {
@@ -15070,7 +15070,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x4b8a77419eb4cc53),
+        .content_hash = UINT64_C(0xb5ccf459dea73f2f),
         .vectorized = 0,
     },
     {
@@ -15081,7 +15081,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x4b8a77419eb4cc53),
+        .content_hash = UINT64_C(0xb5ccf459dea73f2f),
         .vectorized = 0,
     },
     {
@@ -15092,7 +15092,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x31fedcfb262a3d29),
+        .content_hash = UINT64_C(0xbed7469a69f6f23f),
         .vectorized = 1,
     },
     {
@@ -15103,7 +15103,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x31fedcfb262a3d29),
+        .content_hash = UINT64_C(0xbed7469a69f6f23f),
         .vectorized = 1,
     },
     {
@@ -15114,7 +15114,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x31fedcfb262a3d29),
+        .content_hash = UINT64_C(0xbed7469a69f6f23f),
         .vectorized = 1,
     },
     {
@@ -15125,7 +15125,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x31fedcfb262a3d29),
+        .content_hash = UINT64_C(0xbed7469a69f6f23f),
         .vectorized = 1,
     },
     {
@@ -15136,7 +15136,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x31fedcfb262a3d29),
+        .content_hash = UINT64_C(0xbed7469a69f6f23f),
         .vectorized = 1,
     },
     {
@@ -15147,7 +15147,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0xf22334afba3b74a8),
+        .content_hash = UINT64_C(0x5d5b50f037ac51c7),
         .vectorized = 1,
     },
     {
@@ -15158,7 +15158,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xf22334afba3b74a8),
+        .content_hash = UINT64_C(0x5d5b50f037ac51c7),
         .vectorized = 1,
     },
     {
@@ -15169,7 +15169,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x4535d46a4c02626e),
+        .content_hash = UINT64_C(0x060f8a843a509c3a),
         .vectorized = 1,
     },
     {
@@ -15180,7 +15180,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x4535d46a4c02626e),
+        .content_hash = UINT64_C(0x060f8a843a509c3a),
         .vectorized = 1,
     },
     {
@@ -15191,7 +15191,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x4535d46a4c02626e),
+        .content_hash = UINT64_C(0x060f8a843a509c3a),
         .vectorized = 1,
     },
     {
@@ -15202,7 +15202,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x4535d46a4c02626e),
+        .content_hash = UINT64_C(0x060f8a843a509c3a),
         .vectorized = 1,
     },
     {
@@ -15213,7 +15213,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x4535d46a4c02626e),
+        .content_hash = UINT64_C(0x060f8a843a509c3a),
         .vectorized = 1,
     },
     {
@@ -15224,7 +15224,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0xd20f58921f945f91),
+        .content_hash = UINT64_C(0x0ba156f437af9f9e),
         .vectorized = 1,
     },
     {
@@ -15235,7 +15235,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_124,
-        .content_hash = UINT64_C(0xd20f58921f945f91),
+        .content_hash = UINT64_C(0x0ba156f437af9f9e),
         .vectorized = 1,
     },
     {
@@ -15246,7 +15246,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_125,
-        .content_hash = UINT64_C(0xd20f58921f945f91),
+        .content_hash = UINT64_C(0x0ba156f437af9f9e),
         .vectorized = 1,
     },
     {
@@ -15257,7 +15257,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0xd20f58921f945f91),
+        .content_hash = UINT64_C(0x0ba156f437af9f9e),
         .vectorized = 1,
     },
     {
@@ -15268,7 +15268,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_163,
-        .content_hash = UINT64_C(0xd20f58921f945f91),
+        .content_hash = UINT64_C(0x0ba156f437af9f9e),
         .vectorized = 1,
     },
     {
@@ -15279,7 +15279,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_127,
-        .content_hash = UINT64_C(0xb5a9becca210940d),
+        .content_hash = UINT64_C(0x108948a659f92166),
         .vectorized = 1,
     },
     {
@@ -15290,7 +15290,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0xb5a9becca210940d),
+        .content_hash = UINT64_C(0x108948a659f92166),
         .vectorized = 1,
     },
     {
@@ -15301,7 +15301,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0xb5a9becca210940d),
+        .content_hash = UINT64_C(0x108948a659f92166),
         .vectorized = 1,
     },
     {
@@ -15312,7 +15312,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_132,
-        .content_hash = UINT64_C(0xb5a9becca210940d),
+        .content_hash = UINT64_C(0x108948a659f92166),
         .vectorized = 1,
     },
     {
@@ -15323,7 +15323,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0xb5a9becca210940d),
+        .content_hash = UINT64_C(0x108948a659f92166),
         .vectorized = 1,
     },
     {
@@ -15334,7 +15334,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_134,
-        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
+        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
         .vectorized = 1,
     },
     {
@@ -15345,7 +15345,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_135,
-        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
+        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
         .vectorized = 1,
     },
     {
@@ -15356,7 +15356,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_136,
-        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
+        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
         .vectorized = 1,
     },
     {
@@ -15367,7 +15367,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
+        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
         .vectorized = 1,
     },
     {
@@ -15378,7 +15378,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_166,
-        .content_hash = UINT64_C(0x25de5d0cd71d45f7),
+        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
         .vectorized = 1,
     },
     {
@@ -15389,7 +15389,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_138,
-        .content_hash = UINT64_C(0x516d8b77be1bb09c),
+        .content_hash = UINT64_C(0xacd44aa18d48cc21),
         .vectorized = 1,
     },
     {
@@ -15400,7 +15400,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0x516d8b77be1bb09c),
+        .content_hash = UINT64_C(0xacd44aa18d48cc21),
         .vectorized = 1,
     },
     {
@@ -15411,7 +15411,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0x516d8b77be1bb09c),
+        .content_hash = UINT64_C(0xacd44aa18d48cc21),
         .vectorized = 1,
     },
     {
@@ -15422,7 +15422,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_143,
-        .content_hash = UINT64_C(0x516d8b77be1bb09c),
+        .content_hash = UINT64_C(0xacd44aa18d48cc21),
         .vectorized = 1,
     },
     {
@@ -15433,7 +15433,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0x516d8b77be1bb09c),
+        .content_hash = UINT64_C(0xacd44aa18d48cc21),
         .vectorized = 1,
     },
     {
@@ -15444,7 +15444,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0x96cd06f052482f70),
+        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
         .vectorized = 1,
     },
     {
@@ -15455,7 +15455,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_146,
-        .content_hash = UINT64_C(0x96cd06f052482f70),
+        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
         .vectorized = 1,
     },
     {
@@ -15466,7 +15466,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_147,
-        .content_hash = UINT64_C(0x96cd06f052482f70),
+        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
         .vectorized = 1,
     },
     {
@@ -15477,7 +15477,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0x96cd06f052482f70),
+        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
         .vectorized = 1,
     },
     {
@@ -15488,7 +15488,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0x96cd06f052482f70),
+        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
         .vectorized = 1,
     },
     {
@@ -15499,7 +15499,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0x78428b9439df0247),
+        .content_hash = UINT64_C(0xb7243cbfa2032102),
         .vectorized = 0,
     },
     {
@@ -15510,7 +15510,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0x78428b9439df0247),
+        .content_hash = UINT64_C(0xb7243cbfa2032102),
         .vectorized = 0,
     },
     {
@@ -15521,7 +15521,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0x78428b9439df0247),
+        .content_hash = UINT64_C(0xb7243cbfa2032102),
         .vectorized = 0,
     },
     {
@@ -15532,7 +15532,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x78428b9439df0247),
+        .content_hash = UINT64_C(0xb7243cbfa2032102),
         .vectorized = 0,
     },
     {
@@ -15543,7 +15543,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x01c0e5a0c8057263),
+        .content_hash = UINT64_C(0x2048a3b9a2eae05f),
         .vectorized = 1,
     },
     {
@@ -15554,7 +15554,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_160,
-        .content_hash = UINT64_C(0xa5db58d4979ffe76),
+        .content_hash = UINT64_C(0x8223d8525735e747),
         .vectorized = 1,
     },
     {

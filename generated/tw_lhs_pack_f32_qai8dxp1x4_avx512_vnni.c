@@ -271,7 +271,7 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
@@ -287,13 +287,8 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t p
   }
 }
 
-// A value `copies` times; `usual` is a constant, so that this many take no loop.
-static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
-  if (copies == usual) {
-    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
-  } else {
-    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-  }
+static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
+  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
 }
 
 // A sum of codes as the layout keeps it.
@@ -305,7 +300,7 @@ static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
 static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
                          const quantization *how, const int32_t *sums) {
   for (size_t r = 0; r < rows; ++r) {
-    store_copies(at + 4 * args->sum_copies * r, kept_sum(args, sums[r]), args->sum_copies, 1);
+    store_copies(at + 4 * args->sum_copies * r, kept_sum(args, sums[r]), args->sum_copies);
   }
   at += 4 * args->sum_copies * panel;
   for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);

@@ -46,8 +46,9 @@ typedef struct quantization {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 enum {
-  AT_ONCE = 16,      // blocks of a row that are quantized at a time
-  MOST_CODES = 4096  // of them
+  AT_ONCE = 32,  // blocks of a row that are quantized at a time
+  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
+  MOST_CODES = 3840
 };
 
 // In plain C.
@@ -174,7 +175,7 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
@@ -190,13 +191,8 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t p
   }
 }
 
-// A value `copies` times; `usual` is a constant, so that this many take no loop.
-static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
-  if (copies == usual) {
-    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
-  } else {
-    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-  }
+static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
+  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
 }
 
 // A sum of codes as the layout keeps it.
@@ -218,19 +214,34 @@ static places places_of(const tw_pack_args *args) {
   return at;
 }
 
-// Of row r, whose codes add up to `sum`.
-static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                               int32_t sum, const quantization *how) {
-  store_copies(to + at->sums + 4 * args->sum_copies * r, kept_sum(args, sum), args->sum_copies, 1);
+// Row r of `count` blocks: codes, and what stands beside them.
+static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
+                                 size_t r, size_t count, const quantization *how,
+                                 const code_chunk *chunk, size_t block, size_t sum_copies,
+                                 size_t scale_copies) {
   (void)how;
+  (void)scale_copies;
+  const places at = *where;  // a copy, which no store of bytes can change
+  for (size_t i = 0; i < count; ++i) {
+    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 1);
+    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
+    to += at.bytes;
+  }
+}
+
+static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                       size_t count, const quantization *how, const code_chunk *chunk) {
+  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
+  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
+    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
+  } else {
+    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
+  }
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
                      const uint8_t *floats, size_t r, uint8_t *to) {
-  // Copies, which no store of bytes can change: compilers keep them in registers.
-  const tw_pack_args own = *all, *const args = &own;
-  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -240,17 +251,7 @@ static void pack_row(const tw_pack_args *all, tw_args *inner, const places *wher
     const size_t count = smaller(blocks - b, at_once);
     code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
-    for (size_t i = 0; i < count; ++i) {
-      uint8_t *const its = to + (b + i) * at->bytes;
-      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
-      const int8_t *const codes = chunk.codes + i * block;
-      if (block == 32) {  // a constant, for compilers
-        put_groups(to_codes, codes, 32 / KR, at->panel);
-      } else {
-        put_groups(to_codes, codes, block / KR, at->panel);
-      }
-      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
-    }
+    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
     floats += count * block * sizeof(float);
   }
   uint8_t *const behind = to + blocks * at->bytes;

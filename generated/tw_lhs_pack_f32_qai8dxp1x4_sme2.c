@@ -187,7 +187,7 @@ static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t coun
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;

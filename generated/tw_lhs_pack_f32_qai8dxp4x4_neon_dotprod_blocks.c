@@ -53,8 +53,9 @@ typedef struct quantization {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 enum {
-  AT_ONCE = 16,      // blocks of a row that are quantized at a time
-  MOST_CODES = 4096  // of them
+  AT_ONCE = 32,  // blocks of a row that are quantized at a time
+  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
+  MOST_CODES = 3840
 };
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
@@ -193,7 +194,7 @@ static void quantize_blocks(const tw_args* args) {
     const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
     const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
     int32x4_t v = vdupq_n_s32(0);
-    const size_t steps = args->block >> 5;
+    const size_t steps = args->block >> 6;
     // k loop
     for (size_t i_k = 0; i_k < steps; ++i_k) {
       const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
@@ -204,6 +205,14 @@ static void quantize_blocks(const tw_args* args) {
       const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
       const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
       const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
+      const float32x4_t x_9 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 128)));
+      const float32x4_t x_10 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 144)));
+      const float32x4_t x_11 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 160)));
+      const float32x4_t x_12 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 176)));
+      const float32x4_t x_13 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 192)));
+      const float32x4_t x_14 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 208)));
+      const float32x4_t x_15 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 224)));
+      const float32x4_t x_16 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 240)));
       const float32x4_t v_2 = vmulq_f32(x, factor);
       const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
       const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
@@ -244,24 +253,80 @@ static void quantize_blocks(const tw_args* args) {
       const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
       const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
       const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
-      const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
-      const uint16x8_t v_43 = vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
-      const uint8x16_t v_44 = vuzp1q_u8(vreinterpretq_u8_u16(v_42), vreinterpretq_u8_u16(v_43));
-      vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_44));
-      const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
-      const uint16x8_t v_46 = vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
-      const uint8x16_t v_47 = vuzp1q_u8(vreinterpretq_u8_u16(v_45), vreinterpretq_u8_u16(v_46));
-      vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_47));
-      const int32x4_t v_48 = vaddq_s32(v_6, v_11);
-      const int32x4_t v_49 = vaddq_s32(v_16, v_21);
-      const int32x4_t v_50 = vaddq_s32(v_26, v_31);
-      const int32x4_t v_51 = vaddq_s32(v_36, v_41);
-      const int32x4_t v_52 = vaddq_s32(v_48, v_49);
-      const int32x4_t v_53 = vaddq_s32(v_50, v_51);
-      const int32x4_t v_54 = vaddq_s32(v_52, v_53);
-      v = vaddq_s32(v_54, v);
-      lhs += 128;
-      dst += 32;
+      const float32x4_t v_42 = vmulq_f32(x_9, factor);
+      const float32x4_t v_43 = vbslq_f32(vcgtq_f32(v_42, lowest), v_42, lowest);
+      const float32x4_t v_44 = vbslq_f32(vcltq_f32(v_43, highest), v_43, highest);
+      const int32x4_t v_45 = vcvtnq_s32_f32(v_44);
+      const int32x4_t v_46 = vaddq_s32(v_45, zero_point);
+      const float32x4_t v_47 = vmulq_f32(x_10, factor);
+      const float32x4_t v_48 = vbslq_f32(vcgtq_f32(v_47, lowest), v_47, lowest);
+      const float32x4_t v_49 = vbslq_f32(vcltq_f32(v_48, highest), v_48, highest);
+      const int32x4_t v_50 = vcvtnq_s32_f32(v_49);
+      const int32x4_t v_51 = vaddq_s32(v_50, zero_point);
+      const float32x4_t v_52 = vmulq_f32(x_11, factor);
+      const float32x4_t v_53 = vbslq_f32(vcgtq_f32(v_52, lowest), v_52, lowest);
+      const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, highest), v_53, highest);
+      const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
+      const int32x4_t v_56 = vaddq_s32(v_55, zero_point);
+      const float32x4_t v_57 = vmulq_f32(x_12, factor);
+      const float32x4_t v_58 = vbslq_f32(vcgtq_f32(v_57, lowest), v_57, lowest);
+      const float32x4_t v_59 = vbslq_f32(vcltq_f32(v_58, highest), v_58, highest);
+      const int32x4_t v_60 = vcvtnq_s32_f32(v_59);
+      const int32x4_t v_61 = vaddq_s32(v_60, zero_point);
+      const float32x4_t v_62 = vmulq_f32(x_13, factor);
+      const float32x4_t v_63 = vbslq_f32(vcgtq_f32(v_62, lowest), v_62, lowest);
+      const float32x4_t v_64 = vbslq_f32(vcltq_f32(v_63, highest), v_63, highest);
+      const int32x4_t v_65 = vcvtnq_s32_f32(v_64);
+      const int32x4_t v_66 = vaddq_s32(v_65, zero_point);
+      const float32x4_t v_67 = vmulq_f32(x_14, factor);
+      const float32x4_t v_68 = vbslq_f32(vcgtq_f32(v_67, lowest), v_67, lowest);
+      const float32x4_t v_69 = vbslq_f32(vcltq_f32(v_68, highest), v_68, highest);
+      const int32x4_t v_70 = vcvtnq_s32_f32(v_69);
+      const int32x4_t v_71 = vaddq_s32(v_70, zero_point);
+      const float32x4_t v_72 = vmulq_f32(x_15, factor);
+      const float32x4_t v_73 = vbslq_f32(vcgtq_f32(v_72, lowest), v_72, lowest);
+      const float32x4_t v_74 = vbslq_f32(vcltq_f32(v_73, highest), v_73, highest);
+      const int32x4_t v_75 = vcvtnq_s32_f32(v_74);
+      const int32x4_t v_76 = vaddq_s32(v_75, zero_point);
+      const float32x4_t v_77 = vmulq_f32(x_16, factor);
+      const float32x4_t v_78 = vbslq_f32(vcgtq_f32(v_77, lowest), v_77, lowest);
+      const float32x4_t v_79 = vbslq_f32(vcltq_f32(v_78, highest), v_78, highest);
+      const int32x4_t v_80 = vcvtnq_s32_f32(v_79);
+      const int32x4_t v_81 = vaddq_s32(v_80, zero_point);
+      const uint16x8_t v_82 = vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
+      const uint16x8_t v_83 = vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
+      const uint8x16_t v_84 = vuzp1q_u8(vreinterpretq_u8_u16(v_82), vreinterpretq_u8_u16(v_83));
+      vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_84));
+      const uint16x8_t v_85 = vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
+      const uint16x8_t v_86 = vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
+      const uint8x16_t v_87 = vuzp1q_u8(vreinterpretq_u8_u16(v_85), vreinterpretq_u8_u16(v_86));
+      vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_87));
+      const uint16x8_t v_88 = vuzp1q_u16(vreinterpretq_u16_s32(v_46), vreinterpretq_u16_s32(v_51));
+      const uint16x8_t v_89 = vuzp1q_u16(vreinterpretq_u16_s32(v_56), vreinterpretq_u16_s32(v_61));
+      const uint8x16_t v_90 = vuzp1q_u8(vreinterpretq_u8_u16(v_88), vreinterpretq_u8_u16(v_89));
+      vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_90));
+      const uint16x8_t v_91 = vuzp1q_u16(vreinterpretq_u16_s32(v_66), vreinterpretq_u16_s32(v_71));
+      const uint16x8_t v_92 = vuzp1q_u16(vreinterpretq_u16_s32(v_76), vreinterpretq_u16_s32(v_81));
+      const uint8x16_t v_93 = vuzp1q_u8(vreinterpretq_u8_u16(v_91), vreinterpretq_u8_u16(v_92));
+      vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_93));
+      const int32x4_t v_94 = vaddq_s32(v_6, v_11);
+      const int32x4_t v_95 = vaddq_s32(v_16, v_21);
+      const int32x4_t v_96 = vaddq_s32(v_26, v_31);
+      const int32x4_t v_97 = vaddq_s32(v_36, v_41);
+      const int32x4_t v_98 = vaddq_s32(v_46, v_51);
+      const int32x4_t v_99 = vaddq_s32(v_56, v_61);
+      const int32x4_t v_100 = vaddq_s32(v_66, v_71);
+      const int32x4_t v_101 = vaddq_s32(v_76, v_81);
+      const int32x4_t v_102 = vaddq_s32(v_94, v_95);
+      const int32x4_t v_103 = vaddq_s32(v_96, v_97);
+      const int32x4_t v_104 = vaddq_s32(v_98, v_99);
+      const int32x4_t v_105 = vaddq_s32(v_100, v_101);
+      const int32x4_t v_106 = vaddq_s32(v_102, v_103);
+      const int32x4_t v_107 = vaddq_s32(v_104, v_105);
+      const int32x4_t v_108 = vaddq_s32(v_106, v_107);
+      v = vaddq_s32(v_108, v);
+      lhs += 256;
+      dst += 64;
     }
     const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
     const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
@@ -387,7 +452,7 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
@@ -403,13 +468,8 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t p
   }
 }
 
-// A value `copies` times; `usual` is a constant, so that this many take no loop.
-static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
-  if (copies == usual) {
-    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
-  } else {
-    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-  }
+static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
+  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
 }
 
 // A sum of codes as the layout keeps it.
@@ -431,19 +491,34 @@ static places places_of(const tw_pack_args *args) {
   return at;
 }
 
-// Of row r, whose codes add up to `sum`.
-static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                               int32_t sum, const quantization *how) {
-  store_copies(to + at->sums + 4 * args->sum_copies * r, kept_sum(args, sum), args->sum_copies, 4);
+// Row r of `count` blocks: codes, and what stands beside them.
+static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
+                                 size_t r, size_t count, const quantization *how,
+                                 const code_chunk *chunk, size_t block, size_t sum_copies,
+                                 size_t scale_copies) {
   (void)how;
+  (void)scale_copies;
+  const places at = *where;  // a copy, which no store of bytes can change
+  for (size_t i = 0; i < count; ++i) {
+    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 4);
+    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
+    to += at.bytes;
+  }
+}
+
+static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                       size_t count, const quantization *how, const code_chunk *chunk) {
+  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
+  if (block == 32 && sums == 4 && scales == 1) {  // constants, for compilers
+    put_blocks_of(args, at, to, r, count, how, chunk, 32, 4, 1);
+  } else {
+    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
+  }
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
                      const uint8_t *floats, size_t r, uint8_t *to) {
-  // Copies, which no store of bytes can change: compilers keep them in registers.
-  const tw_pack_args own = *all, *const args = &own;
-  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -453,17 +528,7 @@ static void pack_row(const tw_pack_args *all, tw_args *inner, const places *wher
     const size_t count = smaller(blocks - b, at_once);
     code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
-    for (size_t i = 0; i < count; ++i) {
-      uint8_t *const its = to + (b + i) * at->bytes;
-      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
-      const int8_t *const codes = chunk.codes + i * block;
-      if (block == 32) {  // a constant, for compilers
-        put_groups(to_codes, codes, 32 / KR, at->panel);
-      } else {
-        put_groups(to_codes, codes, block / KR, at->panel);
-      }
-      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
-    }
+    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
     floats += count * block * sizeof(float);
   }
   uint8_t *const behind = to + blocks * at->bytes;

@@ -47,8 +47,9 @@ typedef struct quantization {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 enum {
-  AT_ONCE = 16,      // blocks of a row that are quantized at a time
-  MOST_CODES = 4096  // of them
+  AT_ONCE = 32,  // blocks of a row that are quantized at a time
+  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
+  MOST_CODES = 3840
 };
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
@@ -60,13 +61,17 @@ static void block_ranges(const tw_args* args) {
   // blocks loop
   for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
     __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-    const size_t steps = args->block >> 5;
+    const size_t steps = args->block >> 6;
     // k loop
     for (size_t i_k = 0; i_k < steps; ++i_k) {
       const __m256i x = _mm256_loadu_si256((const __m256i *)lhs);
       const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(lhs + 32));
       const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(lhs + 64));
       const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(lhs + 96));
+      const __m256i x_5 = _mm256_loadu_si256((const __m256i *)(lhs + 128));
+      const __m256i x_6 = _mm256_loadu_si256((const __m256i *)(lhs + 160));
+      const __m256i x_7 = _mm256_loadu_si256((const __m256i *)(lhs + 192));
+      const __m256i x_8 = _mm256_loadu_si256((const __m256i *)(lhs + 224));
       const __m256i v_2 = _mm256_and_si256(x, magnitude);
       const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
       const __m256i v_4 = _mm256_and_si256(x_2, magnitude);
@@ -75,11 +80,23 @@ static void block_ranges(const tw_args* args) {
       const __m256 v_7 = _mm256_min_ps(_mm256_castsi256_ps(v_6), infinity);
       const __m256i v_8 = _mm256_and_si256(x_4, magnitude);
       const __m256 v_9 = _mm256_min_ps(_mm256_castsi256_ps(v_8), infinity);
-      const __m256 v_10 = _mm256_max_ps(v_3, v_5);
-      const __m256 v_11 = _mm256_max_ps(v_7, v_9);
-      const __m256 v_12 = _mm256_max_ps(v_10, v_11);
-      v = _mm256_max_ps(v_12, v);
-      lhs += 128;
+      const __m256i v_10 = _mm256_and_si256(x_5, magnitude);
+      const __m256 v_11 = _mm256_min_ps(_mm256_castsi256_ps(v_10), infinity);
+      const __m256i v_12 = _mm256_and_si256(x_6, magnitude);
+      const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_12), infinity);
+      const __m256i v_14 = _mm256_and_si256(x_7, magnitude);
+      const __m256 v_15 = _mm256_min_ps(_mm256_castsi256_ps(v_14), infinity);
+      const __m256i v_16 = _mm256_and_si256(x_8, magnitude);
+      const __m256 v_17 = _mm256_min_ps(_mm256_castsi256_ps(v_16), infinity);
+      const __m256 v_18 = _mm256_max_ps(v_3, v_5);
+      const __m256 v_19 = _mm256_max_ps(v_7, v_9);
+      const __m256 v_20 = _mm256_max_ps(v_11, v_13);
+      const __m256 v_21 = _mm256_max_ps(v_15, v_17);
+      const __m256 v_22 = _mm256_max_ps(v_18, v_19);
+      const __m256 v_23 = _mm256_max_ps(v_20, v_21);
+      const __m256 v_24 = _mm256_max_ps(v_22, v_23);
+      v = _mm256_max_ps(v_24, v);
+      lhs += 256;
     }
     const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
     const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
@@ -176,13 +193,17 @@ static void quantize_blocks(const tw_args* args) {
     const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
     const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
     __m256i v = _mm256_setzero_si256();
-    const size_t steps = args->block >> 5;
+    const size_t steps = args->block >> 6;
     // k loop
     for (size_t i_k = 0; i_k < steps; ++i_k) {
       const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
       const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
       const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
       const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
+      const __m256 x_5 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 128)));
+      const __m256 x_6 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 160)));
+      const __m256 x_7 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 192)));
+      const __m256 x_8 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 224)));
       const __m256 v_2 = _mm256_mul_ps(x, factor);
       const __m256 v_3 = _mm256_max_ps(v_2, lowest);
       const __m256 v_4 = _mm256_min_ps(v_3, highest);
@@ -203,19 +224,50 @@ static void quantize_blocks(const tw_args* args) {
       const __m256 v_19 = _mm256_min_ps(v_18, highest);
       const __m256i v_20 = _mm256_cvtps_epi32(v_19);
       const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
-      const __m256i v_22 = _mm256_packs_epi32(v_6, v_11);
-      const __m256i v_23 = _mm256_permute4x64_epi64(v_22, 216);
-      const __m256i v_24 = _mm256_packs_epi32(v_16, v_21);
-      const __m256i v_25 = _mm256_permute4x64_epi64(v_24, 216);
-      const __m256i v_26 = _mm256_packs_epi16(v_23, v_25);
-      const __m256i v_27 = _mm256_permute4x64_epi64(v_26, 216);
-      _mm256_storeu_si256((__m256i *)dst, v_27);
-      const __m256i v_28 = _mm256_add_epi32(v_6, v_11);
-      const __m256i v_29 = _mm256_add_epi32(v_16, v_21);
-      const __m256i v_30 = _mm256_add_epi32(v_28, v_29);
-      v = _mm256_add_epi32(v_30, v);
-      lhs += 128;
-      dst += 32;
+      const __m256 v_22 = _mm256_mul_ps(x_5, factor);
+      const __m256 v_23 = _mm256_max_ps(v_22, lowest);
+      const __m256 v_24 = _mm256_min_ps(v_23, highest);
+      const __m256i v_25 = _mm256_cvtps_epi32(v_24);
+      const __m256i v_26 = _mm256_add_epi32(v_25, zero_point);
+      const __m256 v_27 = _mm256_mul_ps(x_6, factor);
+      const __m256 v_28 = _mm256_max_ps(v_27, lowest);
+      const __m256 v_29 = _mm256_min_ps(v_28, highest);
+      const __m256i v_30 = _mm256_cvtps_epi32(v_29);
+      const __m256i v_31 = _mm256_add_epi32(v_30, zero_point);
+      const __m256 v_32 = _mm256_mul_ps(x_7, factor);
+      const __m256 v_33 = _mm256_max_ps(v_32, lowest);
+      const __m256 v_34 = _mm256_min_ps(v_33, highest);
+      const __m256i v_35 = _mm256_cvtps_epi32(v_34);
+      const __m256i v_36 = _mm256_add_epi32(v_35, zero_point);
+      const __m256 v_37 = _mm256_mul_ps(x_8, factor);
+      const __m256 v_38 = _mm256_max_ps(v_37, lowest);
+      const __m256 v_39 = _mm256_min_ps(v_38, highest);
+      const __m256i v_40 = _mm256_cvtps_epi32(v_39);
+      const __m256i v_41 = _mm256_add_epi32(v_40, zero_point);
+      const __m256i v_42 = _mm256_packs_epi32(v_6, v_11);
+      const __m256i v_43 = _mm256_permute4x64_epi64(v_42, 216);
+      const __m256i v_44 = _mm256_packs_epi32(v_16, v_21);
+      const __m256i v_45 = _mm256_permute4x64_epi64(v_44, 216);
+      const __m256i v_46 = _mm256_packs_epi16(v_43, v_45);
+      const __m256i v_47 = _mm256_permute4x64_epi64(v_46, 216);
+      _mm256_storeu_si256((__m256i *)dst, v_47);
+      const __m256i v_48 = _mm256_packs_epi32(v_26, v_31);
+      const __m256i v_49 = _mm256_permute4x64_epi64(v_48, 216);
+      const __m256i v_50 = _mm256_packs_epi32(v_36, v_41);
+      const __m256i v_51 = _mm256_permute4x64_epi64(v_50, 216);
+      const __m256i v_52 = _mm256_packs_epi16(v_49, v_51);
+      const __m256i v_53 = _mm256_permute4x64_epi64(v_52, 216);
+      _mm256_storeu_si256((__m256i *)(dst + 32), v_53);
+      const __m256i v_54 = _mm256_add_epi32(v_6, v_11);
+      const __m256i v_55 = _mm256_add_epi32(v_16, v_21);
+      const __m256i v_56 = _mm256_add_epi32(v_26, v_31);
+      const __m256i v_57 = _mm256_add_epi32(v_36, v_41);
+      const __m256i v_58 = _mm256_add_epi32(v_54, v_55);
+      const __m256i v_59 = _mm256_add_epi32(v_56, v_57);
+      const __m256i v_60 = _mm256_add_epi32(v_58, v_59);
+      v = _mm256_add_epi32(v_60, v);
+      lhs += 256;
+      dst += 64;
     }
     const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
     const __m256i v_3 = _mm256_add_epi32(v, v_2);
@@ -319,7 +371,7 @@ static void put_group(uint8_t *to, const int8_t *codes) {
 }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   const size_t step = panel * GROUP_BYTES;
   for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
     put_group(to, codes);
@@ -331,13 +383,8 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t p
   }
 }
 
-// A value `copies` times; `usual` is a constant, so that this many take no loop.
-static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
-  if (copies == usual) {
-    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
-  } else {
-    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-  }
+static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
+  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
 }
 
 // A sum of codes as the layout keeps it.
@@ -361,19 +408,33 @@ static places places_of(const tw_pack_args *args) {
   return at;
 }
 
-// Of row r, whose codes add up to `sum`.
-static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                               int32_t sum, const quantization *how) {
-  store_copies(to + at->sums + 4 * args->sum_copies * r, kept_sum(args, sum), args->sum_copies, 1);
-  store_copies(to + at->scales + 4 * args->scale_copies * r, tw_bits_of_f32(how->scale), args->scale_copies, 1);
+// Row r of `count` blocks: codes, and what stands beside them.
+static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
+                                 size_t r, size_t count, const quantization *how,
+                                 const code_chunk *chunk, size_t block, size_t sum_copies,
+                                 size_t scale_copies) {
+  const places at = *where;  // a copy, which no store of bytes can change
+  for (size_t i = 0; i < count; ++i) {
+    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 1);
+    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
+    store_copies(to + at.scales + 4 * scale_copies * r, tw_bits_of_f32(how[i].scale), scale_copies);
+    to += at.bytes;
+  }
+}
+
+static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                       size_t count, const quantization *how, const code_chunk *chunk) {
+  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
+  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
+    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
+  } else {
+    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
+  }
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
                      const uint8_t *floats, size_t r, uint8_t *to) {
-  // Copies, which no store of bytes can change: compilers keep them in registers.
-  const tw_pack_args own = *all, *const args = &own;
-  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -382,17 +443,7 @@ static void pack_row(const tw_pack_args *all, tw_args *inner, const places *wher
     choose_quantizations(inner, floats, count, how);
     code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
-    for (size_t i = 0; i < count; ++i) {
-      uint8_t *const its = to + (b + i) * at->bytes;
-      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
-      const int8_t *const codes = chunk.codes + i * block;
-      if (block == 32) {  // a constant, for compilers
-        put_groups(to_codes, codes, 32 / KR, at->panel);
-      } else {
-        put_groups(to_codes, codes, block / KR, at->panel);
-      }
-      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
-    }
+    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
     floats += count * block * sizeof(float);
   }
 }

@@ -56,8 +56,9 @@ typedef struct quantization {
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 enum {
-  AT_ONCE = 16,      // blocks of a row that are quantized at a time
-  MOST_CODES = 4096  // of them
+  AT_ONCE = 32,  // blocks of a row that are quantized at a time
+  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
+  MOST_CODES = 3840
 };
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
@@ -69,18 +70,26 @@ static void block_ranges(const tw_args* args) {
   // blocks loop
   for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
     __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-    const size_t steps = args->block >> 5;
+    const size_t steps = args->block >> 6;
     // k loop
     for (size_t i_k = 0; i_k < steps; ++i_k) {
       const __m512i x = _mm512_loadu_si512((const void *)lhs);
       const __m512i x_2 = _mm512_loadu_si512((const void *)(lhs + 64));
+      const __m512i x_3 = _mm512_loadu_si512((const void *)(lhs + 128));
+      const __m512i x_4 = _mm512_loadu_si512((const void *)(lhs + 192));
       const __m512i v_2 = _mm512_and_si512(x, magnitude);
       const __m512 v_3 = _mm512_min_ps(_mm512_castsi512_ps(v_2), infinity);
       const __m512i v_4 = _mm512_and_si512(x_2, magnitude);
       const __m512 v_5 = _mm512_min_ps(_mm512_castsi512_ps(v_4), infinity);
-      const __m512 v_6 = _mm512_max_ps(v_3, v_5);
-      v = _mm512_max_ps(v_6, v);
-      lhs += 128;
+      const __m512i v_6 = _mm512_and_si512(x_3, magnitude);
+      const __m512 v_7 = _mm512_min_ps(_mm512_castsi512_ps(v_6), infinity);
+      const __m512i v_8 = _mm512_and_si512(x_4, magnitude);
+      const __m512 v_9 = _mm512_min_ps(_mm512_castsi512_ps(v_8), infinity);
+      const __m512 v_10 = _mm512_max_ps(v_3, v_5);
+      const __m512 v_11 = _mm512_max_ps(v_7, v_9);
+      const __m512 v_12 = _mm512_max_ps(v_10, v_11);
+      v = _mm512_max_ps(v_12, v);
+      lhs += 256;
     }
     const __m512i v_2 = _mm512_shuffle_i32x4(_mm512_castps_si512(v), _mm512_castps_si512(v), 78);
     const __m512 v_3 = _mm512_max_ps(v, _mm512_castsi512_ps(v_2));
@@ -176,11 +185,13 @@ static void quantize_blocks(const tw_args* args) {
     const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
     const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
     __m512i v = _mm512_setzero_si512();
-    const size_t steps = args->block >> 5;
+    const size_t steps = args->block >> 6;
     // k loop
     for (size_t i_k = 0; i_k < steps; ++i_k) {
       const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
       const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
+      const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
+      const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 192)));
       const __m512 v_2 = _mm512_mul_ps(x, factor);
       const __m512 v_3 = _mm512_max_ps(v_2, lowest);
       const __m512 v_4 = _mm512_min_ps(v_3, highest);
@@ -191,14 +202,30 @@ static void quantize_blocks(const tw_args* args) {
       const __m512 v_9 = _mm512_min_ps(v_8, highest);
       const __m512i v_10 = _mm512_cvtps_epi32(v_9);
       const __m512i v_11 = _mm512_add_epi32(v_10, zero_point);
-      const __m128i v_12 = _mm512_cvtsepi32_epi8(v_6);
-      _mm_storeu_si128((__m128i *)dst, v_12);
-      const __m128i v_13 = _mm512_cvtsepi32_epi8(v_11);
-      _mm_storeu_si128((__m128i *)(dst + 16), v_13);
-      const __m512i v_14 = _mm512_add_epi32(v_6, v_11);
-      v = _mm512_add_epi32(v_14, v);
-      lhs += 128;
-      dst += 32;
+      const __m512 v_12 = _mm512_mul_ps(x_3, factor);
+      const __m512 v_13 = _mm512_max_ps(v_12, lowest);
+      const __m512 v_14 = _mm512_min_ps(v_13, highest);
+      const __m512i v_15 = _mm512_cvtps_epi32(v_14);
+      const __m512i v_16 = _mm512_add_epi32(v_15, zero_point);
+      const __m512 v_17 = _mm512_mul_ps(x_4, factor);
+      const __m512 v_18 = _mm512_max_ps(v_17, lowest);
+      const __m512 v_19 = _mm512_min_ps(v_18, highest);
+      const __m512i v_20 = _mm512_cvtps_epi32(v_19);
+      const __m512i v_21 = _mm512_add_epi32(v_20, zero_point);
+      const __m128i v_22 = _mm512_cvtsepi32_epi8(v_6);
+      _mm_storeu_si128((__m128i *)dst, v_22);
+      const __m128i v_23 = _mm512_cvtsepi32_epi8(v_11);
+      _mm_storeu_si128((__m128i *)(dst + 16), v_23);
+      const __m128i v_24 = _mm512_cvtsepi32_epi8(v_16);
+      _mm_storeu_si128((__m128i *)(dst + 32), v_24);
+      const __m128i v_25 = _mm512_cvtsepi32_epi8(v_21);
+      _mm_storeu_si128((__m128i *)(dst + 48), v_25);
+      const __m512i v_26 = _mm512_add_epi32(v_6, v_11);
+      const __m512i v_27 = _mm512_add_epi32(v_16, v_21);
+      const __m512i v_28 = _mm512_add_epi32(v_26, v_27);
+      v = _mm512_add_epi32(v_28, v);
+      lhs += 256;
+      dst += 64;
     }
     const __m512i v_2 = _mm512_shuffle_i32x4(v, v, 78);
     const __m512i v_3 = _mm512_add_epi32(v, v_2);
@@ -284,7 +311,7 @@ static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
 static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
 
 // A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
   if (panel == 1) {
     memcpy(to, codes, groups * KR);
     return;
@@ -300,13 +327,8 @@ static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t p
   }
 }
 
-// A value `copies` times; `usual` is a constant, so that this many take no loop.
-static void store_copies(uint8_t *to, int32_t value, size_t copies, size_t usual) {
-  if (copies == usual) {
-    for (size_t i = 0; i < usual; ++i) tw_store_i32(to + 4 * i, value);
-  } else {
-    for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-  }
+static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
+  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
 }
 
 // A sum of codes as the layout keeps it.
@@ -330,19 +352,33 @@ static places places_of(const tw_pack_args *args) {
   return at;
 }
 
-// Of row r, whose codes add up to `sum`.
-static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                               int32_t sum, const quantization *how) {
-  store_copies(to + at->sums + 4 * args->sum_copies * r, kept_sum(args, sum), args->sum_copies, 1);
-  store_copies(to + at->scales + 4 * args->scale_copies * r, tw_bits_of_f32(how->scale), args->scale_copies, 1);
+// Row r of `count` blocks: codes, and what stands beside them.
+static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
+                                 size_t r, size_t count, const quantization *how,
+                                 const code_chunk *chunk, size_t block, size_t sum_copies,
+                                 size_t scale_copies) {
+  const places at = *where;  // a copy, which no store of bytes can change
+  for (size_t i = 0; i < count; ++i) {
+    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 4);
+    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
+    store_copies(to + at.scales + 4 * scale_copies * r, tw_bits_of_f32(how[i].scale), scale_copies);
+    to += at.bytes;
+  }
+}
+
+static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                       size_t count, const quantization *how, const code_chunk *chunk) {
+  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
+  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
+    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
+  } else {
+    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
+  }
 }
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
                      const uint8_t *floats, size_t r, uint8_t *to) {
-  // Copies, which no store of bytes can change: compilers keep them in registers.
-  const tw_pack_args own = *all, *const args = &own;
-  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -351,17 +387,7 @@ static void pack_row(const tw_pack_args *all, tw_args *inner, const places *wher
     choose_quantizations(inner, floats, count, how);
     code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
-    for (size_t i = 0; i < count; ++i) {
-      uint8_t *const its = to + (b + i) * at->bytes;
-      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
-      const int8_t *const codes = chunk.codes + i * block;
-      if (block == 32) {  // a constant, for compilers
-        put_groups(to_codes, codes, 32 / KR, at->panel);
-      } else {
-        put_groups(to_codes, codes, block / KR, at->panel);
-      }
-      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
-    }
+    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
     floats += count * block * sizeof(float);
   }
 }

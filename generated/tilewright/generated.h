@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (806618a7038baefc)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (f9128271b5af7007)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
@@ -43,13 +43,13 @@ void tw_matmul_clamp_f16_f32_f16p16x1_4x16_avx2_u4_near_asm(const tw_args *args)
 void tw_matmul_clamp_f16_f32_f16p32x1_1x32_avx512f_u8_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32_f16p32x1_8x32_avx512f_u4_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f32_f16p8x1_1x16_neon_u8_a2_asm(const tw_args *args);
-void tw_matmul_clamp_f16_f32_f16p8x1_4x8_neon_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f16_f32_f16p8x1_8x8_neon_u8_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f16p16x1_1x16_avx2_u8_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f16p16x1_4x16_avx2_u4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f16p32x1_1x32_avx512f_u8_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f16p32x1_8x32_avx512f_u4_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_f32_f16p8x1_1x16_neon_u8_a2_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_f32_f16p8x1_4x8_neon_u8_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_f32_f16p8x1_8x8_neon_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p4x1_1x4_scalar_u4(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p16x1_1x16_avx2_u8_a4_near(const tw_args *args);

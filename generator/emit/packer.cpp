@@ -412,7 +412,7 @@ bool is_as_good(const Isa& a, const Isa& b) {
 
 /// A packer to be, and the request that it is made from: of its layouts the one with most copies of
 /// sums, for which its code is fastest.
-struct PackerPlan {
+struct PackerGroup {
   Request request;
   std::vector<Layout> layouts;
   std::vector<std::string> families;
@@ -423,33 +423,30 @@ void add_once(std::vector<T>& all, const T& one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
 }
 
-int64_t sum_copies(const Layout& layout) {
-  const int index = field_index(layout, FieldKind::sums);
-  return index < 0 ? 0 : layout.fields[static_cast<size_t>(index)].repeat;
-}
-
-void add_request(std::vector<PackerPlan>& plans, const Request& request,
+void add_request(std::vector<PackerGroup>& groups, const Request& request,
                  const std::string& family) {
-  for (PackerPlan& plan : plans) {
-    const Request& its = plan.request;
+  for (PackerGroup& group : groups) {
+    const Request& its = group.request;
     if (its.source != request.source || &its.format != &request.format) continue;
     const bool lhs = request.layout.side == Side::lhs;
     if (lhs ? !is_as_good(its.isa, request.isa) : &its.isa != &request.isa) continue;
     if (!share_packer(its.layout, request.layout)) continue;
-    add_once(plan.layouts, request.layout);
-    add_once(plan.families, family);
-    if (sum_copies(request.layout) > sum_copies(its.layout)) plan.request.layout = request.layout;
+    add_once(group.layouts, request.layout);
+    add_once(group.families, family);
+    if (repeat_of(request.layout, FieldKind::sums) > repeat_of(its.layout, FieldKind::sums)) {
+      group.request.layout = request.layout;
+    }
     return;
   }
-  plans.push_back({request, {request.layout}, {family}});
+  groups.push_back({request, {request.layout}, {family}});
 }
 
 }  // namespace
 
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates) {
-  std::vector<PackerPlan> lhs;
-  std::vector<PackerPlan> rhs;
+  std::vector<PackerGroup> lhs;
+  std::vector<PackerGroup> rhs;
   const std::filesystem::path files = std::filesystem::path(templates) / "file";
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
@@ -463,17 +460,17 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
     }
   }
   std::vector<PackerSource> packers;
-  for (const std::vector<PackerPlan>* side : {&lhs, &rhs}) {
-    for (const PackerPlan& plan : *side) {
-      std::string name = packer_name(plan.request);
+  for (const std::vector<PackerGroup>* side : {&lhs, &rhs}) {
+    for (const PackerGroup& group : *side) {
+      std::string name = packer_name(group.request);
       const auto taken = [&](const PackerSource& other) { return other.name == name; };
       // Same panels with other fields: the id tells them apart.
       if (std::any_of(packers.begin(), packers.end(), taken)) {
-        name += fmt::format("_{:08x}", id(plan.request.layout) >> 32);
+        name += fmt::format("_{:08x}", id(group.request.layout) >> 32);
       }
-      packers.push_back(make_packer(plan.request, name));
-      packers.back().layouts = plan.layouts;
-      packers.back().families = plan.families;
+      packers.push_back(make_packer(group.request, name));
+      packers.back().layouts = group.layouts;
+      packers.back().families = group.families;
     }
   }
   return packers;

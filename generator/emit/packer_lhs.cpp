@@ -42,6 +42,7 @@ void set_panel_values(const Layout& layout, PackerValues& values) {
   const int64_t rows = fixed ? layout.panel.fixed : panel_units(layout);
   constexpr int64_t most_units = 16;  // no vector is longer than 256 bytes
   values["PANEL"] = fixed ? number(rows) : fmt::format("args->vector_bytes / 16 * {}", rows);
+  values["ROWS"] = fixed ? number(rows) : "at.panel";
   values["MOST_ROWS"] = number(fixed ? rows : most_units * rows);
   values["KR"] = number(layout.order.kr);
   values["K_MULTIPLE"] = number(layout.k_multiple);
@@ -56,7 +57,16 @@ void set_block_values(const PackerRequest& request, PackerValues& values) {
                               : "";
   values["FOR_BLOCKS"] = by_rows ? "" : "    choose_quantizations(inner, floats, count, how);\n";
   values["PLACES"] = lhs_places_text(layout);
-  values["BLOCK_FIELDS"] = lhs_block_fields_text(layout);
+  const std::string fields = lhs_block_fields_text(layout);
+  values["BLOCK_FIELDS"] = fields;
+  values["UNUSED"] = "";
+  for (const char* name : {"args", "how", "sum_copies", "scale_copies"}) {
+    if (fields.find(name) == std::string::npos)
+      values["UNUSED"] += fmt::format("  (void){};\n", name);
+  }
+  // The first layout's, which are those of most.
+  values["USUAL_SUMS"] = number(repeat_of(layout, FieldKind::sums));
+  values["USUAL_SCALES"] = number(repeat_of(layout, FieldKind::scales));
   values["WRITE_ROW_FIELDS"] = lhs_row_fields_text(layout);
   values["ROW_FIELD_BYTES"] = number(4 * fixed_lhs_fields(layout));
 }

@@ -49,9 +49,9 @@ std::string lhs_fields_text(const Layout& layout) {
     if (each.kind == FieldKind::sums) {
       text += fmt::format(
           "  for (size_t r = 0; r < rows; ++r) {{\n"
-          "    store_copies(at + 4 * args->sum_copies * r, {}, args->sum_copies, {});\n  }}\n"
+          "    store_copies(at + 4 * args->sum_copies * r, {}, args->sum_copies);\n  }}\n"
           "  at += 4 * args->sum_copies * panel;\n",
-          its, each.repeat);
+          its);
     } else {
       text +=
           fmt::format("  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, {});\n", its);
@@ -77,12 +77,9 @@ std::string lhs_block_fields_text(const Layout& layout) {
   std::string text;
   for (const Field& each : layout.fields) {
     if (each.kind == FieldKind::data || !in_block(layout, each)) continue;
-    const std::string count = copies(layout, each);
-    text += fmt::format("  store_copies(to + at->{} + 4 * {} * r, {}, {}, {});\n", name(each.kind),
-                        count, value(each, "sum", "how->"), count, each.repeat);
-  }
-  for (const char* unused : {"how", "sum"}) {
-    if (text.find(unused) == std::string::npos) text += fmt::format("  (void){};\n", unused);
+    const char* const count = each.kind == FieldKind::sums ? "sum_copies" : "scale_copies";
+    text += fmt::format("    store_copies(to + at.{} + 4 * {} * r, {}, {});\n", name(each.kind),
+                        count, value(each, "chunk->sums[i]", "how[i]."), count);
   }
   return text;
 }

@@ -42,8 +42,8 @@ int64_t row_bytes(const Layout& layout, bool per_block) {
   return bytes;
 }
 
-/// What an lhs packer is told of its layout's field of that kind.
-Field told(const Layout& layout, FieldKind kind) {
+/// A field of an lhs layout, whose packer takes its numbers as arguments; zeros without one.
+Field lhs_field(const Layout& layout, FieldKind kind) {
   const int index = layout.side == Side::lhs ? field_index(layout, kind) : -1;
   Field none;
   none.repeat = none.factor = 0;
@@ -90,7 +90,7 @@ std::string scales_macro(const Layout& layout) {
 }
 
 std::string print_layout(const Layout& layout, size_t number) {
-  const Field sums = told(layout, FieldKind::sums);
+  const Field sums = lhs_field(layout, FieldKind::sums);
   return fmt::format(
       "static const tw_layout layout_{} = {{\n"
       "    .id = UINT64_C(0x{:016x}),\n"
@@ -115,7 +115,7 @@ std::string print_layout(const Layout& layout, size_t number) {
       layout.k_multiple, layout.block, bits(layout.element), row_bytes(layout, false),
       row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
       scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
-      told(layout, FieldKind::scales).repeat);
+      lhs_field(layout, FieldKind::scales).repeat);
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {

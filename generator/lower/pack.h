@@ -81,7 +81,8 @@ Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rou
 /// Values of k that blocks have a multiple of.
 inline constexpr int64_t block_step = 32;
 
-/// How many floats a block has: tw_args::block, or block_step, which takes no loop.
+/// How many floats a block has: tw_args::block, a multiple of twice block_step; or block_step,
+/// which takes no loop.
 enum class BlockLength { argument, step };
 
 /// Whether it does what follows.

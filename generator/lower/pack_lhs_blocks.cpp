@@ -49,14 +49,19 @@ Value across(Builder& b, Value x, const Combine& combine) {
   return combine(lanes.low, lanes.high);
 }
 
-/// A block's values, block_step of them at a time: what `step` makes of the pointers and of what
-/// came before is carried on.
+/// Values that one step takes.
+int64_t step_floats(BlockLength length) {
+  return length == BlockLength::step ? block_step : 2 * block_step;
+}
+
+/// A block's values, a step of them at a time: what `step` makes of the pointers and of what came
+/// before is carried on.
 using Step = std::function<std::vector<Value>(const std::vector<Value>&)>;
 std::vector<Value> whole_block(Builder& b, BlockLength length, std::vector<Value> inits,
                                const Step& step) {
   if (length == BlockLength::step) return step(inits);
   inits.push_back(b.op(OpCode::zero));
-  constexpr int shift = std::countr_zero(static_cast<unsigned>(block_step));
+  const int shift = std::countr_zero(static_cast<unsigned>(step_floats(length)));
   const Value steps = b.op(OpCode::ishr, {b.arg(ArgField::block)}, {.imm = shift}, "steps");
   return b.loop("k", steps, inits, step);
 }
@@ -71,7 +76,7 @@ bool can_quantize_blocks(const Isa& isa, Rounding rounding) {
 
 Program lower_block_ranges(const Isa& isa, const std::string& name, BlockLength length) {
   Builder b(name, isa);
-  const int64_t vectors = block_step / isa.lanes32();
+  const int64_t vectors = step_floats(length) / isa.lanes32();
   const Value magnitude = splat32(b, 0x7fffffffU, "magnitude");
   const Value infinity = splat32(b, 0x7f800000U, "infinity");
   const Combine larger = [&](Value x, Value y) { return b.op(OpCode::fmax, {x, y}); };
@@ -106,13 +111,13 @@ Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding 
            const auto done =
                whole_block(b, length, {now[0], now[1]}, [&](const std::vector<Value>& at) {
                  std::vector<Value> codes;
-                 for (const Value x : load_floats(b, at[0], block_step / isa.lanes32())) {
+                 for (const Value x : load_floats(b, at[0], step_floats(length) / isa.lanes32())) {
                    codes.push_back(quantizer.code(x));
                  }
                  store_codes(b, at[1], codes);
                  if (at.size() > 2) codes.push_back(at[2]);
-                 return std::vector<Value>{b.add(at[0], 4 * block_step, "x"),
-                                           b.add(at[1], block_step, "codes"),
+                 return std::vector<Value>{b.add(at[0], 4 * step_floats(length), "x"),
+                                           b.add(at[1], step_floats(length), "codes"),
                                            combined(codes, plus)};
                });
            b.op(OpCode::store, {now[3], across(b, done[2], plus)});

@@ -162,6 +162,11 @@ int field_index(const Layout& layout, FieldKind kind) {
   return -1;
 }
 
+int64_t repeat_of(const Layout& layout, FieldKind kind) {
+  const int index = field_index(layout, kind);
+  return index < 0 ? 0 : layout.fields[static_cast<size_t>(index)].repeat;
+}
+
 const Field& field_of(const Layout& layout, FieldKind kind) {
   const int index = field_index(layout, kind);
   if (index < 0) throw std::invalid_argument("layout lacks a field: " + canonical(layout));

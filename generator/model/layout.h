@@ -123,6 +123,8 @@ Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0
 Length block_bytes(const Layout& layout);
 /// Index of the first field of that kind, -1 if there is none.
 int field_index(const Layout& layout, FieldKind kind);
+/// How often its values stand there; 0 without such a field.
+int64_t repeat_of(const Layout& layout, FieldKind kind);
 /// That field. Throws std::invalid_argument if there is none.
 const Field& field_of(const Layout& layout, FieldKind kind);
 /// Codes of a byte, for elements of at most 8 bits.

@@ -9,17 +9,31 @@ static places places_of(const tw_pack_args *args) {
 @PLACES@  return at;
 }
 
-// Of row r, whose codes add up to `sum`.
-static void write_block_fields(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                               int32_t sum, const quantization *how) {
-@BLOCK_FIELDS@}
+// Row r of `count` blocks: codes, and what stands beside them.
+static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
+                                 size_t r, size_t count, const quantization *how,
+                                 const code_chunk *chunk, size_t block, size_t sum_copies,
+                                 size_t scale_copies) {
+@UNUSED@  const places at = *where;  // a copy, which no store of bytes can change
+  for (size_t i = 0; i < count; ++i) {
+    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, @ROWS@);
+@BLOCK_FIELDS@    to += at.bytes;
+  }
+}
+
+static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
+                       size_t count, const quantization *how, const code_chunk *chunk) {
+  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
+  if (block == 32 && sums == @USUAL_SUMS@ && scales == @USUAL_SCALES@) {  // constants, for compilers
+    put_blocks_of(args, at, to, r, count, how, chunk, 32, @USUAL_SUMS@, @USUAL_SCALES@);
+  } else {
+    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
+  }
+}
 
 // Row r of a panel.
-static void pack_row(const tw_pack_args *all, tw_args *inner, const places *where,
+static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
                      const uint8_t *floats, size_t r, uint8_t *to) {
-  // Copies, which no store of bytes can change: compilers keep them in registers.
-  const tw_pack_args own = *all, *const args = &own;
-  const places places_own = *where, *const at = &places_own;
   const size_t block = args->block, blocks = args->k / block;
   const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
   quantization how[AT_ONCE];
@@ -27,17 +41,7 @@ static void pack_row(const tw_pack_args *all, tw_args *inner, const places *wher
     const size_t count = smaller(blocks - b, at_once);
 @FOR_BLOCKS@    code_chunk chunk;
     quantize_chunk(inner, floats, count, how, &chunk);
-    for (size_t i = 0; i < count; ++i) {
-      uint8_t *const its = to + (b + i) * at->bytes;
-      uint8_t *const to_codes = its + at->data + r * GROUP_BYTES;
-      const int8_t *const codes = chunk.codes + i * block;
-      if (block == 32) {  // a constant, for compilers
-        put_groups(to_codes, codes, 32 / KR, at->panel);
-      } else {
-        put_groups(to_codes, codes, block / KR, at->panel);
-      }
-      write_block_fields(args, at, its, r, chunk.sums[i], &how[i]);
-    }
+    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
     floats += count * block * sizeof(float);
   }
 @WRITE_ROW_FIELDS@}

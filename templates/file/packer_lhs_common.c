@@ -8,7 +8,7 @@ enum {
 };
 
 @QUANTIZE@@PUT_GROUP@// A row's groups of KR codes to their places between those of the panel's other rows.
-static void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
+static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
 @PUT_ALL@  const size_t step = panel * GROUP_BYTES;
   for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
     put_group(to, codes);
