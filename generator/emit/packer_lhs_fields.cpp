@@ -45,18 +45,11 @@ std::string lhs_fields_text(const Layout& layout) {
   if (!has_sums) text += "  (void)args;\n  (void)sums;\n";
   for (const Field& each : layout.fields) {
     if (each.kind == FieldKind::data) continue;
-    const std::string its = value(each, "sums[r]", "how[r].");
-    if (each.kind == FieldKind::sums) {
-      text += fmt::format(
-          "  for (size_t r = 0; r < rows; ++r) {{\n"
-          "    store_copies(at + 4 * args->sum_copies * r, {}, args->sum_copies);\n  }}\n"
-          "  at += 4 * args->sum_copies * panel;\n",
-          its);
-    } else {
-      text +=
-          fmt::format("  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, {});\n", its);
-      text += "  at += 4 * panel;\n";
-    }
+    const bool sums = each.kind == FieldKind::sums;
+    text += fmt::format("  for (size_t r = 0; r < {}; ++r) tw_store_i32(at + 4 * r, {});\n",
+                        sums ? "rows * args->sum_copies" : "rows",
+                        sums ? "sums[r]" : value(each, "", "how[r]."));
+    text += fmt::format("  at += 4 * panel{};\n", sums ? " * args->sum_copies" : "");
   }
   return text.substr(0, text.rfind("  at +="));
 }

@@ -1,8 +1,11 @@
 // What techniques share: loading packed codes, and undoing what multiplying them raw brought in.
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "lower/splat.h"
 #include "lower/tile.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 
@@ -55,9 +58,19 @@ Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row
                 fmt::format("a_{}", row), Role::operand);
 }
 
-Value load_start(const Tile1& t, const Place& sum, const std::string& name) {
-  return t.b.op(OpCode::load_dup, {sum.pointer}, {.bits = 32, .offset = sum.offset}, name,
-                Role::accumulator);
+Value start_of(const Tile1& t, const Start& start, const std::string& name) {
+  if (start.negated != no_value) {
+    return t.b.op(OpCode::sub, {start.zero, start.negated}, {.bits = 32}, name, Role::accumulator);
+  }
+  return t.b.op(OpCode::load_dup, {start.place.pointer}, {.bits = 32, .offset = start.place.offset},
+                name, Role::accumulator);
+}
+
+Value negated_start(const Tile1& t, const Place& sum) {
+  const int factor = start_factor(contract_of(t.v), t.v.rhs.order.kr);
+  const int shift = std::countr_zero(static_cast<unsigned>(-factor));
+  const Value loaded = load_dup32(t, sum, "sum_of_codes");
+  return t.b.op(OpCode::shl, {loaded}, {.bits = 32, .imm = shift}, "sum_of_codes", Role::operand);
 }
 
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets) {

@@ -73,15 +73,15 @@ class DepthDot : public Multiplier {
 
   void prepare(const Tile1& t) override { decoder_.prepare(t); }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> all;
     for (int64_t set = 0; set < sets_; ++set) {
       for (int64_t r = 0; r < rows_; ++r) {
         for (int64_t j = 0; j < vectors_; ++j) {
           const std::string name =
               sets_ > 1 ? fmt::format("acc{}_{}_{}", set, r, j) : fmt::format("acc_{}_{}", r, j);
-          all.push_back(set == 0 && !sums.empty()
-                            ? load_start(t, sums[static_cast<size_t>(r)], name)
+          all.push_back(set == 0 && !starts.empty()
+                            ? start_of(t, starts[static_cast<size_t>(r)], name)
                             : t.b.op(OpCode::zero, {}, {}, name, Role::accumulator));
         }
       }
@@ -166,7 +166,7 @@ class ColumnDot : public Multiplier {
     if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
   }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> all(static_cast<size_t>(sets_ * rows_ * vectors_ * 2), no_value);
     // High and low start alike, so that the start cancels in high - low. Neighbours in memory are
     // loaded one after the other.
@@ -176,7 +176,7 @@ class ColumnDot : public Multiplier {
       for (int64_t r = 0; r < rows_; ++r) {
         const std::string name = fmt::format("acc_{}_{}{}", r, j, half == 0 ? "h" : "l");
         all[static_cast<size_t>((r * vectors_ + j) * 2 + half)] =
-            start_of_row(t, sums[static_cast<size_t>(r)], i, name);
+            start_of_row(t, starts[static_cast<size_t>(r)], i, name);
       }
     }
     for (Value& one : all) {
@@ -266,11 +266,11 @@ class ColumnDot : public Multiplier {
 
  private:
   /// With blocks: one of the ready-made vectors that the layout has, in turn.
-  [[nodiscard]] Value start_of_row(const Tile1& t, const Place& sum, int64_t turn,
+  [[nodiscard]] Value start_of_row(const Tile1& t, const Start& start, int64_t turn,
                                    const std::string& name) const {
-    if (copies_ == 0) return load_start(t, sum, name);
-    const Length at = sum.offset + t.b.isa().vector_bytes * (turn % copies_);
-    return t.b.op(OpCode::load, {sum.pointer}, {.offset = at}, name, Role::accumulator);
+    if (copies_ == 0) return start_of(t, start, name);
+    const Length at = start.place.offset + t.b.isa().vector_bytes * (turn % copies_);
+    return t.b.op(OpCode::load, {start.place.pointer}, {.offset = at}, name, Role::accumulator);
   }
   static Value fold(const Tile1& t, Value first, Value second) {
     return t.b.op(OpCode::pair_add, {first, second}, {.bits = 32}, "out", Role::accumulator);

@@ -21,7 +21,7 @@ class GroupDot : public Accumulation {
 
   void prepare(const Tile1& /*t*/) override {}
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>&) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
     std::vector<Value> tiles;
     for (int64_t i = 0; i < groups_; ++i) {
       tiles.push_back(

@@ -28,9 +28,9 @@ class NarrowDot : public Multiplier {
     if (in_memory_) scratch_ = t.b.scratch(rows_ * vectors_ * vector_bytes(t));
   }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     if (t.v.rhs.block != 0) {  // they last for a block: loaded where they are added
-      starts_ = sums;
+      starts_ = starts;
       return std::vector<Value>(static_cast<size_t>(rows_ * vectors_), no_value);
     }
     std::vector<Value> all;
@@ -38,7 +38,7 @@ class NarrowDot : public Multiplier {
       Value sum = no_value;
       for (int64_t j = 0; j < vectors_; ++j) {
         if (j == 0 || !in_memory_) {
-          sum = load_start(t, sums[static_cast<size_t>(r)], fmt::format("sum_{}_{}", r, j));
+          sum = start_of(t, starts[static_cast<size_t>(r)], fmt::format("sum_{}_{}", r, j));
         }
         if (in_memory_) {
           t.b.op(OpCode::store, {scratch_, sum}, {.offset = place(t, r, j)});
@@ -123,7 +123,7 @@ class NarrowDot : public Multiplier {
     const auto at = static_cast<size_t>(r * vectors_ + j);
     const Value wide = t.b.op(OpCode::dot2_s16, {narrow[at], ones_}, {}, "wide", Role::operand);
     const Value old = in_memory_             ? load_sum(t, r, j)
-                      : sums[at] == no_value ? load_start(t, starts_[static_cast<size_t>(r)], "sum")
+                      : sums[at] == no_value ? start_of(t, starts_[static_cast<size_t>(r)], "sum")
                                              : sums[at];
     const Value sum = t.b.op(OpCode::add, {wide, old}, {.bits = 32}, fmt::format("sum_{}_{}", r, j),
                              Role::accumulator);
@@ -139,7 +139,7 @@ class NarrowDot : public Multiplier {
   Decoder decoder_;
   Value ones_ = no_value;
   Value scratch_ = no_value;
-  std::vector<Place> starts_;  ///< of the current block, a row each
+  std::vector<Start> starts_;  ///< of the current block, a row each
 };
 
 }  // namespace

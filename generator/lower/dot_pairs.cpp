@@ -22,12 +22,12 @@ class PairDot : public Multiplier {
     mask_ = splat32(t.b, 0x00ff00ffU, "even_bytes", Role::mask);
   }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> all;
     for (int64_t i = 0; i < rows_ * vectors_; ++i) {
       const int64_t r = i / vectors_;
       all.push_back(
-          load_start(t, sums[static_cast<size_t>(r)], fmt::format("acc_{}_{}", r, i % vectors_)));
+          start_of(t, starts[static_cast<size_t>(r)], fmt::format("acc_{}_{}", r, i % vectors_)));
     }
     return all;
   }

@@ -49,10 +49,10 @@ Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, Field
 /// Accumulators before a block.
 std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
                                const std::vector<Value>& lhs) {
-  std::vector<Place> sums;
+  std::vector<Start> starts;
   const int64_t summed = field_index(t.v.lhs, FieldKind::sums) >= 0 ? t.v.tile.m.fixed : 0;
-  for (int64_t r = 0; r < summed; ++r) sums.push_back(in_block(t, lhs, r, FieldKind::sums));
-  return multiplier.start(t, sums);
+  for (int64_t r = 0; r < summed; ++r) starts.push_back({in_block(t, lhs, r, FieldKind::sums)});
+  return multiplier.start(t, starts);
 }
 
 /// One block's sums of all rows and columns into the f32 accumulators. `rhs`: as column_scale()

@@ -7,9 +7,10 @@
 
 namespace tw {
 
-std::vector<Value> multiply_all(const Tile1& t, Accumulation& how, const std::vector<Place>& sums) {
+std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
+                                const std::vector<Start>& starts) {
   how.prepare(t);
-  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, sums)};
+  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, starts)};
   auto run = [&](Value count, int64_t k, bool hot) {
     state = k_loop(t, {count, k, k / how.group(), hot}, state,
                    [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
@@ -30,22 +31,22 @@ std::vector<Value> multiply_all(const Tile1& t, Accumulation& how, const std::ve
 
 namespace {
 
-/// Where each row's starting sum lies; empty when the layout keeps none.
-std::vector<Place> starting_sums(const Tile1& t) {
-  std::vector<Place> sums;
-  if (field_index(t.v.lhs, FieldKind::sums) < 0) return sums;
+/// What each row starts from; empty when the layout keeps no sums.
+std::vector<Start> make_starts(const Tile1& t) {
+  std::vector<Start> starts;
+  if (field_index(t.v.lhs, FieldKind::sums) < 0) return starts;
   const std::vector<Value> pointers = field_pointers(t, t.lhs, FieldKind::sums);
+  const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-    sums.push_back(lhs_row(t, pointers, r, FieldKind::sums));
+    starts.push_back({{}, zero, negated_start(t, lhs_row(t, pointers, r, FieldKind::sums))});
   }
-  return sums;
+  return starts;
 }
 
 }  // namespace
 
 Rows channel_sums(const Tile1& t, Multiplier& multiplier) {
-  const std::vector<Place> starts = starting_sums(t);
-  return multiplier.finish(t, multiply_all(t, multiplier, starts));
+  return multiplier.finish(t, multiply_all(t, multiplier, make_starts(t)));
 }
 
 }  // namespace tw

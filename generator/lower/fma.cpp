@@ -19,7 +19,7 @@ class Fma : public Multiplier {
 
   void prepare(const Tile1& /*t*/) override {}
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>& /*sums*/) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& /*none*/) override {
     std::vector<Value> all;
     for (int64_t i = 0; i < sets_ * rows_ * vectors_; ++i) {
       const int64_t r = i / vectors_ % rows_;

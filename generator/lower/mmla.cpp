@@ -30,14 +30,17 @@ class Mmla : public Multiplier {
     if (base_bits_ != 0) base_ = splat32(t.b, base_bits_, "base", Role::mask);
   }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
     std::vector<Value> all(static_cast<size_t>(sets_ * pairs_ * halves_), no_value);
-    // Packed as [r0 r0 r1 r1]: high and low start alike, the start cancels in high - low.
-    // Neighbours in memory are loaded one after the other.
-    for (int64_t i = 0; i < halves_; ++i) {
-      for (int64_t pair = 0; pair < pairs_ && !sums.empty(); ++pair) {
-        all[static_cast<size_t>(pair * halves_ + i)] = load_segment(
-            t, sums[static_cast<size_t>(2 * pair)], name_of(pair, i), Role::accumulator);
+    // High and low start alike, the start cancels in high - low. Neighbours in memory are loaded
+    // one after the other.
+    const std::vector<Start> pairs = starts_of_pairs(t, starts);
+    for (size_t i = 0; i < static_cast<size_t>(halves_); ++i) {
+      for (size_t p = 0; p < pairs.size(); ++p) {
+        const std::string name = name_of(static_cast<int64_t>(p), static_cast<int64_t>(i));
+        all[p * static_cast<size_t>(halves_) + i] =
+            pairs[p].negated != no_value ? start_of(t, pairs[p], name)
+                                         : load_segment(t, pairs[p].place, name, Role::accumulator);
       }
     }
     for (size_t i = 0; i < all.size(); ++i) {
@@ -114,6 +117,18 @@ class Mmla : public Multiplier {
   }
 
  private:
+  /// Of two rows each: [r0 r0 r1 r1], as the layout keeps it with blocks.
+  static std::vector<Start> starts_of_pairs(const Tile1& t, const std::vector<Start>& rows) {
+    std::vector<Start> pairs;
+    for (size_t r = 0; r < rows.size(); r += 2) {
+      pairs.push_back(rows[r]);
+      if (rows[r].negated == no_value) continue;
+      pairs.back().negated = t.b.op(OpCode::zip_lo, {rows[r].negated, rows[r + 1].negated},
+                                    {.bits = 64}, "sums_of_codes", Role::operand);
+    }
+    return pairs;
+  }
+
   /// 2 x 2 outputs fill a vector; in longer ones their columns lie apart.
   static bool is_segment(const Tile1& t) { return t.b.isa().vector_bytes == Length{16}; }
 

@@ -30,7 +30,7 @@ class Outer : public TileMultiplier {
     if (raw_) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
   }
 
-  std::vector<Value> start(const Tile1& t, const std::vector<Place>&) override {
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
     std::vector<Value> tiles;
     for (int64_t i = 0; i < blocks_ * vectors_; ++i) {
       tiles.push_back(t.b.op(OpCode::tile_zero, {}, {},
@@ -68,7 +68,7 @@ class Outer : public TileMultiplier {
   }
 
   Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block, int64_t vector,
-                Value row, Value start) override {
+                Value row, Value negated) override {
     if (!raw_) return tile_row(t, tiles, block, vector, row);
     if (vector % 2 == 0) {
       const Value high = tile_row(t, tiles, block, vector, row);
@@ -76,7 +76,7 @@ class Outer : public TileMultiplier {
       return high_sum(t, high, low);
     }
     const Value low = tile_row(t, tiles, block, vector, row);
-    return t.b.op(OpCode::add, {low, start}, {.bits = 32}, "low", Role::accumulator);
+    return t.b.op(OpCode::sub, {low, negated}, {.bits = 32}, "low", Role::accumulator);
   }
 
  private:
@@ -152,8 +152,8 @@ std::unique_ptr<TileMultiplier> make_outer(const Variant& v) {
 void lower_tiles(const Tile1& t) {
   const std::unique_ptr<TileMultiplier> how = make_outer(t.v);
   const std::vector<Value> tiles = multiply_all(t, *how, {});
-  store_tile_sums(t, [&](int64_t block, int64_t j, Value row, Value start) {
-    return how->row_sum(t, tiles, block, j, row, start);
+  store_tile_sums(t, [&](int64_t block, int64_t j, Value row, Value negated) {
+    return how->row_sum(t, tiles, block, j, row, negated);
   });
 }
 

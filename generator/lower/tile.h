@@ -54,6 +54,13 @@ struct Place {
   Length offset;
 };
 
+/// What a row's accumulators start from: zero minus a value that was made before the loop over k;
+/// with blocks what the layout keeps in every block.
+struct Start {
+  Place place;
+  Value zero = no_value, negated = no_value;
+};
+
 // fields.cpp
 /// Pointers to the tile's first row in every panel's field (fields that stand once in a panel).
 std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind);
@@ -111,7 +118,9 @@ class Decoder {
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
                       int bits);
 /// A row's starting sum in every 32-bit lane.
-Value load_start(const Tile1& t, const Place& sum, const std::string& name);
+Value start_of(const Tile1& t, const Start& start, const std::string& name);
+/// Minus the start of the row whose sum of codes is there; start_factor() says how much that is.
+Value negated_start(const Tile1& t, const Place& sum);
 /// Adds up the independent sets: accumulators are [set][one].
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets);
 /// Sums over the high nibbles, from sums over the raw bytes (16 * high + low + 8) and over the low
@@ -126,9 +135,8 @@ class Accumulation {
   [[nodiscard]] virtual int64_t group() const = 0;
   /// Makes what every step needs, before any loop over k.
   virtual void prepare(const Tile1& t) = 0;
-  /// Accumulators before the first step; `sums` is where each lhs row's starting sum lies, empty
-  /// when sums start at 0.
-  virtual std::vector<Value> start(const Tile1& t, const std::vector<Place>& sums) = 0;
+  /// Accumulators before the first step; `starts`: of each lhs row, empty when sums start at 0.
+  virtual std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) = 0;
   /// Multiplies group number `g` after the cursors (one per panel).
   virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                     int64_t g, std::vector<Value>& accumulators) = 0;
@@ -167,10 +175,10 @@ int64_t fma_depth(const Variant& v);
 /// One whose sums are in accumulator tiles, [block of rows][vector of columns].
 class TileMultiplier : public Accumulation {
  public:
-  /// The exact sums of row `row` (a scalar, within the block) and of vector `vector`. `start`: that
-  /// row's starting sum in every lane, no_value when the layout keeps none.
+  /// The exact sums of row `row` (a scalar, within the block) and of vector `vector`.
+  /// `negated`: minus that row's start in every lane, no_value when the layout keeps no sums.
   virtual Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
-                        int64_t vector, Value row, Value start) = 0;
+                        int64_t vector, Value row, Value negated) = 0;
   /// step() for one vector of columns only.
   virtual void step_vector(const Tile1& t, const std::vector<Value>& lhs,
                            const std::vector<Value>& rhs, int64_t g, int64_t vector,
@@ -192,9 +200,10 @@ void lower_channel_groups(const Tile1& t);
 void lower_block_tiles(const Tile1& t);
 
 // epilogue_channel.cpp
-/// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to. `sums`
-/// as for Accumulation::start.
-std::vector<Value> multiply_all(const Tile1& t, Accumulation& how, const std::vector<Place>& sums);
+/// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to.
+/// `starts` as for Accumulation::start.
+std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
+                                const std::vector<Start>& starts);
 
 // epilogue_block.cpp
 /// Where a field that stands in every block is, from the block's start.

@@ -67,7 +67,7 @@ class TileRows {
   /// `at`: the row's number in the block, its outputs, its fields.
   void write_row(int64_t block, const std::vector<Value>& at) {
     const Value row = at[0];
-    Value zero = no_value, start = no_value;
+    Value zero = no_value, negated = no_value;
     Factors by;
     for (size_t i = 0; i < fields_.size(); ++i) {
       const Place place = {at[i + 2], 0};
@@ -79,12 +79,12 @@ class TileRows {
           by.row = load_dup32(t_, place, "scale_row");
           break;
         default:
-          start = load_dup32(t_, place, "start");
+          negated = negated_start(t_, place);
       }
     }
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       const auto column = static_cast<size_t>(j);
-      Value sum = sum_of_(block, j, row, start);
+      Value sum = sum_of_(block, j, row, negated);
       if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], zero, "sum");
       if (!scales_.empty()) by.column = scales_[column];
       const Value out = output_->finish(sum, by, bias_[column], fmt::format("out_{}", j));

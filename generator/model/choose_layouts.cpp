@@ -65,19 +65,19 @@ bool starts_are_vectors(const Isa& isa, const OperandContract& wants, int block)
   return block != 0 && wants.pair == NibblePair::column && isa.vector_bytes == Length{16};
 }
 
-/// What accumulators start from. Codes are multiplied by (code + 8) for unsigned nibbles, (code +
-/// 128) for unsigned bytes; -8 * sum takes that back. It is stored as often as an accumulator wants
-/// it: twice for a 2x2 accumulator, in halves where two lanes add up to one output.
-Field start_field(const Isa& isa, const OperandContract& wants, const Panels& panels, int block) {
-  const bool two_lanes = wants.code() == OpCode::dot4_s8s8 && panels.kr == 8;
-  const bool pairs = wants.code() == OpCode::mmla_s8s8;
-  const int offset = wants.pair == NibblePair::none ? 128 : 8;
-  Field sums{FieldKind::sums, ElementType::i32, two_lanes ? -offset / 2 : -offset, pairs ? 2 : 1,
-             true};
+/// What accumulators start from. A row's sum is a fact, of which the kernel makes its start once a
+/// tile. Once a block is often: starts are ready there, as often as an accumulator wants them.
+Field sums_field(const Isa& isa, const OperandContract& wants, const Panels& panels, int block) {
+  Field sums{FieldKind::sums, ElementType::i32, 1, 1, block != 0};
+  if (block == 0) return sums;
+  const bool pairs = wants.code() == OpCode::mmla_s8s8;  // a 2x2 accumulator
+  sums.factor = start_factor(wants, panels.kr);
+  sums.repeat = pairs ? 2 : 1;
   if (!starts_are_vectors(isa, wants, block)) return sums;
-  // Once a block is often: vectors, four at least, which one instruction may load.
+  // Four vectors at least, which one instruction may load.
   if (!pairs) sums.repeat = std::max(4, 16 / static_cast<int>(panels.lhs.fixed));
   // A raw byte times an activation is at most 2^14: sums of up to 128 of them are floats at once.
+  const bool two_lanes = wants.code() == OpCode::dot4_s8s8 && panels.kr == 8;
   if (block <= 128) sums.base = two_lanes ? float_base / 2 : float_base;
   return sums;
 }
@@ -93,7 +93,7 @@ Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& w
   layout.order.even_first = wants.lhs_kept == ElementType::i16;
   layout.block = block;
   const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
-  const Field sums = start_field(isa, wants, panels, block);
+  const Field sums = sums_field(isa, wants, panels, block);
   layout.fields = {data};
   if (wants.low_unsigned) {
     const bool first = starts_are_vectors(isa, wants, block);

@@ -86,6 +86,13 @@ Length Extent::of(const Isa& isa, int kr) const {
   return (isa.vector_bytes * vectors).divided(bytes != 0 ? bytes : kr);
 }
 
+int start_factor(const OperandContract& contract, int kr) {
+  if (!contract.low_unsigned) return 0;
+  const bool two_lanes = contract.code() == OpCode::dot4_s8s8 && kr == 8;
+  const int offset = contract.pair == none ? 128 : 8;
+  return two_lanes ? -offset / 2 : -offset;
+}
+
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
                                      const Isa& isa) {
   for (const OperandContract& contract : contracts()) {

@@ -48,6 +48,11 @@ struct OperandContract {
   [[nodiscard]] OpCode code() const { return needs.front().code; }
 };
 
+/// What an accumulator starts from is so many times the sum of its row's codes: they are multiplied
+/// by (code + 8) for unsigned nibbles and (code + 128) for unsigned bytes, which that takes back;
+/// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
+/// signs.
+int start_factor(const OperandContract& contract, int kr);
 /// The first contract that fits; null: the ISA has no instruction for it.
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
                                      const Isa& isa);

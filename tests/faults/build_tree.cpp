@@ -78,7 +78,8 @@ std::string BuildTree::compile(const std::string& target, const fs::path& own,
   replace(command, " -MF " + word_after(command, " -MF "), " -MF " + object.string() + ".d");
   replace(command, " -o " + word_after(command, " -o "), " -o " + object.string());
   replace(command, " -c " + own.string(),
-          fmt::format(" -iquote {} -c {}", own.parent_path().string(), source.string()));
+          fmt::format(" -iquote {} -iquote {} -c {}", source.parent_path().string(),
+                      own.parent_path().string(), source.string()));
   // Compiling the generator's sources takes longer than running them once.
   if (own.extension() == ".cpp") command += " -O1";
   return fmt::format("cd '{}' && {}", folder_.string(), command);

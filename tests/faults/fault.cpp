@@ -35,18 +35,13 @@ CatchingTest catching_test(const YamlNode& node) {
 }
 
 Fault fault(const YamlNode& node) {
-  node.expect_keys({"fault", "file", "find", "first", "replace", "makes", "test"});
+  node.expect_keys({"fault", "file", "find", "first", "replace", "makes", "through", "test"});
   const auto text = [&](const char* key) {
     const YamlNode* value = node.find(key);
     return value == nullptr ? std::string() : value->text();
   };
-  Fault fault{node.at("fault").text(),
-              node.at("file").text(),
-              text("find"),
-              text("first"),
-              node.at("replace").text(),
-              text("makes"),
-              {}};
+  Fault fault{node.at("fault").text(),   node.at("file").text(), text("find"),    text("first"),
+              node.at("replace").text(), text("makes"),          text("through"), {}};
   if (fault.text.empty() == fault.pattern.empty()) {
     node.fail("one of find (a text) and first (a regular expression) is needed");
   }
@@ -109,6 +104,10 @@ std::string why_stale(const fs::path& root, const Fault& fault) {
     const std::string text = read_text(root / find_file(root, fault.file));
     if (plant(fault, text) == text) return "it changes nothing";
     if (!fault.makes.empty()) find_file(root, fault.makes);
+    if (!fault.through.empty()) find_file(root, fault.through);
+    if (fault.through.empty() == fault.file.ends_with(".h")) {
+      return "a header, and no other file, is planted `through` a source";
+    }
     return {};
   } catch (const std::exception& error) {
     return error.what();

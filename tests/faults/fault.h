@@ -24,6 +24,7 @@ struct Fault {
   /// Where the file is the generator's (a source, a table, a template): what is generated anew with
   /// the fault, and then tested. Empty: the file's own program is tested.
   std::string makes;
+  std::string through;  ///< where the file is a header: the source that is compiled with it
   std::vector<CatchingTest> tests;  ///< tried in this order
 };
 

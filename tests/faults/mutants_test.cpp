@@ -125,6 +125,8 @@ std::optional<Variant> small_variant(const Ground& ground, const CoreModel& core
     // A loop over the rest that never runs twice has mistakes that do not matter.
     if (variant->knobs.unroll_k == 2 * variant->lhs.k_multiple) continue;
     if (is_float(*variant->family.rhs) && !is_plain(*variant)) continue;
+    // Rounding to 16 bits hides mistakes in the last bits, and makes ones that ties alone show.
+    if (variant->family.dst != ElementType::f32) continue;
     try {
       compile(*variant, core);
       return variant;

@@ -109,6 +109,12 @@ Verdict seed(Builds& builds, const Fault& fault, const fs::path& work) {
   fs::path own = root / file;
   fs::path source = work / file.filename();
   write_text(source, plant(fault, read_text(own)));
+  if (!fault.through.empty()) {  // includes of the copy look beside it first
+    write_text(work / file.parent_path().filename() / file.filename(), read_text(source));
+    own = root / fault.through;
+    source = work / own.filename();
+    write_text(source, read_text(own));
+  }
   if (!fault.makes.empty()) {
     const std::string made = find_file(root, fault.makes);
     source = generate(builds, fault, file, source, made, work);
