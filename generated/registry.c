@@ -14614,7 +14614,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xc1c2c8e431b08273),
+        .content_hash = UINT64_C(0x784b7c54e246b0c5),
         .vectorized = 0,
     },
     {
@@ -14625,7 +14625,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x64362911727a1c38),
+        .content_hash = UINT64_C(0x263e708761f46c46),
         .vectorized = 1,
     },
     {
@@ -14636,7 +14636,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0xa936ca2d10e90105),
+        .content_hash = UINT64_C(0x19a645effc4a6987),
         .vectorized = 1,
     },
     {
@@ -14647,7 +14647,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x930f6dd0748b3117),
+        .content_hash = UINT64_C(0xc84704f4cd564c45),
         .vectorized = 1,
     },
     {
@@ -14658,7 +14658,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xd1b46f96bfd1de5e),
+        .content_hash = UINT64_C(0x395a9761ab1eaaa4),
         .vectorized = 1,
     },
     {
@@ -14669,7 +14669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x2c1a2157974182ab),
+        .content_hash = UINT64_C(0x3fa604efa34cc835),
         .vectorized = 1,
     },
     {
@@ -14680,7 +14680,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0x3c547630a70c410f),
+        .content_hash = UINT64_C(0x569c4304df8e0521),
         .vectorized = 1,
     },
     {
@@ -14691,7 +14691,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x70e7cd35a51a3d6b),
+        .content_hash = UINT64_C(0x3afa377b133bab1f),
         .vectorized = 1,
     },
     {
@@ -14702,7 +14702,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0x70e7cd35a51a3d6b),
+        .content_hash = UINT64_C(0x3afa377b133bab1f),
         .vectorized = 1,
     },
     {
@@ -14713,7 +14713,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x634a2695c5461c8a),
+        .content_hash = UINT64_C(0x0d00089b3389bf06),
         .vectorized = 1,
     },
     {
@@ -14724,7 +14724,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_103,
-        .content_hash = UINT64_C(0x634a2695c5461c8a),
+        .content_hash = UINT64_C(0x0d00089b3389bf06),
         .vectorized = 1,
     },
     {
@@ -14735,7 +14735,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0x3b673dfcdc26f468),
+        .content_hash = UINT64_C(0x45745809fce0e83e),
         .vectorized = 1,
     },
     {
@@ -14746,7 +14746,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x3b673dfcdc26f468),
+        .content_hash = UINT64_C(0x45745809fce0e83e),
         .vectorized = 1,
     },
     {
@@ -14757,7 +14757,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x7f652e525e084cab),
+        .content_hash = UINT64_C(0x9491984fe6ebe1ad),
         .vectorized = 1,
     },
     {
@@ -14768,7 +14768,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0x7f652e525e084cab),
+        .content_hash = UINT64_C(0x9491984fe6ebe1ad),
         .vectorized = 1,
     },
     {
@@ -14779,7 +14779,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x954f7e93771c2617),
+        .content_hash = UINT64_C(0x0b52e42dac567151),
         .vectorized = 1,
     },
     {
@@ -14790,7 +14790,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0x954f7e93771c2617),
+        .content_hash = UINT64_C(0x0b52e42dac567151),
         .vectorized = 1,
     },
     {
@@ -14845,7 +14845,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xe9ba4bfcbe89b7da),
+        .content_hash = UINT64_C(0xee854abe01cc7c94),
         .vectorized = 0,
     },
     {
@@ -14856,7 +14856,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xc5b2b8b4ab69be77),
+        .content_hash = UINT64_C(0xe508d6a6a8303791),
         .vectorized = 0,
     },
     {
@@ -14867,7 +14867,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0xf4b2746df4584543),
+        .content_hash = UINT64_C(0xbf85e83d7cce6ec5),
         .vectorized = 0,
     },
     {
@@ -14878,7 +14878,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0xacf0732e2cfbef8b),
+        .content_hash = UINT64_C(0xf9d39249814b2f0b),
         .vectorized = 0,
     },
     {
@@ -14911,7 +14911,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0x54dc5eb0d8c2a520),
+        .content_hash = UINT64_C(0xd79e46276663dd8e),
         .vectorized = 1,
     },
     {
@@ -14922,7 +14922,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0xd69578695debc8cf),
+        .content_hash = UINT64_C(0x06229118399f66dd),
         .vectorized = 1,
     },
     {

@@ -283,22 +283,11 @@ static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, s
   }
 }
 
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
 // What stands behind the codes of a panel's rows.
 static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
                          const quantization *how, const int32_t *sums) {
-  for (size_t r = 0; r < rows; ++r) {
-    store_copies(at + 4 * args->sum_copies * r, kept_sum(args, sums[r]), args->sum_copies);
-  }
-  at += 4 * args->sum_copies * panel;
+  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, sums[r]);
+  at += 4 * panel * args->sum_copies;
   for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
   at += 4 * panel;
   for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, tw_bits_of_f32(how[r].scale));
