@@ -14240,7 +14240,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xfe202eb64133fc25),
+        .content_hash = UINT64_C(0xc7239c1bb12ede30),
         .vectorized = 0,
     },
     {
@@ -14251,7 +14251,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xdac3c65ba16bd675),
+        .content_hash = UINT64_C(0xbbdb0d6f426a2990),
         .vectorized = 0,
     },
     {
@@ -15439,7 +15439,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x44602c02e16f4408),
+        .content_hash = UINT64_C(0x057d3f618a5fc66d),
         .vectorized = 1,
     },
     {
@@ -15450,7 +15450,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x285fa56ce7f3b1b4),
+        .content_hash = UINT64_C(0x30d166420af9505f),
         .vectorized = 0,
     },
     {
@@ -15461,7 +15461,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x90d179ba7a8b59bc),
+        .content_hash = UINT64_C(0xd6537d732edb4334),
         .vectorized = 1,
     },
     {
@@ -15472,7 +15472,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0xf862706130235e0a),
+        .content_hash = UINT64_C(0x3848f763cf126ddc),
         .vectorized = 0,
     },
     {
@@ -15483,7 +15483,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x1087d9a7cddea3ca),
+        .content_hash = UINT64_C(0x5412c8a91d908796),
         .vectorized = 1,
     },
     {
@@ -15494,7 +15494,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xf0d254d65a161a06),
+        .content_hash = UINT64_C(0xc272cdfda80d8fda),
         .vectorized = 0,
     },
     {
@@ -15505,7 +15505,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x2e5b9ea208939267),
+        .content_hash = UINT64_C(0xebd4a15d51a3a2e8),
         .vectorized = 0,
     },
     {
@@ -15516,7 +15516,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0xceb96b57b6be71c5),
+        .content_hash = UINT64_C(0xe6c22b7d795a3617),
         .vectorized = 0,
     },
     {
@@ -15527,7 +15527,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x44a514cac19b5e34),
+        .content_hash = UINT64_C(0x45d5ee5f2d867ffb),
         .vectorized = 1,
     },
     {
@@ -15538,7 +15538,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x5e9569f12de06498),
+        .content_hash = UINT64_C(0xacb9c1354952d65e),
         .vectorized = 0,
     },
     {
@@ -15549,7 +15549,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0xa5ead0e2827c1da7),
+        .content_hash = UINT64_C(0x8849343fb7eaff1c),
         .vectorized = 1,
     },
     {
@@ -15560,7 +15560,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x9f0d290042a745ce),
+        .content_hash = UINT64_C(0x2222bdde65c47a43),
         .vectorized = 0,
     },
     {
@@ -15571,7 +15571,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x50f3bdd8b9dd3e03),
+        .content_hash = UINT64_C(0x491014b5f8446bbb),
         .vectorized = 1,
     },
     {
@@ -15582,7 +15582,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x61a230fe0e7f6664),
+        .content_hash = UINT64_C(0xfbdbfd57a9cdd97c),
         .vectorized = 0,
     },
     {
@@ -15593,7 +15593,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x0ed526471d015ecb),
+        .content_hash = UINT64_C(0xce24618f6d970573),
         .vectorized = 0,
     },
     {
@@ -15604,7 +15604,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x20d4da222b001deb),
+        .content_hash = UINT64_C(0x43cb3b205aa9589f),
         .vectorized = 0,
     },
     {
@@ -15615,7 +15615,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x71d00a0f324dc21f),
+        .content_hash = UINT64_C(0x4f811066188a5c5b),
         .vectorized = 0,
     },
     {
@@ -15626,7 +15626,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x9d200f08760f5e2f),
+        .content_hash = UINT64_C(0x697f353ae13484a8),
         .vectorized = 0,
     },
     {
@@ -15637,7 +15637,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xa834d6cfbaef753d),
+        .content_hash = UINT64_C(0x9c37f5ff83069221),
         .vectorized = 0,
     },
     {
@@ -15648,7 +15648,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xd20bc128e9694585),
+        .content_hash = UINT64_C(0xcba63d9f06cff230),
         .vectorized = 0,
     },
     {
@@ -15659,7 +15659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0x1b3fd4c928a58701),
+        .content_hash = UINT64_C(0x80ae562ce0cafc6f),
         .vectorized = 0,
     },
     {
@@ -15670,7 +15670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q4_0_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xd976c626f8bf3eb3),
+        .content_hash = UINT64_C(0x9df9c6c36589b1a1),
         .vectorized = 0,
     },
     {
@@ -15681,7 +15681,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_bf16,
         .features = 0,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0xea9a01b226fb2815),
+        .content_hash = UINT64_C(0xc6044861cfae3583),
         .vectorized = 0,
     },
     {
@@ -15692,7 +15692,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32,
         .features = 0,
         .layout = &layout_14,
-        .content_hash = UINT64_C(0x177c75e25313c657),
+        .content_hash = UINT64_C(0xaeda67a45b5c1e71),
         .vectorized = 0,
     },
     {
@@ -15703,7 +15703,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64_bf16,
         .features = 0,
         .layout = &layout_16,
-        .content_hash = UINT64_C(0xcf0ba0370e1e7c52),
+        .content_hash = UINT64_C(0x30d70aca1d8e2a82),
         .vectorized = 0,
     },
     {
@@ -15714,7 +15714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0xb6e5dd836b8c700f),
+        .content_hash = UINT64_C(0xb5f8b0e04855c257),
         .vectorized = 1,
     },
     {
@@ -15725,7 +15725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0xbf90d9e94c5742e0),
+        .content_hash = UINT64_C(0x5fd44afbfa0c3fc0),
         .vectorized = 1,
     },
     {
@@ -15736,7 +15736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x29ff0dcf0d938c53),
+        .content_hash = UINT64_C(0xa2591f53921b094b),
         .vectorized = 1,
     },
     {
@@ -15747,7 +15747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0xd0995c809f6a0e28),
+        .content_hash = UINT64_C(0xdfe8bbe06fe2fbee),
         .vectorized = 1,
     },
     {
@@ -15758,7 +15758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0xd7ef33d3539ee889),
+        .content_hash = UINT64_C(0xb8b9285f4845eb71),
         .vectorized = 1,
     },
     {
@@ -15769,7 +15769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_22,
-        .content_hash = UINT64_C(0x7edb550ac68125de),
+        .content_hash = UINT64_C(0x9166c811766f000c),
         .vectorized = 1,
     },
     {
@@ -15780,7 +15780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0xfd18e3240ddd03c5),
+        .content_hash = UINT64_C(0x5dfc7f8c38e74d85),
         .vectorized = 1,
     },
     {
@@ -15791,7 +15791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x2b8742279d83fd97),
+        .content_hash = UINT64_C(0x38776c59f41f1c3f),
         .vectorized = 1,
     },
     {
@@ -15802,7 +15802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0xa7722eb56959389c),
+        .content_hash = UINT64_C(0x9571b0a60cb494bc),
         .vectorized = 1,
     },
     {
@@ -15813,7 +15813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0xcaa78a8e95e173a5),
+        .content_hash = UINT64_C(0x80c4575c3da79005),
         .vectorized = 1,
     },
     {
@@ -15824,7 +15824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_29,
-        .content_hash = UINT64_C(0xd99dc9cdb53a1e9d),
+        .content_hash = UINT64_C(0xc5b7d0080e5ff65d),
         .vectorized = 1,
     },
     {
@@ -15835,7 +15835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0x3df235ad15e5a36f),
+        .content_hash = UINT64_C(0xdb37671000b589b7),
         .vectorized = 1,
     },
     {
@@ -15846,7 +15846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0xf1a1268eaff0c2ae),
+        .content_hash = UINT64_C(0x6cf1931d0fb06214),
         .vectorized = 1,
     },
     {
@@ -15857,7 +15857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0x2493f8ee2de93dc8),
+        .content_hash = UINT64_C(0x1436da00f8f28736),
         .vectorized = 1,
     },
     {
@@ -15868,7 +15868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0xb223189088dc2ac4),
+        .content_hash = UINT64_C(0xe9e768575df79220),
         .vectorized = 1,
     },
     {
@@ -15879,7 +15879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0xf2cf3718c9656ecc),
+        .content_hash = UINT64_C(0x0ad5427c83a1197a),
         .vectorized = 1,
     },
     {
@@ -15890,7 +15890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_38,
-        .content_hash = UINT64_C(0x7e5168a35ba1f258),
+        .content_hash = UINT64_C(0x2fbfcacad712b724),
         .vectorized = 1,
     },
     {
@@ -15901,7 +15901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_39,
-        .content_hash = UINT64_C(0xf9994b790e47509f),
+        .content_hash = UINT64_C(0x4fffd8423f6b9651),
         .vectorized = 1,
     },
     {
@@ -15912,7 +15912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_41,
-        .content_hash = UINT64_C(0xbfd356164270e2d3),
+        .content_hash = UINT64_C(0xad35d59cac8a0aad),
         .vectorized = 1,
     },
     {
@@ -15923,7 +15923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_43,
-        .content_hash = UINT64_C(0xee19296cd34f7d10),
+        .content_hash = UINT64_C(0x34a474a0d9ee430c),
         .vectorized = 1,
     },
     {
@@ -15934,7 +15934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_45,
-        .content_hash = UINT64_C(0x7ec929fa6b4c9cb5),
+        .content_hash = UINT64_C(0x2dfe283ee07d8617),
         .vectorized = 1,
     },
     {
@@ -15945,7 +15945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0x8389ea6de5b2d38c),
+        .content_hash = UINT64_C(0xbbae471d6b6649a8),
         .vectorized = 1,
     },
     {
@@ -15956,7 +15956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0xd4042127b44829df),
+        .content_hash = UINT64_C(0xe59e490a563dae2b),
         .vectorized = 1,
     },
     {
@@ -15967,7 +15967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_52,
-        .content_hash = UINT64_C(0x54a2d3bf69ca5425),
+        .content_hash = UINT64_C(0xe6c4b5274bad5417),
         .vectorized = 1,
     },
     {
@@ -15978,7 +15978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0xeaded0140759cc91),
+        .content_hash = UINT64_C(0x4691891aa5329933),
         .vectorized = 1,
     },
     {
@@ -15989,7 +15989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_55,
-        .content_hash = UINT64_C(0x4f3eb529df59f53c),
+        .content_hash = UINT64_C(0x861576f856818d68),
         .vectorized = 1,
     },
     {
@@ -16000,7 +16000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0xc6cc3a01801ce5de),
+        .content_hash = UINT64_C(0x1c653035c39c4e32),
         .vectorized = 1,
     },
     {
@@ -16011,7 +16011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_59,
-        .content_hash = UINT64_C(0x63da2340b403e605),
+        .content_hash = UINT64_C(0xebda4e29d46efa8f),
         .vectorized = 1,
     },
     {
@@ -16022,7 +16022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x8151d582f8c82403),
+        .content_hash = UINT64_C(0x99c4216361403b7a),
         .vectorized = 0,
     },
     {
@@ -16033,7 +16033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0xee6bbd808b141aef),
+        .content_hash = UINT64_C(0x97439434b6d33803),
         .vectorized = 0,
     },
     {
@@ -16044,7 +16044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_66,
-        .content_hash = UINT64_C(0xc6a26da1fb28d24d),
+        .content_hash = UINT64_C(0x6ecb431b38f8e090),
         .vectorized = 0,
     },
     {
@@ -16055,7 +16055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0xfeae617ff744666b),
+        .content_hash = UINT64_C(0x7aa4b3f2896571e7),
         .vectorized = 0,
     },
     {
@@ -16066,7 +16066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x1a5d943ed9aa0649),
+        .content_hash = UINT64_C(0x282e76d4e945ae7d),
         .vectorized = 0,
     },
     {
@@ -16077,7 +16077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_69,
-        .content_hash = UINT64_C(0x5db30865660995de),
+        .content_hash = UINT64_C(0x2feda81443a69fb8),
         .vectorized = 0,
     },
     {
@@ -16088,7 +16088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_70,
-        .content_hash = UINT64_C(0x88d0a1f9b7bdc56a),
+        .content_hash = UINT64_C(0xe5f93b48a95c9f92),
         .vectorized = 0,
     },
     {
@@ -16099,7 +16099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0x4964db3e8afc8305),
+        .content_hash = UINT64_C(0xcc4363c79185b046),
         .vectorized = 0,
     },
     {
@@ -16110,7 +16110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xec0a0d5cd2bedcbf),
+        .content_hash = UINT64_C(0x07430b012b29622a),
         .vectorized = 0,
     },
     {
@@ -16121,7 +16121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x23bfe236982e3f86),
+        .content_hash = UINT64_C(0x9827b9d5f130e105),
         .vectorized = 1,
     },
     {
@@ -16132,7 +16132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x2a406659b75c5ba2),
+        .content_hash = UINT64_C(0xf8c6129e852dcde8),
         .vectorized = 1,
     },
     {
@@ -16143,7 +16143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xd6909aa331196804),
+        .content_hash = UINT64_C(0x513001aef47efcc3),
         .vectorized = 1,
     },
     {
@@ -16154,7 +16154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xc1bcc2c24fa6bcf0),
+        .content_hash = UINT64_C(0xa48e8634508d161a),
         .vectorized = 1,
     },
     {
@@ -16165,7 +16165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x6050429de0fab779),
+        .content_hash = UINT64_C(0x60cf4c5de1243b8e),
         .vectorized = 1,
     },
     {
@@ -16176,7 +16176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0xba09ed0571aebe3f),
+        .content_hash = UINT64_C(0x30d278c05e76f694),
         .vectorized = 1,
     },
     {
@@ -16187,7 +16187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x2943e9c9e05f3028),
+        .content_hash = UINT64_C(0x73de2376a773dbc2),
         .vectorized = 1,
     },
     {
@@ -16198,7 +16198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x0d37246d35673451),
+        .content_hash = UINT64_C(0x85ebb22500a527cd),
         .vectorized = 1,
     },
     {
@@ -16209,7 +16209,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x89ad9e6dcd8b822c),
+        .content_hash = UINT64_C(0x75aff73f54c87fd6),
         .vectorized = 1,
     },
     {
@@ -16220,7 +16220,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x485450ee94f336be),
+        .content_hash = UINT64_C(0xca980631f2ede099),
         .vectorized = 1,
     },
     {
@@ -16231,7 +16231,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0xd2468f1a8daaffcb),
+        .content_hash = UINT64_C(0xc610484428739610),
         .vectorized = 1,
     },
     {
@@ -16242,7 +16242,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x8221e4de2f349ce2),
+        .content_hash = UINT64_C(0x5d2c1778c2431b27),
         .vectorized = 1,
     },
     {
@@ -16253,7 +16253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x22115bf8f2c28eee),
+        .content_hash = UINT64_C(0x43682da816bcc36b),
         .vectorized = 1,
     },
     {
@@ -16264,7 +16264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x8dfc8e64d51276d9),
+        .content_hash = UINT64_C(0x04e46356de8fcf5b),
         .vectorized = 1,
     },
     {
@@ -16275,7 +16275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x442efbd996b045b1),
+        .content_hash = UINT64_C(0x6b96d38d1f40d820),
         .vectorized = 1,
     },
     {
@@ -16286,7 +16286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x5a4e755285c4c122),
+        .content_hash = UINT64_C(0xf92caa0e4299c69f),
         .vectorized = 1,
     },
     {
@@ -16297,7 +16297,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x755b3d37c978409f),
+        .content_hash = UINT64_C(0x7d119a9cc33ae756),
         .vectorized = 1,
     },
     {
@@ -16308,7 +16308,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0xc3094722f9ac2349),
+        .content_hash = UINT64_C(0x87a017a77bcd2c07),
         .vectorized = 1,
     },
     {
@@ -16319,7 +16319,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x5e8f68a9a242cf1a),
+        .content_hash = UINT64_C(0x9b048f99e4044f77),
         .vectorized = 1,
     },
     {
@@ -16330,7 +16330,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x9aea8836348b5fd7),
+        .content_hash = UINT64_C(0x04ba2e661ecae16e),
         .vectorized = 1,
     },
     {
@@ -16341,7 +16341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0xeab8d8505921125c),
+        .content_hash = UINT64_C(0x4657abad31b7d455),
         .vectorized = 1,
     },
     {
@@ -16352,7 +16352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x04e0c02ecd301a38),
+        .content_hash = UINT64_C(0xddb8da2743077bae),
         .vectorized = 1,
     },
     {
@@ -16363,7 +16363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x74996ec66fd32668),
+        .content_hash = UINT64_C(0x8d06a22ac40605e4),
         .vectorized = 0,
     },
     {
@@ -16374,7 +16374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x34fbffb752724027),
+        .content_hash = UINT64_C(0x173dd099c1575ecf),
         .vectorized = 0,
     },
     {
@@ -16385,7 +16385,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0xc86d3057082a8ad6),
+        .content_hash = UINT64_C(0x6a76316b2dee1207),
         .vectorized = 0,
     },
     {
@@ -16396,7 +16396,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0x598d64db252b2605),
+        .content_hash = UINT64_C(0x7ae672e2382a1874),
         .vectorized = 0,
     },
     {
@@ -16407,7 +16407,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0x09872fff555ee9ec),
+        .content_hash = UINT64_C(0x0420b9462ee3678a),
         .vectorized = 0,
     },
     {
@@ -16418,7 +16418,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0xa4747bcb91fd2d87),
+        .content_hash = UINT64_C(0xcdd2443813ebf6d0),
         .vectorized = 0,
     },
     {
@@ -16429,7 +16429,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x50a8737daa40a721),
+        .content_hash = UINT64_C(0x28d9b1e081b4e911),
         .vectorized = 0,
     },
     {
@@ -16440,7 +16440,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x6d21a209042639b3),
+        .content_hash = UINT64_C(0xc6197b1b18968ef6),
         .vectorized = 0,
     },
     {
@@ -16451,7 +16451,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x91e9d5eae667ffce),
+        .content_hash = UINT64_C(0xdba9c2fbd7f26e20),
         .vectorized = 1,
     },
     {
@@ -16462,7 +16462,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x057b28f64a67f68e),
+        .content_hash = UINT64_C(0xa83b5189c83480ca),
         .vectorized = 1,
     },
     {
@@ -16473,7 +16473,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x3f4af2f4f1e9c060),
+        .content_hash = UINT64_C(0x7907e88aa58f5866),
         .vectorized = 1,
     },
     {
@@ -16484,7 +16484,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xfbfc9da12b907d50),
+        .content_hash = UINT64_C(0x4daad194fa5b6c5c),
         .vectorized = 1,
     },
     {
@@ -16495,7 +16495,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0x038418b9d9314e3d),
+        .content_hash = UINT64_C(0x01119602a1371137),
         .vectorized = 1,
     },
     {
@@ -16506,7 +16506,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0xdbb768a9ed7d2e95),
+        .content_hash = UINT64_C(0x8ec8a4069336473b),
         .vectorized = 1,
     },
     {
@@ -16517,7 +16517,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x0d3821a3a1555aea),
+        .content_hash = UINT64_C(0x63fe64f41bb08114),
         .vectorized = 1,
     },
     {
@@ -16528,7 +16528,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x8d4b404d6ff9378a),
+        .content_hash = UINT64_C(0xef5503cdccd33713),
         .vectorized = 1,
     },
     {
@@ -16539,7 +16539,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x5defa1840b6b1e5e),
+        .content_hash = UINT64_C(0xf118dcff91897438),
         .vectorized = 1,
     },
     {
@@ -16550,7 +16550,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x3aa1901924a0e1db),
+        .content_hash = UINT64_C(0x35eaa7525c75eeeb),
         .vectorized = 1,
     },
     {
@@ -16561,7 +16561,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64,
         .features = 0,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x665d4d3d64159efe),
+        .content_hash = UINT64_C(0x3a1648e9d64f9be0),
         .vectorized = 0,
     },
     {
@@ -16572,7 +16572,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x1f83f74c33b0544d),
+        .content_hash = UINT64_C(0xa79565e2b8ccf54d),
         .vectorized = 1,
     },
     {
@@ -16583,7 +16583,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0x9335683d5a8872e6),
+        .content_hash = UINT64_C(0xddd45786c3447dbc),
         .vectorized = 1,
     },
     {
@@ -16594,7 +16594,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x6a4a1bc3d60c53dd),
+        .content_hash = UINT64_C(0xbc02315868bd8b3d),
         .vectorized = 1,
     },
     {
@@ -16605,7 +16605,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_118,
-        .content_hash = UINT64_C(0x89fef62111c02e11),
+        .content_hash = UINT64_C(0x3dc3efa09f79b1f9),
         .vectorized = 1,
     },
     {
@@ -16616,7 +16616,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x46a427dd700d9f4a),
+        .content_hash = UINT64_C(0x8ba14098ab4aaaf8),
         .vectorized = 1,
     },
     {
@@ -16627,7 +16627,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0xcb96b5939c0075fe),
+        .content_hash = UINT64_C(0x807882ce0835e164),
         .vectorized = 1,
     },
     {
@@ -16638,7 +16638,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0x3e1feb2871dff039),
+        .content_hash = UINT64_C(0x823dac58b94170d3),
         .vectorized = 1,
     },
     {
@@ -16649,7 +16649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0xbf2ea89608954054),
+        .content_hash = UINT64_C(0xd839cf83f59b8f60),
         .vectorized = 1,
     },
     {
@@ -16660,7 +16660,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0xae5c9608b917a2e3),
+        .content_hash = UINT64_C(0x28b7ec7f590f0675),
         .vectorized = 1,
     },
     {
@@ -16671,7 +16671,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0xd2f200a92098308f),
+        .content_hash = UINT64_C(0xc5860cb384b32641),
         .vectorized = 1,
     },
     {
@@ -16682,7 +16682,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0xc01913dd0c9ae49b),
+        .content_hash = UINT64_C(0x1e7d80f1201b17bd),
         .vectorized = 1,
     },
     {
@@ -16693,7 +16693,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0xfeb5d94fa0440452),
+        .content_hash = UINT64_C(0x6b81666a47c1d01e),
         .vectorized = 1,
     },
     {
@@ -16704,7 +16704,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64),
         .features = TW_FEATURE_SME2,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0x665be57a37c3aff3),
+        .content_hash = UINT64_C(0xf9f863c86321f499),
         .vectorized = 0,
     },
     {
@@ -16715,7 +16715,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128),
         .features = TW_FEATURE_SME2,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0x87c4d7b7d32a0472),
+        .content_hash = UINT64_C(0x342cafb1195f560a),
         .vectorized = 0,
     },
     {
@@ -16726,7 +16726,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0xb47591cfaa787016),
+        .content_hash = UINT64_C(0x24cc29bfaeab72d0),
         .vectorized = 0,
     },
     {
@@ -16737,7 +16737,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x8dc14f2198601a60),
+        .content_hash = UINT64_C(0x6d84f37c1120fa1d),
         .vectorized = 0,
     },
     {
@@ -16748,7 +16748,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x63bebcc48c17b9ca),
+        .content_hash = UINT64_C(0x389cedb804568fdc),
         .vectorized = 0,
     },
     {
@@ -16759,7 +16759,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x425a49ad39a6c581),
+        .content_hash = UINT64_C(0xea97278a0a50f481),
         .vectorized = 1,
     },
     {
@@ -16770,7 +16770,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x1304b4366660b5e2),
+        .content_hash = UINT64_C(0xbb673f79dd04a0c2),
         .vectorized = 1,
     },
     {
@@ -16781,7 +16781,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x2b50873d4a8cdb6f),
+        .content_hash = UINT64_C(0x17c1428b4038d597),
         .vectorized = 1,
     },
     {
@@ -16792,7 +16792,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0xcbe1270f11e1df78),
+        .content_hash = UINT64_C(0x5401afebb1775200),
         .vectorized = 1,
     },
     {
@@ -16803,7 +16803,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0xb6bb8118b39131a9),
+        .content_hash = UINT64_C(0x2817beae636463f1),
         .vectorized = 1,
     },
     {
@@ -16814,7 +16814,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0x0d6b56b57cfb3a28),
+        .content_hash = UINT64_C(0x786faa284cca7820),
         .vectorized = 1,
     },
     {
@@ -16825,7 +16825,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_162,
-        .content_hash = UINT64_C(0x0111428ee4bf6b15),
+        .content_hash = UINT64_C(0x78f44c8034b55d37),
         .vectorized = 1,
     },
     {
@@ -16836,7 +16836,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_162,
-        .content_hash = UINT64_C(0x83ad187bfb30432d),
+        .content_hash = UINT64_C(0x445da81c00463971),
         .vectorized = 1,
     },
     {
@@ -16847,7 +16847,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x196d926a56dc9a4b),
+        .content_hash = UINT64_C(0x87dffe425301b7fd),
         .vectorized = 1,
     },
     {
@@ -16858,7 +16858,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x1ce063b6efd17978),
+        .content_hash = UINT64_C(0xc3acc7689a95d05e),
         .vectorized = 1,
     },
 };

@@ -25,37 +25,57 @@ extern "C" {
 
 void tw_lhs_pack_f32_f32p8svlx1_sme(const tw_pack_args* args);
 
-enum {
-  BYTES = 4,  // of a value
-  BLOCK_K = 16      // values of k of all rows that are packed together
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel, size_t k,
-                        uint8_t *to) {
-  const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < panel) memset(to, 0, args->k * panel * BYTES);
-  for (; k < args->k; k += BLOCK_K) {
-    const size_t values = smaller(args->k - k, BLOCK_K);
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const value = from + r * args->source_stride + k * BYTES;
-      uint8_t *const at = to + (k * panel + r) * BYTES;
-      for (size_t i = 0; i < values; ++i) {
-        memcpy(at + i * panel * BYTES, value + i * BYTES, BYTES);
+void tw_lhs_pack_f32_f32p8svlx1_sme(const tw_pack_args* args) {
+  const size_t source_stride = args->source_stride;
+  const size_t segments = args->vector_bytes >> 4;
+  const size_t k = args->k;
+  const size_t k_2 = args->k;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t panel = (args->vector_bytes >> 4) * 8;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / panel;
+  size_t row = row_begin;
+  const size_t panels = (rows_left + panel - 1) / panel;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop
+  for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
+    const size_t left = row_end - row;
+    const size_t rows = left < panel ? left : panel;
+    size_t first_k = 0;
+    // k_part loop: 32 per iteration
+    for (size_t i_k_part = 0; i_k_part < k_2; i_k_part += 32) {
+      const size_t s_2 = k > first_k ? k - first_k : 0;
+      const size_t values = s_2 < 32 ? s_2 : 32;
+      const size_t s_3 = k_2 > first_k ? k_2 - first_k : 0;
+      const size_t places = s_3 < 32 ? s_3 : 32;
+      const size_t s_4 = places > values ? places - values : 0;
+      const size_t s_5 = segments * 8 > rows ? segments * 8 - rows : 0;
+      if (s_5 + s_4 != 0) {
+        memset(packed + first_k * ((args->vector_bytes >> 4) * 32), 0,
+            places * ((args->vector_bytes >> 4) * 32));
       }
+      size_t row_2 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const size_t column = row + row_2;
+        const uint8_t* const from =
+            (const uint8_t*)args->source + column * source_stride + first_k * 4;
+        uint8_t* const to = packed + row_2 * 4 + first_k * (segments * 32);
+        size_t k_3 = 0;
+        // value loop
+        for (size_t i_value = 0; i_value < values; ++i_value) {
+          const size_t value = (uint32_t)tw_load_i32(from + k_3 * 4);
+          tw_store_i32(to + k_3 * (segments * 32), (int32_t)value);
+          k_3 += 1;
+        }
+        row_2 += 1;
+      }
+      first_k += 32;
     }
-  }
-}
-
-void tw_lhs_pack_f32_f32p8svlx1_sme(const tw_pack_args *args) {
-  const size_t panel = args->vector_bytes / 16 * 8;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
-    const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, 0, to);
+    row += panel;
+    packed += packed_stride;
   }
 }
 

@@ -27,41 +27,44 @@ extern "C" {
 
 void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args* args);
 
-enum { BYTES = 4 };  // of a value
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
-                        uint8_t *to) {
-  const uint8_t *from = (const uint8_t *)args->source + row * BYTES;
-  for (size_t k = 0; k < args->k; ++k) {
-    if (rows == panel) {
-      memcpy(to, from, panel * BYTES);  // of a size that compilers know, unless it is of vectors
-    } else {
-      memcpy(to, from, rows * BYTES);
-      memset(to + rows * BYTES, 0, (panel - rows) * BYTES);
+void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args* args) {
+  const size_t k = args->k;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 32;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 32 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 32 ? left : 32;
+    const size_t row_bytes = rows * 4;
+    const uint8_t* source = (const uint8_t*)args->source + row * 4;
+    uint8_t* packed_at = packed;
+    // k loop
+    for (size_t i_k = 0; i_k < args->k; ++i_k) {
+      if (row_bytes == 128) {
+        memcpy(packed_at, source, 128);
+      } else {
+        memcpy(packed_at, source, row_bytes);
+        memset(packed_at + row_bytes, 0, 128 - row_bytes);
+      }
+      source += args->source_stride;
+      packed_at += 128;
     }
-    from += args->source_stride;
-    to += panel * BYTES;
-  }
-}
-
-void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args *args) {
-  const size_t panel = 32;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
-    const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, to);
-    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
+    uint8_t* const bias = packed + k * 128;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(bias, 0, 128);
+    }
+    row += 32;
+    packed += packed_stride;
   }
 }
 

@@ -28,577 +28,531 @@ extern "C" {
 void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
+void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
+  uint8_t scratch_memory[1536];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x88888888 : 0;
+  const __m512i flip = _mm512_set1_epi32((int32_t)bits);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m512i low_nibbles_2 = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
-  __m512i sum = _mm512_setzero_si512();
-  __m512i sum_2 = _mm512_setzero_si512();
-  __m512i sum_3 = _mm512_setzero_si512();
-  __m512i sum_4 = _mm512_setzero_si512();
-  __m512i sum_5 = _mm512_setzero_si512();
-  __m512i sum_6 = _mm512_setzero_si512();
-  __m512i sum_7 = _mm512_setzero_si512();
-  __m512i sum_8 = _mm512_setzero_si512();
-  size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const uint8_t* const row_4 = row_3 + lhs_stride;
-    const uint8_t* const row_5 = row_4 + lhs_stride;
-    const uint8_t* const row_6 = row_5 + lhs_stride;
-    const uint8_t* const row_7 = row_6 + lhs_stride;
-    _mm_prefetch((const char *)(lhs + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_2 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_3 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_4 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_5 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_6 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_7 + rhs_prefetch), _MM_HINT_T1);
-    const __m512i v = _mm512_loadu_si512((const void *)lhs);
-    const __m512i v_2 = _mm512_loadu_si512((const void *)row_4);
-    const __m512i v_3 = _mm512_loadu_si512((const void *)row);
-    const __m512i v_4 = _mm512_loadu_si512((const void *)row_5);
-    const __m512i v_5 = _mm512_loadu_si512((const void *)row_2);
-    const __m512i v_6 = _mm512_loadu_si512((const void *)row_6);
-    const __m512i v_7 = _mm512_loadu_si512((const void *)row_3);
-    const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-    const __m512i v_9 = _mm512_unpackhi_epi8(v, v_3);
-    const __m512i v_10 = _mm512_unpacklo_epi8(v, v_3);
-    const __m512i v_11 = _mm512_unpackhi_epi8(v_2, v_4);
-    const __m512i v_12 = _mm512_unpacklo_epi8(v_2, v_4);
-    const __m512i v_13 = _mm512_unpackhi_epi8(v_5, v_7);
-    const __m512i v_14 = _mm512_unpacklo_epi8(v_5, v_7);
-    const __m512i v_15 = _mm512_unpackhi_epi8(v_6, v_8);
-    const __m512i v_16 = _mm512_unpacklo_epi8(v_6, v_8);
-    const __m512i v_17 = _mm512_unpackhi_epi16(v_10, v_14);
-    const __m512i v_18 = _mm512_unpacklo_epi16(v_10, v_14);
-    const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
-    const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
-    const __m512i v_21 = _mm512_unpackhi_epi16(v_9, v_13);
-    const __m512i v_22 = _mm512_unpacklo_epi16(v_9, v_13);
-    const __m512i v_23 = _mm512_unpackhi_epi16(v_11, v_15);
-    const __m512i v_24 = _mm512_unpacklo_epi16(v_11, v_15);
-    const __m512i v_25 = _mm512_srli_epi32(v_18, 4);
-    const __m512i v_26 = _mm512_xor_si512(v_25, v_20);
-    const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
-    const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
-    const __m512i v_29 = _mm512_xor_si512(v_18, v_28);
-    const __m512i v_30 = _mm512_xor_si512(v_20, v_27);
-    const __m512i v_31 = _mm512_srli_epi32(v_22, 4);
-    const __m512i v_32 = _mm512_xor_si512(v_31, v_24);
-    const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-    const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
-    const __m512i v_35 = _mm512_xor_si512(v_22, v_34);
-    const __m512i v_36 = _mm512_xor_si512(v_24, v_33);
-    const __m512i v_37 = _mm512_srli_epi32(v_17, 4);
-    const __m512i v_38 = _mm512_xor_si512(v_37, v_19);
-    const __m512i v_39 = _mm512_and_si512(v_38, low_nibbles_2);
-    const __m512i v_40 = _mm512_slli_epi32(v_39, 4);
-    const __m512i v_41 = _mm512_xor_si512(v_17, v_40);
-    const __m512i v_42 = _mm512_xor_si512(v_19, v_39);
-    const __m512i v_43 = _mm512_srli_epi32(v_21, 4);
-    const __m512i v_44 = _mm512_xor_si512(v_43, v_23);
-    const __m512i v_45 = _mm512_and_si512(v_44, low_nibbles_2);
-    const __m512i v_46 = _mm512_slli_epi32(v_45, 4);
-    const __m512i v_47 = _mm512_xor_si512(v_21, v_46);
-    const __m512i v_48 = _mm512_xor_si512(v_23, v_45);
-    const __m512i v_49 = _mm512_unpackhi_epi32(v_29, v_30);
-    const __m512i v_50 = _mm512_unpacklo_epi32(v_29, v_30);
-    const __m512i v_51 = _mm512_unpackhi_epi32(v_35, v_36);
-    const __m512i v_52 = _mm512_unpacklo_epi32(v_35, v_36);
-    const __m512i v_53 = _mm512_unpackhi_epi32(v_41, v_42);
-    const __m512i v_54 = _mm512_unpacklo_epi32(v_41, v_42);
-    const __m512i v_55 = _mm512_unpackhi_epi32(v_47, v_48);
-    const __m512i v_56 = _mm512_unpacklo_epi32(v_47, v_48);
-    const __m512i v_57 = _mm512_shuffle_i32x4(v_50, v_49, 238);
-    const __m512i v_58 = _mm512_shuffle_i32x4(v_50, v_49, 68);
-    const __m512i v_59 = _mm512_shuffle_i32x4(v_52, v_51, 238);
-    const __m512i v_60 = _mm512_shuffle_i32x4(v_52, v_51, 68);
-    const __m512i v_61 = _mm512_shuffle_i32x4(v_54, v_53, 238);
-    const __m512i v_62 = _mm512_shuffle_i32x4(v_54, v_53, 68);
-    const __m512i v_63 = _mm512_shuffle_i32x4(v_56, v_55, 238);
-    const __m512i v_64 = _mm512_shuffle_i32x4(v_56, v_55, 68);
-    const __m512i v_65 = _mm512_shuffle_i32x4(v_58, v_62, 221);
-    const __m512i v_66 = _mm512_shuffle_i32x4(v_58, v_62, 136);
-    const __m512i v_67 = _mm512_shuffle_i32x4(v_57, v_61, 221);
-    const __m512i v_68 = _mm512_shuffle_i32x4(v_57, v_61, 136);
-    const __m512i v_69 = _mm512_shuffle_i32x4(v_60, v_64, 221);
-    const __m512i v_70 = _mm512_shuffle_i32x4(v_60, v_64, 136);
-    const __m512i v_71 = _mm512_shuffle_i32x4(v_59, v_63, 221);
-    const __m512i v_72 = _mm512_shuffle_i32x4(v_59, v_63, 136);
-    const __m512i v_73 = _mm512_xor_si512(v_66, flip);
-    const __m512i v_74 = _mm512_and_si512(v_73, low_nibbles);
-    const __m512i v_75 = _mm512_dpbusd_epi32(sum, v_73, ones);
-    sum = _mm512_dpbusd_epi32(v_75, v_74, low_nibbles);
-    _mm512_storeu_si512((void *)dst, v_73);
-    const __m512i v_76 = _mm512_xor_si512(v_70, flip);
-    const __m512i v_77 = _mm512_and_si512(v_76, low_nibbles);
-    const __m512i v_78 = _mm512_dpbusd_epi32(sum_2, v_76, ones);
-    sum_2 = _mm512_dpbusd_epi32(v_78, v_77, low_nibbles);
-    _mm512_storeu_si512((void *)(dst + 64), v_76);
-    const __m512i v_79 = _mm512_xor_si512(v_65, flip);
-    const __m512i v_80 = _mm512_and_si512(v_79, low_nibbles);
-    const __m512i v_81 = _mm512_dpbusd_epi32(sum_3, v_79, ones);
-    sum_3 = _mm512_dpbusd_epi32(v_81, v_80, low_nibbles);
-    _mm512_storeu_si512((void *)panel, v_79);
-    const __m512i v_82 = _mm512_xor_si512(v_69, flip);
-    const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles);
-    const __m512i v_84 = _mm512_dpbusd_epi32(sum_4, v_82, ones);
-    sum_4 = _mm512_dpbusd_epi32(v_84, v_83, low_nibbles);
-    _mm512_storeu_si512((void *)(panel + 64), v_82);
-    const __m512i v_85 = _mm512_xor_si512(v_68, flip);
-    const __m512i v_86 = _mm512_and_si512(v_85, low_nibbles);
-    const __m512i v_87 = _mm512_dpbusd_epi32(sum_5, v_85, ones);
-    sum_5 = _mm512_dpbusd_epi32(v_87, v_86, low_nibbles);
-    _mm512_storeu_si512((void *)panel_2, v_85);
-    const __m512i v_88 = _mm512_xor_si512(v_72, flip);
-    const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles);
-    const __m512i v_90 = _mm512_dpbusd_epi32(sum_6, v_88, ones);
-    sum_6 = _mm512_dpbusd_epi32(v_90, v_89, low_nibbles);
-    _mm512_storeu_si512((void *)(panel_2 + 64), v_88);
-    const __m512i v_91 = _mm512_xor_si512(v_67, flip);
-    const __m512i v_92 = _mm512_and_si512(v_91, low_nibbles);
-    const __m512i v_93 = _mm512_dpbusd_epi32(sum_7, v_91, ones);
-    sum_7 = _mm512_dpbusd_epi32(v_93, v_92, low_nibbles);
-    _mm512_storeu_si512((void *)panel_3, v_91);
-    const __m512i v_94 = _mm512_xor_si512(v_71, flip);
-    const __m512i v_95 = _mm512_and_si512(v_94, low_nibbles);
-    const __m512i v_96 = _mm512_dpbusd_epi32(sum_8, v_94, ones);
-    sum_8 = _mm512_dpbusd_epi32(v_96, v_95, low_nibbles);
-    _mm512_storeu_si512((void *)(panel_3 + 64), v_94);
-    lhs = row_7 + lhs_stride;
-    dst += 128;
-  }
-  const size_t s = args->k * 8;
-  uint8_t* const s_2 = (uint8_t*)args->dst + args->dst_stride;
-  rhs_stride = args->rhs_stride;
-  uint8_t* const sums = s_2 + rhs_stride;
-  uint8_t* const sums_2 = sums + rhs_stride;
-  uint8_t* const sums_3 = sums_2 + rhs_stride;
-  __m512i offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v = _mm512_srai_epi32(sum, 4);
-  const __m512i v_2 = _mm512_sub_epi32(v, offset);
-  const __m512i v_3 = _mm512_loadu_si512((const void *)s_2);
-  const __m512i v_4 = _mm512_add_epi32(v_3, v_2);
-  _mm512_storeu_si512((void *)s_2, v_4);
-  const __m512i v_5 = _mm512_srai_epi32(sum_2, 4);
-  const __m512i v_6 = _mm512_sub_epi32(v_5, offset);
-  const __m512i v_7 = _mm512_loadu_si512((const void *)(s_2 + 64));
-  const __m512i v_8 = _mm512_add_epi32(v_7, v_6);
-  _mm512_storeu_si512((void *)(s_2 + 64), v_8);
-  offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v_9 = _mm512_srai_epi32(sum_3, 4);
-  const __m512i v_10 = _mm512_sub_epi32(v_9, offset);
-  const __m512i v_11 = _mm512_loadu_si512((const void *)sums);
-  const __m512i v_12 = _mm512_add_epi32(v_11, v_10);
-  _mm512_storeu_si512((void *)sums, v_12);
-  const __m512i v_13 = _mm512_srai_epi32(sum_4, 4);
-  const __m512i v_14 = _mm512_sub_epi32(v_13, offset);
-  const __m512i v_15 = _mm512_loadu_si512((const void *)(sums + 64));
-  const __m512i v_16 = _mm512_add_epi32(v_15, v_14);
-  _mm512_storeu_si512((void *)(sums + 64), v_16);
-  offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v_17 = _mm512_srai_epi32(sum_5, 4);
-  const __m512i v_18 = _mm512_sub_epi32(v_17, offset);
-  const __m512i v_19 = _mm512_loadu_si512((const void *)sums_2);
-  const __m512i v_20 = _mm512_add_epi32(v_19, v_18);
-  _mm512_storeu_si512((void *)sums_2, v_20);
-  const __m512i v_21 = _mm512_srai_epi32(sum_6, 4);
-  const __m512i v_22 = _mm512_sub_epi32(v_21, offset);
-  const __m512i v_23 = _mm512_loadu_si512((const void *)(sums_2 + 64));
-  const __m512i v_24 = _mm512_add_epi32(v_23, v_22);
-  _mm512_storeu_si512((void *)(sums_2 + 64), v_24);
-  offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v_25 = _mm512_srai_epi32(sum_7, 4);
-  const __m512i v_26 = _mm512_sub_epi32(v_25, offset);
-  const __m512i v_27 = _mm512_loadu_si512((const void *)sums_3);
-  const __m512i v_28 = _mm512_add_epi32(v_27, v_26);
-  _mm512_storeu_si512((void *)sums_3, v_28);
-  const __m512i v_29 = _mm512_srai_epi32(sum_8, 4);
-  const __m512i v_30 = _mm512_sub_epi32(v_29, offset);
-  const __m512i v_31 = _mm512_loadu_si512((const void *)(sums_3 + 64));
-  const __m512i v_32 = _mm512_add_epi32(v_31, v_30);
-  _mm512_storeu_si512((void *)(sums_3 + 64), v_32);
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
-  const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i low_nibbles_2 = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
-  __m512i sum = _mm512_setzero_si512();
-  __m512i sum_2 = _mm512_setzero_si512();
-  __m512i sum_3 = _mm512_setzero_si512();
-  __m512i sum_4 = _mm512_setzero_si512();
-  __m512i sum_5 = _mm512_setzero_si512();
-  __m512i sum_6 = _mm512_setzero_si512();
-  __m512i sum_7 = _mm512_setzero_si512();
-  __m512i sum_8 = _mm512_setzero_si512();
-  size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const uint8_t* const row_4 = row_3 + lhs_stride;
-    const uint8_t* const row_5 = row_4 + lhs_stride;
-    const uint8_t* const row_6 = row_5 + lhs_stride;
-    const uint8_t* const row_7 = row_6 + lhs_stride;
-    _mm_prefetch((const char *)(lhs + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_2 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_3 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_4 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_5 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_6 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_7 + rhs_prefetch), _MM_HINT_T1);
-    const __m512i v = _mm512_loadu_si512((const void *)lhs);
-    const __m512i v_2 = _mm512_loadu_si512((const void *)row_4);
-    const __m512i v_3 = _mm512_loadu_si512((const void *)row);
-    const __m512i v_4 = _mm512_loadu_si512((const void *)row_5);
-    const __m512i v_5 = _mm512_loadu_si512((const void *)row_2);
-    const __m512i v_6 = _mm512_loadu_si512((const void *)row_6);
-    const __m512i v_7 = _mm512_loadu_si512((const void *)row_3);
-    const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-    const __m512i v_9 = _mm512_unpackhi_epi8(v, v_3);
-    const __m512i v_10 = _mm512_unpacklo_epi8(v, v_3);
-    const __m512i v_11 = _mm512_unpackhi_epi8(v_2, v_4);
-    const __m512i v_12 = _mm512_unpacklo_epi8(v_2, v_4);
-    const __m512i v_13 = _mm512_unpackhi_epi8(v_5, v_7);
-    const __m512i v_14 = _mm512_unpacklo_epi8(v_5, v_7);
-    const __m512i v_15 = _mm512_unpackhi_epi8(v_6, v_8);
-    const __m512i v_16 = _mm512_unpacklo_epi8(v_6, v_8);
-    const __m512i v_17 = _mm512_unpackhi_epi16(v_10, v_14);
-    const __m512i v_18 = _mm512_unpacklo_epi16(v_10, v_14);
-    const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
-    const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
-    const __m512i v_21 = _mm512_unpackhi_epi16(v_9, v_13);
-    const __m512i v_22 = _mm512_unpacklo_epi16(v_9, v_13);
-    const __m512i v_23 = _mm512_unpackhi_epi16(v_11, v_15);
-    const __m512i v_24 = _mm512_unpacklo_epi16(v_11, v_15);
-    const __m512i v_25 = _mm512_srli_epi32(v_18, 4);
-    const __m512i v_26 = _mm512_xor_si512(v_25, v_20);
-    const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
-    const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
-    const __m512i v_29 = _mm512_xor_si512(v_18, v_28);
-    const __m512i v_30 = _mm512_xor_si512(v_20, v_27);
-    const __m512i v_31 = _mm512_srli_epi32(v_22, 4);
-    const __m512i v_32 = _mm512_xor_si512(v_31, v_24);
-    const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-    const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
-    const __m512i v_35 = _mm512_xor_si512(v_22, v_34);
-    const __m512i v_36 = _mm512_xor_si512(v_24, v_33);
-    const __m512i v_37 = _mm512_srli_epi32(v_17, 4);
-    const __m512i v_38 = _mm512_xor_si512(v_37, v_19);
-    const __m512i v_39 = _mm512_and_si512(v_38, low_nibbles_2);
-    const __m512i v_40 = _mm512_slli_epi32(v_39, 4);
-    const __m512i v_41 = _mm512_xor_si512(v_17, v_40);
-    const __m512i v_42 = _mm512_xor_si512(v_19, v_39);
-    const __m512i v_43 = _mm512_srli_epi32(v_21, 4);
-    const __m512i v_44 = _mm512_xor_si512(v_43, v_23);
-    const __m512i v_45 = _mm512_and_si512(v_44, low_nibbles_2);
-    const __m512i v_46 = _mm512_slli_epi32(v_45, 4);
-    const __m512i v_47 = _mm512_xor_si512(v_21, v_46);
-    const __m512i v_48 = _mm512_xor_si512(v_23, v_45);
-    const __m512i v_49 = _mm512_unpackhi_epi32(v_29, v_30);
-    const __m512i v_50 = _mm512_unpacklo_epi32(v_29, v_30);
-    const __m512i v_51 = _mm512_unpackhi_epi32(v_35, v_36);
-    const __m512i v_52 = _mm512_unpacklo_epi32(v_35, v_36);
-    const __m512i v_53 = _mm512_unpackhi_epi32(v_41, v_42);
-    const __m512i v_54 = _mm512_unpacklo_epi32(v_41, v_42);
-    const __m512i v_55 = _mm512_unpackhi_epi32(v_47, v_48);
-    const __m512i v_56 = _mm512_unpacklo_epi32(v_47, v_48);
-    const __m512i v_57 = _mm512_shuffle_i32x4(v_50, v_49, 238);
-    const __m512i v_58 = _mm512_shuffle_i32x4(v_50, v_49, 68);
-    const __m512i v_59 = _mm512_shuffle_i32x4(v_52, v_51, 238);
-    const __m512i v_60 = _mm512_shuffle_i32x4(v_52, v_51, 68);
-    const __m512i v_61 = _mm512_shuffle_i32x4(v_54, v_53, 238);
-    const __m512i v_62 = _mm512_shuffle_i32x4(v_54, v_53, 68);
-    const __m512i v_63 = _mm512_shuffle_i32x4(v_56, v_55, 238);
-    const __m512i v_64 = _mm512_shuffle_i32x4(v_56, v_55, 68);
-    const __m512i v_65 = _mm512_shuffle_i32x4(v_58, v_62, 221);
-    const __m512i v_66 = _mm512_shuffle_i32x4(v_58, v_62, 136);
-    const __m512i v_67 = _mm512_shuffle_i32x4(v_57, v_61, 221);
-    const __m512i v_68 = _mm512_shuffle_i32x4(v_57, v_61, 136);
-    const __m512i v_69 = _mm512_shuffle_i32x4(v_60, v_64, 221);
-    const __m512i v_70 = _mm512_shuffle_i32x4(v_60, v_64, 136);
-    const __m512i v_71 = _mm512_shuffle_i32x4(v_59, v_63, 221);
-    const __m512i v_72 = _mm512_shuffle_i32x4(v_59, v_63, 136);
-    const __m512i v_73 = _mm512_xor_si512(v_66, flip);
-    const __m512i v_74 = _mm512_and_si512(v_73, low_nibbles);
-    const __m512i v_75 = _mm512_dpbusd_epi32(sum, v_73, ones);
-    sum = _mm512_dpbusd_epi32(v_75, v_74, low_nibbles);
-    _mm512_stream_si512((__m512i *)dst, v_73);
-    const __m512i v_76 = _mm512_xor_si512(v_70, flip);
-    const __m512i v_77 = _mm512_and_si512(v_76, low_nibbles);
-    const __m512i v_78 = _mm512_dpbusd_epi32(sum_2, v_76, ones);
-    sum_2 = _mm512_dpbusd_epi32(v_78, v_77, low_nibbles);
-    _mm512_stream_si512((__m512i *)(dst + 64), v_76);
-    const __m512i v_79 = _mm512_xor_si512(v_65, flip);
-    const __m512i v_80 = _mm512_and_si512(v_79, low_nibbles);
-    const __m512i v_81 = _mm512_dpbusd_epi32(sum_3, v_79, ones);
-    sum_3 = _mm512_dpbusd_epi32(v_81, v_80, low_nibbles);
-    _mm512_stream_si512((__m512i *)panel, v_79);
-    const __m512i v_82 = _mm512_xor_si512(v_69, flip);
-    const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles);
-    const __m512i v_84 = _mm512_dpbusd_epi32(sum_4, v_82, ones);
-    sum_4 = _mm512_dpbusd_epi32(v_84, v_83, low_nibbles);
-    _mm512_stream_si512((__m512i *)(panel + 64), v_82);
-    const __m512i v_85 = _mm512_xor_si512(v_68, flip);
-    const __m512i v_86 = _mm512_and_si512(v_85, low_nibbles);
-    const __m512i v_87 = _mm512_dpbusd_epi32(sum_5, v_85, ones);
-    sum_5 = _mm512_dpbusd_epi32(v_87, v_86, low_nibbles);
-    _mm512_stream_si512((__m512i *)panel_2, v_85);
-    const __m512i v_88 = _mm512_xor_si512(v_72, flip);
-    const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles);
-    const __m512i v_90 = _mm512_dpbusd_epi32(sum_6, v_88, ones);
-    sum_6 = _mm512_dpbusd_epi32(v_90, v_89, low_nibbles);
-    _mm512_stream_si512((__m512i *)(panel_2 + 64), v_88);
-    const __m512i v_91 = _mm512_xor_si512(v_67, flip);
-    const __m512i v_92 = _mm512_and_si512(v_91, low_nibbles);
-    const __m512i v_93 = _mm512_dpbusd_epi32(sum_7, v_91, ones);
-    sum_7 = _mm512_dpbusd_epi32(v_93, v_92, low_nibbles);
-    _mm512_stream_si512((__m512i *)panel_3, v_91);
-    const __m512i v_94 = _mm512_xor_si512(v_71, flip);
-    const __m512i v_95 = _mm512_and_si512(v_94, low_nibbles);
-    const __m512i v_96 = _mm512_dpbusd_epi32(sum_8, v_94, ones);
-    sum_8 = _mm512_dpbusd_epi32(v_96, v_95, low_nibbles);
-    _mm512_stream_si512((__m512i *)(panel_3 + 64), v_94);
-    lhs = row_7 + lhs_stride;
-    dst += 128;
-  }
-  const size_t s = args->k * 8;
-  uint8_t* const s_2 = (uint8_t*)args->dst + args->dst_stride;
-  rhs_stride = args->rhs_stride;
-  uint8_t* const sums = s_2 + rhs_stride;
-  uint8_t* const sums_2 = sums + rhs_stride;
-  uint8_t* const sums_3 = sums_2 + rhs_stride;
-  __m512i offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v = _mm512_srai_epi32(sum, 4);
-  const __m512i v_2 = _mm512_sub_epi32(v, offset);
-  const __m512i v_3 = _mm512_loadu_si512((const void *)s_2);
-  const __m512i v_4 = _mm512_add_epi32(v_3, v_2);
-  _mm512_storeu_si512((void *)s_2, v_4);
-  const __m512i v_5 = _mm512_srai_epi32(sum_2, 4);
-  const __m512i v_6 = _mm512_sub_epi32(v_5, offset);
-  const __m512i v_7 = _mm512_loadu_si512((const void *)(s_2 + 64));
-  const __m512i v_8 = _mm512_add_epi32(v_7, v_6);
-  _mm512_storeu_si512((void *)(s_2 + 64), v_8);
-  offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v_9 = _mm512_srai_epi32(sum_3, 4);
-  const __m512i v_10 = _mm512_sub_epi32(v_9, offset);
-  const __m512i v_11 = _mm512_loadu_si512((const void *)sums);
-  const __m512i v_12 = _mm512_add_epi32(v_11, v_10);
-  _mm512_storeu_si512((void *)sums, v_12);
-  const __m512i v_13 = _mm512_srai_epi32(sum_4, 4);
-  const __m512i v_14 = _mm512_sub_epi32(v_13, offset);
-  const __m512i v_15 = _mm512_loadu_si512((const void *)(sums + 64));
-  const __m512i v_16 = _mm512_add_epi32(v_15, v_14);
-  _mm512_storeu_si512((void *)(sums + 64), v_16);
-  offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v_17 = _mm512_srai_epi32(sum_5, 4);
-  const __m512i v_18 = _mm512_sub_epi32(v_17, offset);
-  const __m512i v_19 = _mm512_loadu_si512((const void *)sums_2);
-  const __m512i v_20 = _mm512_add_epi32(v_19, v_18);
-  _mm512_storeu_si512((void *)sums_2, v_20);
-  const __m512i v_21 = _mm512_srai_epi32(sum_6, 4);
-  const __m512i v_22 = _mm512_sub_epi32(v_21, offset);
-  const __m512i v_23 = _mm512_loadu_si512((const void *)(sums_2 + 64));
-  const __m512i v_24 = _mm512_add_epi32(v_23, v_22);
-  _mm512_storeu_si512((void *)(sums_2 + 64), v_24);
-  offset = _mm512_set1_epi32((int32_t)(s << 3));
-  const __m512i v_25 = _mm512_srai_epi32(sum_7, 4);
-  const __m512i v_26 = _mm512_sub_epi32(v_25, offset);
-  const __m512i v_27 = _mm512_loadu_si512((const void *)sums_3);
-  const __m512i v_28 = _mm512_add_epi32(v_27, v_26);
-  _mm512_storeu_si512((void *)sums_3, v_28);
-  const __m512i v_29 = _mm512_srai_epi32(sum_8, 4);
-  const __m512i v_30 = _mm512_sub_epi32(v_29, offset);
-  const __m512i v_31 = _mm512_loadu_si512((const void *)(sums_3 + 64));
-  const __m512i v_32 = _mm512_add_epi32(v_31, v_30);
-  _mm512_storeu_si512((void *)(sums_3 + 64), v_32);
-}
-
-
-enum {
-  PANEL = 32,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 8,                  // source rows of one step of the inner loops
-  CODES = 2,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 64,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t packed_stride = args->packed_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride_2 = args->packed_stride;
+  const size_t s_2 = row_begin / 32;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  // panel loop: 32 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 32 ? left : 32;
+    uint8_t* const sums = packed + padded * 16;
+    memset(sums, 0, 128);
+    uint8_t* const scales = sums + 128;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(scales, 0, 128);
     }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 512; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 128, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 256, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A step at an edge: columns that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
+    uint8_t* const bias = scales + 128;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(bias, 0, 128);
     }
+    row += 32;
+    packed += packed_stride_2;
   }
-  // Streamed stores are seen before whatever the caller does next.
+  size_t first_k = 0;
+  // k_block loop: 128 per iteration
+  for (size_t i_k_block = 0; i_k_block < padded; i_k_block += 128) {
+    const size_t following = first_k + 128;
+    const size_t k_end = following < padded ? following : padded;
+    const size_t row_begin_2 = args->row_begin;
+    const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
+    const size_t packed_stride_3 = args->packed_stride;
+    const size_t s_3 = row_begin_2 / 32;
+    size_t row_2 = row_begin_2;
+    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    // panel loop: 128 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 128) {
+      const size_t left = row_end_2 - row_2;
+      const size_t rows = left < 128 ? left : 128;
+      const size_t s_4 = k < k_end ? k : k_end;
+      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
+      const size_t s_6 = s_5 / 8;
+      const size_t whole_steps = 128 > left ? 0 : s_6;
+      uint8_t* const sums = packed_2 + padded * 16;
+      const size_t whole_end = first_k + whole_steps * 8;
+      const size_t s_7 = whole_steps == 0 ? 0 : 1;
+      const size_t s_8 = (k_end - whole_end + 7) / 8;
+      const size_t runs = s_8 + s_7;
+      size_t k_2 = first_k;
+      size_t copied = whole_steps == 0 ? 1 : 0;
+      // run loop
+      for (size_t i_run = 0; i_run < runs; ++i_run) {
+        const size_t s_9 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        uint8_t* packed_3 = packed_2 + k_2 * 16;
+        if (copied != 0) {
+          memset(scratch, no_codes, 512);
+          memset(packed_copy, 0, 1024);
+          const size_t s_10 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = s_10 < 8 ? s_10 : 8;
+          const uint8_t* source_at = source;
+          uint8_t* scratch_at = scratch;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
+            const size_t s_11 = (rows + 1) / 2;
+            memcpy(scratch_at, source_at, s_11);
+            if ((rows & 1) != 0) {
+              const size_t s_12 = rows / 2;
+              uint8_t* const last = scratch_at + s_12;
+              const size_t byte = *last;
+              *last = (uint8_t)((byte & 15) + (no_codes & 240));
+            }
+            source_at += source_stride;
+            scratch_at += 64;
+          }
+        }
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 64;
+        const size_t steps = copied == 0 ? whole_steps : 1;
+        const size_t ahead = copied == 0 ? 256 : 0;
+        uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        uint8_t* sums_2 = copied == 0 ? sums : packed_copy + 128;
+        const size_t panel_stride = copied == 0 ? packed_stride : 256;
+        if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+          __m512i sum = _mm512_setzero_si512();
+          __m512i sum_2 = _mm512_setzero_si512();
+          __m512i sum_3 = _mm512_setzero_si512();
+          __m512i sum_4 = _mm512_setzero_si512();
+          __m512i sum_5 = _mm512_setzero_si512();
+          __m512i sum_6 = _mm512_setzero_si512();
+          __m512i sum_7 = _mm512_setzero_si512();
+          __m512i sum_8 = _mm512_setzero_si512();
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            uint8_t* const panel = to + panel_stride;
+            uint8_t* const panel_2 = panel + panel_stride;
+            uint8_t* const panel_3 = panel_2 + panel_stride;
+            const uint8_t* const row_3 = from + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_3 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_4 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_5 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_6 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_7 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_8 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_9 + ahead), _MM_HINT_T1);
+            const __m512i v = _mm512_loadu_si512((const void *)from);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)row_6);
+            const __m512i v_3 = _mm512_loadu_si512((const void *)row_3);
+            const __m512i v_4 = _mm512_loadu_si512((const void *)row_7);
+            const __m512i v_5 = _mm512_loadu_si512((const void *)row_4);
+            const __m512i v_6 = _mm512_loadu_si512((const void *)row_8);
+            const __m512i v_7 = _mm512_loadu_si512((const void *)row_5);
+            const __m512i v_8 = _mm512_loadu_si512((const void *)row_9);
+            const __m512i v_9 = _mm512_unpackhi_epi8(v, v_3);
+            const __m512i v_10 = _mm512_unpacklo_epi8(v, v_3);
+            const __m512i v_11 = _mm512_unpackhi_epi8(v_2, v_4);
+            const __m512i v_12 = _mm512_unpacklo_epi8(v_2, v_4);
+            const __m512i v_13 = _mm512_unpackhi_epi8(v_5, v_7);
+            const __m512i v_14 = _mm512_unpacklo_epi8(v_5, v_7);
+            const __m512i v_15 = _mm512_unpackhi_epi8(v_6, v_8);
+            const __m512i v_16 = _mm512_unpacklo_epi8(v_6, v_8);
+            const __m512i v_17 = _mm512_unpackhi_epi16(v_10, v_14);
+            const __m512i v_18 = _mm512_unpacklo_epi16(v_10, v_14);
+            const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+            const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+            const __m512i v_21 = _mm512_unpackhi_epi16(v_9, v_13);
+            const __m512i v_22 = _mm512_unpacklo_epi16(v_9, v_13);
+            const __m512i v_23 = _mm512_unpackhi_epi16(v_11, v_15);
+            const __m512i v_24 = _mm512_unpacklo_epi16(v_11, v_15);
+            const __m512i v_25 = _mm512_srli_epi32(v_18, 4);
+            const __m512i v_26 = _mm512_xor_si512(v_25, v_20);
+            const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles);
+            const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+            const __m512i v_29 = _mm512_xor_si512(v_18, v_28);
+            const __m512i v_30 = _mm512_xor_si512(v_20, v_27);
+            const __m512i v_31 = _mm512_srli_epi32(v_22, 4);
+            const __m512i v_32 = _mm512_xor_si512(v_31, v_24);
+            const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles);
+            const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+            const __m512i v_35 = _mm512_xor_si512(v_22, v_34);
+            const __m512i v_36 = _mm512_xor_si512(v_24, v_33);
+            const __m512i v_37 = _mm512_srli_epi32(v_17, 4);
+            const __m512i v_38 = _mm512_xor_si512(v_37, v_19);
+            const __m512i v_39 = _mm512_and_si512(v_38, low_nibbles);
+            const __m512i v_40 = _mm512_slli_epi32(v_39, 4);
+            const __m512i v_41 = _mm512_xor_si512(v_17, v_40);
+            const __m512i v_42 = _mm512_xor_si512(v_19, v_39);
+            const __m512i v_43 = _mm512_srli_epi32(v_21, 4);
+            const __m512i v_44 = _mm512_xor_si512(v_43, v_23);
+            const __m512i v_45 = _mm512_and_si512(v_44, low_nibbles);
+            const __m512i v_46 = _mm512_slli_epi32(v_45, 4);
+            const __m512i v_47 = _mm512_xor_si512(v_21, v_46);
+            const __m512i v_48 = _mm512_xor_si512(v_23, v_45);
+            const __m512i v_49 = _mm512_unpackhi_epi32(v_29, v_30);
+            const __m512i v_50 = _mm512_unpacklo_epi32(v_29, v_30);
+            const __m512i v_51 = _mm512_unpackhi_epi32(v_35, v_36);
+            const __m512i v_52 = _mm512_unpacklo_epi32(v_35, v_36);
+            const __m512i v_53 = _mm512_unpackhi_epi32(v_41, v_42);
+            const __m512i v_54 = _mm512_unpacklo_epi32(v_41, v_42);
+            const __m512i v_55 = _mm512_unpackhi_epi32(v_47, v_48);
+            const __m512i v_56 = _mm512_unpacklo_epi32(v_47, v_48);
+            const __m512i v_57 = _mm512_shuffle_i32x4(v_50, v_49, 238);
+            const __m512i v_58 = _mm512_shuffle_i32x4(v_50, v_49, 68);
+            const __m512i v_59 = _mm512_shuffle_i32x4(v_52, v_51, 238);
+            const __m512i v_60 = _mm512_shuffle_i32x4(v_52, v_51, 68);
+            const __m512i v_61 = _mm512_shuffle_i32x4(v_54, v_53, 238);
+            const __m512i v_62 = _mm512_shuffle_i32x4(v_54, v_53, 68);
+            const __m512i v_63 = _mm512_shuffle_i32x4(v_56, v_55, 238);
+            const __m512i v_64 = _mm512_shuffle_i32x4(v_56, v_55, 68);
+            const __m512i v_65 = _mm512_shuffle_i32x4(v_58, v_62, 221);
+            const __m512i v_66 = _mm512_shuffle_i32x4(v_58, v_62, 136);
+            const __m512i v_67 = _mm512_shuffle_i32x4(v_57, v_61, 221);
+            const __m512i v_68 = _mm512_shuffle_i32x4(v_57, v_61, 136);
+            const __m512i v_69 = _mm512_shuffle_i32x4(v_60, v_64, 221);
+            const __m512i v_70 = _mm512_shuffle_i32x4(v_60, v_64, 136);
+            const __m512i v_71 = _mm512_shuffle_i32x4(v_59, v_63, 221);
+            const __m512i v_72 = _mm512_shuffle_i32x4(v_59, v_63, 136);
+            const __m512i v_73 = _mm512_xor_si512(v_66, flip);
+            const __m512i v_74 = _mm512_and_si512(v_73, low_nibbles_2);
+            const __m512i v_75 = _mm512_dpbusd_epi32(sum, v_73, ones);
+            sum = _mm512_dpbusd_epi32(v_75, v_74, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)to, v_73);
+            const __m512i v_76 = _mm512_xor_si512(v_70, flip);
+            const __m512i v_77 = _mm512_and_si512(v_76, low_nibbles_2);
+            const __m512i v_78 = _mm512_dpbusd_epi32(sum_2, v_76, ones);
+            sum_2 = _mm512_dpbusd_epi32(v_78, v_77, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)(to + 64), v_76);
+            const __m512i v_79 = _mm512_xor_si512(v_65, flip);
+            const __m512i v_80 = _mm512_and_si512(v_79, low_nibbles_2);
+            const __m512i v_81 = _mm512_dpbusd_epi32(sum_3, v_79, ones);
+            sum_3 = _mm512_dpbusd_epi32(v_81, v_80, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)panel, v_79);
+            const __m512i v_82 = _mm512_xor_si512(v_69, flip);
+            const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+            const __m512i v_84 = _mm512_dpbusd_epi32(sum_4, v_82, ones);
+            sum_4 = _mm512_dpbusd_epi32(v_84, v_83, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)(panel + 64), v_82);
+            const __m512i v_85 = _mm512_xor_si512(v_68, flip);
+            const __m512i v_86 = _mm512_and_si512(v_85, low_nibbles_2);
+            const __m512i v_87 = _mm512_dpbusd_epi32(sum_5, v_85, ones);
+            sum_5 = _mm512_dpbusd_epi32(v_87, v_86, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)panel_2, v_85);
+            const __m512i v_88 = _mm512_xor_si512(v_72, flip);
+            const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
+            const __m512i v_90 = _mm512_dpbusd_epi32(sum_6, v_88, ones);
+            sum_6 = _mm512_dpbusd_epi32(v_90, v_89, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)(panel_2 + 64), v_88);
+            const __m512i v_91 = _mm512_xor_si512(v_67, flip);
+            const __m512i v_92 = _mm512_and_si512(v_91, low_nibbles_2);
+            const __m512i v_93 = _mm512_dpbusd_epi32(sum_7, v_91, ones);
+            sum_7 = _mm512_dpbusd_epi32(v_93, v_92, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)panel_3, v_91);
+            const __m512i v_94 = _mm512_xor_si512(v_71, flip);
+            const __m512i v_95 = _mm512_and_si512(v_94, low_nibbles_2);
+            const __m512i v_96 = _mm512_dpbusd_epi32(sum_8, v_94, ones);
+            sum_8 = _mm512_dpbusd_epi32(v_96, v_95, low_nibbles_2);
+            _mm512_stream_si512((__m512i *)(panel_3 + 64), v_94);
+            from = row_9 + stride;
+            to += 128;
+          }
+          const size_t s_10 = steps * 8;
+          uint8_t* const sums_3 = sums_2 + panel_stride;
+          uint8_t* const sums_4 = sums_3 + panel_stride;
+          uint8_t* const sums_5 = sums_4 + panel_stride;
+          __m512i offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v = _mm512_srai_epi32(sum, 4);
+          const __m512i v_2 = _mm512_sub_epi32(v, offset);
+          const __m512i v_3 = _mm512_loadu_si512((const void *)sums_2);
+          const __m512i v_4 = _mm512_add_epi32(v_3, v_2);
+          _mm512_storeu_si512((void *)sums_2, v_4);
+          const __m512i v_5 = _mm512_srai_epi32(sum_2, 4);
+          const __m512i v_6 = _mm512_sub_epi32(v_5, offset);
+          const __m512i v_7 = _mm512_loadu_si512((const void *)(sums_2 + 64));
+          const __m512i v_8 = _mm512_add_epi32(v_7, v_6);
+          _mm512_storeu_si512((void *)(sums_2 + 64), v_8);
+          offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v_9 = _mm512_srai_epi32(sum_3, 4);
+          const __m512i v_10 = _mm512_sub_epi32(v_9, offset);
+          const __m512i v_11 = _mm512_loadu_si512((const void *)sums_3);
+          const __m512i v_12 = _mm512_add_epi32(v_11, v_10);
+          _mm512_storeu_si512((void *)sums_3, v_12);
+          const __m512i v_13 = _mm512_srai_epi32(sum_4, 4);
+          const __m512i v_14 = _mm512_sub_epi32(v_13, offset);
+          const __m512i v_15 = _mm512_loadu_si512((const void *)(sums_3 + 64));
+          const __m512i v_16 = _mm512_add_epi32(v_15, v_14);
+          _mm512_storeu_si512((void *)(sums_3 + 64), v_16);
+          offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v_17 = _mm512_srai_epi32(sum_5, 4);
+          const __m512i v_18 = _mm512_sub_epi32(v_17, offset);
+          const __m512i v_19 = _mm512_loadu_si512((const void *)sums_4);
+          const __m512i v_20 = _mm512_add_epi32(v_19, v_18);
+          _mm512_storeu_si512((void *)sums_4, v_20);
+          const __m512i v_21 = _mm512_srai_epi32(sum_6, 4);
+          const __m512i v_22 = _mm512_sub_epi32(v_21, offset);
+          const __m512i v_23 = _mm512_loadu_si512((const void *)(sums_4 + 64));
+          const __m512i v_24 = _mm512_add_epi32(v_23, v_22);
+          _mm512_storeu_si512((void *)(sums_4 + 64), v_24);
+          offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v_25 = _mm512_srai_epi32(sum_7, 4);
+          const __m512i v_26 = _mm512_sub_epi32(v_25, offset);
+          const __m512i v_27 = _mm512_loadu_si512((const void *)sums_5);
+          const __m512i v_28 = _mm512_add_epi32(v_27, v_26);
+          _mm512_storeu_si512((void *)sums_5, v_28);
+          const __m512i v_29 = _mm512_srai_epi32(sum_8, 4);
+          const __m512i v_30 = _mm512_sub_epi32(v_29, offset);
+          const __m512i v_31 = _mm512_loadu_si512((const void *)(sums_5 + 64));
+          const __m512i v_32 = _mm512_add_epi32(v_31, v_30);
+          _mm512_storeu_si512((void *)(sums_5 + 64), v_32);
+        } else {
+          __m512i sum = _mm512_setzero_si512();
+          __m512i sum_2 = _mm512_setzero_si512();
+          __m512i sum_3 = _mm512_setzero_si512();
+          __m512i sum_4 = _mm512_setzero_si512();
+          __m512i sum_5 = _mm512_setzero_si512();
+          __m512i sum_6 = _mm512_setzero_si512();
+          __m512i sum_7 = _mm512_setzero_si512();
+          __m512i sum_8 = _mm512_setzero_si512();
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            uint8_t* const panel = to + panel_stride;
+            uint8_t* const panel_2 = panel + panel_stride;
+            uint8_t* const panel_3 = panel_2 + panel_stride;
+            const uint8_t* const row_3 = from + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_3 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_4 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_5 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_6 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_7 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_8 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_9 + ahead), _MM_HINT_T1);
+            const __m512i v = _mm512_loadu_si512((const void *)from);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)row_6);
+            const __m512i v_3 = _mm512_loadu_si512((const void *)row_3);
+            const __m512i v_4 = _mm512_loadu_si512((const void *)row_7);
+            const __m512i v_5 = _mm512_loadu_si512((const void *)row_4);
+            const __m512i v_6 = _mm512_loadu_si512((const void *)row_8);
+            const __m512i v_7 = _mm512_loadu_si512((const void *)row_5);
+            const __m512i v_8 = _mm512_loadu_si512((const void *)row_9);
+            const __m512i v_9 = _mm512_unpackhi_epi8(v, v_3);
+            const __m512i v_10 = _mm512_unpacklo_epi8(v, v_3);
+            const __m512i v_11 = _mm512_unpackhi_epi8(v_2, v_4);
+            const __m512i v_12 = _mm512_unpacklo_epi8(v_2, v_4);
+            const __m512i v_13 = _mm512_unpackhi_epi8(v_5, v_7);
+            const __m512i v_14 = _mm512_unpacklo_epi8(v_5, v_7);
+            const __m512i v_15 = _mm512_unpackhi_epi8(v_6, v_8);
+            const __m512i v_16 = _mm512_unpacklo_epi8(v_6, v_8);
+            const __m512i v_17 = _mm512_unpackhi_epi16(v_10, v_14);
+            const __m512i v_18 = _mm512_unpacklo_epi16(v_10, v_14);
+            const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+            const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+            const __m512i v_21 = _mm512_unpackhi_epi16(v_9, v_13);
+            const __m512i v_22 = _mm512_unpacklo_epi16(v_9, v_13);
+            const __m512i v_23 = _mm512_unpackhi_epi16(v_11, v_15);
+            const __m512i v_24 = _mm512_unpacklo_epi16(v_11, v_15);
+            const __m512i v_25 = _mm512_srli_epi32(v_18, 4);
+            const __m512i v_26 = _mm512_xor_si512(v_25, v_20);
+            const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles);
+            const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+            const __m512i v_29 = _mm512_xor_si512(v_18, v_28);
+            const __m512i v_30 = _mm512_xor_si512(v_20, v_27);
+            const __m512i v_31 = _mm512_srli_epi32(v_22, 4);
+            const __m512i v_32 = _mm512_xor_si512(v_31, v_24);
+            const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles);
+            const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+            const __m512i v_35 = _mm512_xor_si512(v_22, v_34);
+            const __m512i v_36 = _mm512_xor_si512(v_24, v_33);
+            const __m512i v_37 = _mm512_srli_epi32(v_17, 4);
+            const __m512i v_38 = _mm512_xor_si512(v_37, v_19);
+            const __m512i v_39 = _mm512_and_si512(v_38, low_nibbles);
+            const __m512i v_40 = _mm512_slli_epi32(v_39, 4);
+            const __m512i v_41 = _mm512_xor_si512(v_17, v_40);
+            const __m512i v_42 = _mm512_xor_si512(v_19, v_39);
+            const __m512i v_43 = _mm512_srli_epi32(v_21, 4);
+            const __m512i v_44 = _mm512_xor_si512(v_43, v_23);
+            const __m512i v_45 = _mm512_and_si512(v_44, low_nibbles);
+            const __m512i v_46 = _mm512_slli_epi32(v_45, 4);
+            const __m512i v_47 = _mm512_xor_si512(v_21, v_46);
+            const __m512i v_48 = _mm512_xor_si512(v_23, v_45);
+            const __m512i v_49 = _mm512_unpackhi_epi32(v_29, v_30);
+            const __m512i v_50 = _mm512_unpacklo_epi32(v_29, v_30);
+            const __m512i v_51 = _mm512_unpackhi_epi32(v_35, v_36);
+            const __m512i v_52 = _mm512_unpacklo_epi32(v_35, v_36);
+            const __m512i v_53 = _mm512_unpackhi_epi32(v_41, v_42);
+            const __m512i v_54 = _mm512_unpacklo_epi32(v_41, v_42);
+            const __m512i v_55 = _mm512_unpackhi_epi32(v_47, v_48);
+            const __m512i v_56 = _mm512_unpacklo_epi32(v_47, v_48);
+            const __m512i v_57 = _mm512_shuffle_i32x4(v_50, v_49, 238);
+            const __m512i v_58 = _mm512_shuffle_i32x4(v_50, v_49, 68);
+            const __m512i v_59 = _mm512_shuffle_i32x4(v_52, v_51, 238);
+            const __m512i v_60 = _mm512_shuffle_i32x4(v_52, v_51, 68);
+            const __m512i v_61 = _mm512_shuffle_i32x4(v_54, v_53, 238);
+            const __m512i v_62 = _mm512_shuffle_i32x4(v_54, v_53, 68);
+            const __m512i v_63 = _mm512_shuffle_i32x4(v_56, v_55, 238);
+            const __m512i v_64 = _mm512_shuffle_i32x4(v_56, v_55, 68);
+            const __m512i v_65 = _mm512_shuffle_i32x4(v_58, v_62, 221);
+            const __m512i v_66 = _mm512_shuffle_i32x4(v_58, v_62, 136);
+            const __m512i v_67 = _mm512_shuffle_i32x4(v_57, v_61, 221);
+            const __m512i v_68 = _mm512_shuffle_i32x4(v_57, v_61, 136);
+            const __m512i v_69 = _mm512_shuffle_i32x4(v_60, v_64, 221);
+            const __m512i v_70 = _mm512_shuffle_i32x4(v_60, v_64, 136);
+            const __m512i v_71 = _mm512_shuffle_i32x4(v_59, v_63, 221);
+            const __m512i v_72 = _mm512_shuffle_i32x4(v_59, v_63, 136);
+            const __m512i v_73 = _mm512_xor_si512(v_66, flip);
+            const __m512i v_74 = _mm512_and_si512(v_73, low_nibbles_2);
+            const __m512i v_75 = _mm512_dpbusd_epi32(sum, v_73, ones);
+            sum = _mm512_dpbusd_epi32(v_75, v_74, low_nibbles_2);
+            _mm512_storeu_si512((void *)to, v_73);
+            const __m512i v_76 = _mm512_xor_si512(v_70, flip);
+            const __m512i v_77 = _mm512_and_si512(v_76, low_nibbles_2);
+            const __m512i v_78 = _mm512_dpbusd_epi32(sum_2, v_76, ones);
+            sum_2 = _mm512_dpbusd_epi32(v_78, v_77, low_nibbles_2);
+            _mm512_storeu_si512((void *)(to + 64), v_76);
+            const __m512i v_79 = _mm512_xor_si512(v_65, flip);
+            const __m512i v_80 = _mm512_and_si512(v_79, low_nibbles_2);
+            const __m512i v_81 = _mm512_dpbusd_epi32(sum_3, v_79, ones);
+            sum_3 = _mm512_dpbusd_epi32(v_81, v_80, low_nibbles_2);
+            _mm512_storeu_si512((void *)panel, v_79);
+            const __m512i v_82 = _mm512_xor_si512(v_69, flip);
+            const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+            const __m512i v_84 = _mm512_dpbusd_epi32(sum_4, v_82, ones);
+            sum_4 = _mm512_dpbusd_epi32(v_84, v_83, low_nibbles_2);
+            _mm512_storeu_si512((void *)(panel + 64), v_82);
+            const __m512i v_85 = _mm512_xor_si512(v_68, flip);
+            const __m512i v_86 = _mm512_and_si512(v_85, low_nibbles_2);
+            const __m512i v_87 = _mm512_dpbusd_epi32(sum_5, v_85, ones);
+            sum_5 = _mm512_dpbusd_epi32(v_87, v_86, low_nibbles_2);
+            _mm512_storeu_si512((void *)panel_2, v_85);
+            const __m512i v_88 = _mm512_xor_si512(v_72, flip);
+            const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
+            const __m512i v_90 = _mm512_dpbusd_epi32(sum_6, v_88, ones);
+            sum_6 = _mm512_dpbusd_epi32(v_90, v_89, low_nibbles_2);
+            _mm512_storeu_si512((void *)(panel_2 + 64), v_88);
+            const __m512i v_91 = _mm512_xor_si512(v_67, flip);
+            const __m512i v_92 = _mm512_and_si512(v_91, low_nibbles_2);
+            const __m512i v_93 = _mm512_dpbusd_epi32(sum_7, v_91, ones);
+            sum_7 = _mm512_dpbusd_epi32(v_93, v_92, low_nibbles_2);
+            _mm512_storeu_si512((void *)panel_3, v_91);
+            const __m512i v_94 = _mm512_xor_si512(v_71, flip);
+            const __m512i v_95 = _mm512_and_si512(v_94, low_nibbles_2);
+            const __m512i v_96 = _mm512_dpbusd_epi32(sum_8, v_94, ones);
+            sum_8 = _mm512_dpbusd_epi32(v_96, v_95, low_nibbles_2);
+            _mm512_storeu_si512((void *)(panel_3 + 64), v_94);
+            from = row_9 + stride;
+            to += 128;
+          }
+          const size_t s_10 = steps * 8;
+          uint8_t* const sums_3 = sums_2 + panel_stride;
+          uint8_t* const sums_4 = sums_3 + panel_stride;
+          uint8_t* const sums_5 = sums_4 + panel_stride;
+          __m512i offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v = _mm512_srai_epi32(sum, 4);
+          const __m512i v_2 = _mm512_sub_epi32(v, offset);
+          const __m512i v_3 = _mm512_loadu_si512((const void *)sums_2);
+          const __m512i v_4 = _mm512_add_epi32(v_3, v_2);
+          _mm512_storeu_si512((void *)sums_2, v_4);
+          const __m512i v_5 = _mm512_srai_epi32(sum_2, 4);
+          const __m512i v_6 = _mm512_sub_epi32(v_5, offset);
+          const __m512i v_7 = _mm512_loadu_si512((const void *)(sums_2 + 64));
+          const __m512i v_8 = _mm512_add_epi32(v_7, v_6);
+          _mm512_storeu_si512((void *)(sums_2 + 64), v_8);
+          offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v_9 = _mm512_srai_epi32(sum_3, 4);
+          const __m512i v_10 = _mm512_sub_epi32(v_9, offset);
+          const __m512i v_11 = _mm512_loadu_si512((const void *)sums_3);
+          const __m512i v_12 = _mm512_add_epi32(v_11, v_10);
+          _mm512_storeu_si512((void *)sums_3, v_12);
+          const __m512i v_13 = _mm512_srai_epi32(sum_4, 4);
+          const __m512i v_14 = _mm512_sub_epi32(v_13, offset);
+          const __m512i v_15 = _mm512_loadu_si512((const void *)(sums_3 + 64));
+          const __m512i v_16 = _mm512_add_epi32(v_15, v_14);
+          _mm512_storeu_si512((void *)(sums_3 + 64), v_16);
+          offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v_17 = _mm512_srai_epi32(sum_5, 4);
+          const __m512i v_18 = _mm512_sub_epi32(v_17, offset);
+          const __m512i v_19 = _mm512_loadu_si512((const void *)sums_4);
+          const __m512i v_20 = _mm512_add_epi32(v_19, v_18);
+          _mm512_storeu_si512((void *)sums_4, v_20);
+          const __m512i v_21 = _mm512_srai_epi32(sum_6, 4);
+          const __m512i v_22 = _mm512_sub_epi32(v_21, offset);
+          const __m512i v_23 = _mm512_loadu_si512((const void *)(sums_4 + 64));
+          const __m512i v_24 = _mm512_add_epi32(v_23, v_22);
+          _mm512_storeu_si512((void *)(sums_4 + 64), v_24);
+          offset = _mm512_set1_epi32((int32_t)(s_10 << 3));
+          const __m512i v_25 = _mm512_srai_epi32(sum_7, 4);
+          const __m512i v_26 = _mm512_sub_epi32(v_25, offset);
+          const __m512i v_27 = _mm512_loadu_si512((const void *)sums_5);
+          const __m512i v_28 = _mm512_add_epi32(v_27, v_26);
+          _mm512_storeu_si512((void *)sums_5, v_28);
+          const __m512i v_29 = _mm512_srai_epi32(sum_8, 4);
+          const __m512i v_30 = _mm512_sub_epi32(v_29, offset);
+          const __m512i v_31 = _mm512_loadu_si512((const void *)(sums_5 + 64));
+          const __m512i v_32 = _mm512_add_epi32(v_31, v_30);
+          _mm512_storeu_si512((void *)(sums_5 + 64), v_32);
+        }
+        if (copied != 0) {
+          uint8_t* packed_copy_at = packed_copy;
+          uint8_t* sums_at = sums;
+          // panel loop: 32 per iteration
+          for (size_t i_panel_2 = 0; i_panel_2 < rows; i_panel_2 += 32) {
+            memcpy(packed_3, packed_copy_at, 128);
+            uint8_t* sums_at_2 = sums_2;
+            uint8_t* sums_3 = sums_at;
+            // sum loop
+            for (size_t i_sum = 0; i_sum < 32; ++i_sum) {
+              const size_t more = (uint32_t)tw_load_i32(sums_at_2);
+              const size_t sum = (uint32_t)tw_load_i32(sums_3);
+              tw_store_i32(sums_3, (int32_t)(sum + more));
+              sums_at_2 += 4;
+              sums_3 += 4;
+            }
+            packed_copy_at += 256;
+            sums_2 += 256;
+            packed_3 += packed_stride;
+            sums_at += packed_stride;
+          }
+        }
+        k_2 = copied == 0 ? whole_end : k_2 + 8;
+        copied = 1;
+      }
+      row_2 += 128;
+      packed_2 += packed_stride_3 * 4;
+    }
+    first_k = following;
+  }
   _mm_sfence();
 }
 

@@ -24,187 +24,108 @@ extern "C" {
 
 void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args* args);
 
-// The inner loop of the packer in plain C: packs args->k steps, byte after byte.
-static void pack_steps(const tw_args *args) {
-  const uint8_t *const source = (const uint8_t *)args->lhs;
-  const size_t stride = args->lhs_stride;
-  const unsigned flip = (unsigned)args->flags & 255;
-  for (size_t panel = 0; panel < 1; ++panel) {
-    uint8_t *packed = (uint8_t *)args->dst + panel * args->rhs_stride;
-    uint8_t *const sums = packed + args->dst_stride;
-    for (size_t group = 0; group < args->k * 8 / 8; ++group) {
-      for (size_t i = 0; i < 16; ++i) {
-        const size_t low_column = i / 4, high_column = i / 4;
-        size_t column = panel * 4 + low_column, k = group * 8 + i % 4;
-        const unsigned low = source[k * stride + column / 2] >> (column % 2 * 4) & 15;
-        column = panel * 4 + high_column;
-        k = group * 8 + 4 + i % 4;
-        const unsigned high = source[k * stride + column / 2] >> (column % 2 * 4) & 15;
-        const unsigned byte = (low | high << 4) ^ flip;
-        *packed++ = (uint8_t)byte;
-        uint8_t *const low_sum = sums + low_column * sizeof(int32_t);
-        tw_store_i32(low_sum, tw_load_i32(low_sum) + (int32_t)((byte & 15) ^ 0) - 8);
-        uint8_t *const high_sum = sums + high_column * sizeof(int32_t);
-        tw_store_i32(high_sum, tw_load_i32(high_sum) + (int32_t)((byte >> 4) ^ 0) - 8);
+void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args* args) {
+  const size_t source_stride = args->source_stride;
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t offset = 8 - given_offset;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    uint8_t* sums = packed + padded * 2;
+    memset(sums, 0, 16);
+    uint8_t* const scales = sums + 16;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(scales, 0, 16);
+    }
+    uint8_t* const bias = scales + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(bias, 0, 16);
+    }
+    sums = packed + padded * 2;
+    size_t first_k = 0;
+    // k_part loop: 32 per iteration
+    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+      const size_t s_3 = k > first_k ? k - first_k : 0;
+      const size_t values = s_3 < 32 ? s_3 : 32;
+      const size_t s_4 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_4 < 32 ? s_4 : 32;
+      memset(packed + first_k * 2, 136, places * 2);
+      size_t row_2 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const size_t column = row + row_2;
+        const size_t s_5 = column / 2;
+        const size_t s_6 = column & 1;
+        const uint8_t* const from = (const uint8_t*)args->source + s_5 + first_k * source_stride;
+        const size_t s_7 = first_k / 8;
+        uint8_t* const to = packed + row_2 * 4 + s_7 * 16;
+        const size_t s_8 = values / 8;
+        const size_t pairs = s_8 * 4;
+        size_t pair = 0;
+        size_t sum = 0;
+        // pair loop
+        for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
+          const size_t s_9 = pair / 4;
+          const size_t k_2 = s_9 * 8 + (pair & 3);
+          size_t value = from[k_2 * source_stride];
+          size_t given = s_6 == 0 ? value & 15 : value >> 4;
+          const size_t code = (given + offset) & 15;
+          const size_t far = k_2 + 4;
+          value = from[far * source_stride];
+          given = s_6 == 0 ? value & 15 : value >> 4;
+          const size_t code_2 = (given + offset) & 15;
+          const size_t byte = code + (code_2 << 4);
+          const size_t s_10 = k_2 / 8;
+          to[s_10 * 16 + (k_2 & 3)] = (uint8_t)byte;
+          pair += 1;
+          sum = sum + (code + code_2 - 16);
+        }
+        size_t k_2 = pairs * 2;
+        const size_t s_9 = values - k_2;
+        // value loop
+        for (size_t i_value = 0; i_value < s_9; ++i_value) {
+          const size_t value = from[k_2 * source_stride];
+          const size_t given = s_6 == 0 ? value & 15 : value >> 4;
+          const size_t code = (given + offset) & 15;
+          const size_t s_10 = k_2 / 8;
+          const size_t s_11 = k_2 / 4;
+          uint8_t* const s_12 = to + (s_10 * 16 + (k_2 & 3));
+          const size_t old = *s_12;
+          const size_t s_13 = (s_11 & 1) == 0 ? code - 8 : (code - 8) << 4;
+          *s_12 = (uint8_t)(old + s_13);
+          k_2 += 1;
+          sum = sum + (code - 8);
+        }
+        uint8_t* const at = sums + row_2 * 4;
+        const size_t old = (uint32_t)tw_load_i32(at);
+        tw_store_i32(at, (int32_t)(old + sum));
+        row_2 += 1;
       }
+      first_k += 32;
     }
-  }
-}
-
-enum {
-  PANEL = 4,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 8,                  // source rows of one step of the inner loops
-  CODES = 2,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 2,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
-    }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 64; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 16, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 32, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: columns that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
-    }
+    row += 4;
+    packed += packed_stride;
   }
 }
 

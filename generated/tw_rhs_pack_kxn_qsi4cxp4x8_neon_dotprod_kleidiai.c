@@ -28,695 +28,674 @@ extern "C" {
 void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
+void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) {
+  uint8_t scratch_memory[1152];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0 : 0x88888888;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t high_nibbles = vdupq_n_u8(240);
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  int32x4_t sum = vdupq_n_s32(0);
-  int32x4_t sum_2 = vdupq_n_s32(0);
-  int32x4_t sum_3 = vdupq_n_s32(0);
-  int32x4_t sum_4 = vdupq_n_s32(0);
-  int32x4_t sum_5 = vdupq_n_s32(0);
-  int32x4_t sum_6 = vdupq_n_s32(0);
-  int32x4_t sum_7 = vdupq_n_s32(0);
-  int32x4_t sum_8 = vdupq_n_s32(0);
-  int32x4_t sum_9 = vdupq_n_s32(0);
-  int32x4_t sum_10 = vdupq_n_s32(0);
-  int32x4_t sum_11 = vdupq_n_s32(0);
-  int32x4_t sum_12 = vdupq_n_s32(0);
-  int32x4_t sum_13 = vdupq_n_s32(0);
-  int32x4_t sum_14 = vdupq_n_s32(0);
-  int32x4_t sum_15 = vdupq_n_s32(0);
-  int32x4_t sum_16 = vdupq_n_s32(0);
-  size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
-    uint8_t* const panel_4 = panel_3 + rhs_stride;
-    uint8_t* const panel_5 = panel_4 + rhs_stride;
-    uint8_t* const panel_6 = panel_5 + rhs_stride;
-    uint8_t* const panel_7 = panel_6 + rhs_stride;
-    const uint8_t* const far = lhs + lhs_stride * 16;
-    const uint8_t* row = lhs + lhs_stride;
-    const uint8_t* row_2 = row + lhs_stride;
-    const uint8_t* row_3 = row_2 + lhs_stride;
-    const uint8_t* row_4 = row_3 + lhs_stride;
-    const uint8_t* row_5 = row_4 + lhs_stride;
-    const uint8_t* row_6 = row_5 + lhs_stride;
-    const uint8_t* row_7 = row_6 + lhs_stride;
-    __builtin_prefetch((const void *)(lhs + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_5 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_6 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_7 + rhs_prefetch), 0, 2);
-    const uint8_t* const source = row_7 + lhs_stride;
-    const uint8_t* row_8 = far + lhs_stride;
-    const uint8_t* row_9 = row_8 + lhs_stride;
-    const uint8_t* row_10 = row_9 + lhs_stride;
-    const uint8_t* row_11 = row_10 + lhs_stride;
-    const uint8_t* row_12 = row_11 + lhs_stride;
-    const uint8_t* row_13 = row_12 + lhs_stride;
-    const uint8_t* row_14 = row_13 + lhs_stride;
-    __builtin_prefetch((const void *)(far + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_8 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_9 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_10 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_11 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_12 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_13 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_14 + rhs_prefetch), 0, 2);
-    const uint8_t* const source_2 = row_14 + lhs_stride;
-    const int64x2_t v = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)lhs));
-    const int64x2_t v_2 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)far));
-    const int64x2_t v_3 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row));
-    const int64x2_t v_4 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_8));
-    const int64x2_t v_5 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_2));
-    const int64x2_t v_6 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_9));
-    const int64x2_t v_7 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_3));
-    const int64x2_t v_8 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_10));
-    const int64x2_t v_9 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_4));
-    const int64x2_t v_10 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_11));
-    const int64x2_t v_11 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_5));
-    const int64x2_t v_12 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_12));
-    const int64x2_t v_13 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_6));
-    const int64x2_t v_14 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_13));
-    const int64x2_t v_15 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_7));
-    const int64x2_t v_16 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_14));
-    const uint8x16_t v_17 = vreinterpretq_u8_s64(vuzp2q_s64(v, v_3));
-    const uint8x16_t v_18 = vreinterpretq_u8_s64(vuzp1q_s64(v, v_3));
-    const uint8x16_t v_19 = vreinterpretq_u8_s64(vuzp2q_s64(v_2, v_4));
-    const uint8x16_t v_20 = vreinterpretq_u8_s64(vuzp1q_s64(v_2, v_4));
-    const uint8x16_t v_21 = vreinterpretq_u8_s64(vuzp2q_s64(v_5, v_7));
-    const uint8x16_t v_22 = vreinterpretq_u8_s64(vuzp1q_s64(v_5, v_7));
-    const uint8x16_t v_23 = vreinterpretq_u8_s64(vuzp2q_s64(v_6, v_8));
-    const uint8x16_t v_24 = vreinterpretq_u8_s64(vuzp1q_s64(v_6, v_8));
-    const uint8x16_t v_25 = vreinterpretq_u8_s64(vuzp2q_s64(v_9, v_11));
-    const uint8x16_t v_26 = vreinterpretq_u8_s64(vuzp1q_s64(v_9, v_11));
-    const uint8x16_t v_27 = vreinterpretq_u8_s64(vuzp2q_s64(v_10, v_12));
-    const uint8x16_t v_28 = vreinterpretq_u8_s64(vuzp1q_s64(v_10, v_12));
-    const uint8x16_t v_29 = vreinterpretq_u8_s64(vuzp2q_s64(v_13, v_15));
-    const uint8x16_t v_30 = vreinterpretq_u8_s64(vuzp1q_s64(v_13, v_15));
-    const uint8x16_t v_31 = vreinterpretq_u8_s64(vuzp2q_s64(v_14, v_16));
-    const uint8x16_t v_32 = vreinterpretq_u8_s64(vuzp1q_s64(v_14, v_16));
-    const uint8x16_t v_33 = vuzp2q_u8(v_18, v_22);
-    const uint8x16_t v_34 = vuzp1q_u8(v_18, v_22);
-    const uint8x16_t v_35 = vuzp2q_u8(v_20, v_24);
-    const uint8x16_t v_36 = vuzp1q_u8(v_20, v_24);
-    const uint8x16_t v_37 = vuzp2q_u8(v_17, v_21);
-    const uint8x16_t v_38 = vuzp1q_u8(v_17, v_21);
-    const uint8x16_t v_39 = vuzp2q_u8(v_19, v_23);
-    const uint8x16_t v_40 = vuzp1q_u8(v_19, v_23);
-    const uint8x16_t v_41 = vuzp2q_u8(v_26, v_30);
-    const uint8x16_t v_42 = vuzp1q_u8(v_26, v_30);
-    const uint8x16_t v_43 = vuzp2q_u8(v_28, v_32);
-    const uint8x16_t v_44 = vuzp1q_u8(v_28, v_32);
-    const uint8x16_t v_45 = vuzp2q_u8(v_25, v_29);
-    const uint8x16_t v_46 = vuzp1q_u8(v_25, v_29);
-    const uint8x16_t v_47 = vuzp2q_u8(v_27, v_31);
-    const uint8x16_t v_48 = vuzp1q_u8(v_27, v_31);
-    const uint8x16_t v_49 = vuzp2q_u8(v_34, v_42);
-    const uint8x16_t v_50 = vuzp1q_u8(v_34, v_42);
-    const uint8x16_t v_51 = vuzp2q_u8(v_36, v_44);
-    const uint8x16_t v_52 = vuzp1q_u8(v_36, v_44);
-    const uint8x16_t v_53 = vuzp2q_u8(v_38, v_46);
-    const uint8x16_t v_54 = vuzp1q_u8(v_38, v_46);
-    const uint8x16_t v_55 = vuzp2q_u8(v_40, v_48);
-    const uint8x16_t v_56 = vuzp1q_u8(v_40, v_48);
-    const uint8x16_t v_57 = vuzp2q_u8(v_33, v_41);
-    const uint8x16_t v_58 = vuzp1q_u8(v_33, v_41);
-    const uint8x16_t v_59 = vuzp2q_u8(v_35, v_43);
-    const uint8x16_t v_60 = vuzp1q_u8(v_35, v_43);
-    const uint8x16_t v_61 = vuzp2q_u8(v_37, v_45);
-    const uint8x16_t v_62 = vuzp1q_u8(v_37, v_45);
-    const uint8x16_t v_63 = vuzp2q_u8(v_39, v_47);
-    const uint8x16_t v_64 = vuzp1q_u8(v_39, v_47);
-    const uint8x16_t v_65 = vsliq_n_u8(v_50, v_52, 4);
-    const uint8x16_t v_66 = vsriq_n_u8(v_52, v_50, 4);
-    const uint8x16_t v_67 = vsliq_n_u8(v_54, v_56, 4);
-    const uint8x16_t v_68 = vsriq_n_u8(v_56, v_54, 4);
-    const uint8x16_t v_69 = vsliq_n_u8(v_58, v_60, 4);
-    const uint8x16_t v_70 = vsriq_n_u8(v_60, v_58, 4);
-    const uint8x16_t v_71 = vsliq_n_u8(v_62, v_64, 4);
-    const uint8x16_t v_72 = vsriq_n_u8(v_64, v_62, 4);
-    const uint8x16_t v_73 = vsliq_n_u8(v_49, v_51, 4);
-    const uint8x16_t v_74 = vsriq_n_u8(v_51, v_49, 4);
-    const uint8x16_t v_75 = vsliq_n_u8(v_53, v_55, 4);
-    const uint8x16_t v_76 = vsriq_n_u8(v_55, v_53, 4);
-    const uint8x16_t v_77 = vsliq_n_u8(v_57, v_59, 4);
-    const uint8x16_t v_78 = vsriq_n_u8(v_59, v_57, 4);
-    const uint8x16_t v_79 = vsliq_n_u8(v_61, v_63, 4);
-    const uint8x16_t v_80 = vsriq_n_u8(v_63, v_61, 4);
-    const uint8x16_t v_81 = vuzp2q_u8(v_65, v_66);
-    const uint8x16_t v_82 = vuzp1q_u8(v_65, v_66);
-    const uint8x16_t v_83 = vuzp2q_u8(v_67, v_68);
-    const uint8x16_t v_84 = vuzp1q_u8(v_67, v_68);
-    const uint8x16_t v_85 = vuzp2q_u8(v_69, v_70);
-    const uint8x16_t v_86 = vuzp1q_u8(v_69, v_70);
-    const uint8x16_t v_87 = vuzp2q_u8(v_71, v_72);
-    const uint8x16_t v_88 = vuzp1q_u8(v_71, v_72);
-    const uint8x16_t v_89 = vuzp2q_u8(v_73, v_74);
-    const uint8x16_t v_90 = vuzp1q_u8(v_73, v_74);
-    const uint8x16_t v_91 = vuzp2q_u8(v_75, v_76);
-    const uint8x16_t v_92 = vuzp1q_u8(v_75, v_76);
-    const uint8x16_t v_93 = vuzp2q_u8(v_77, v_78);
-    const uint8x16_t v_94 = vuzp1q_u8(v_77, v_78);
-    const uint8x16_t v_95 = vuzp2q_u8(v_79, v_80);
-    const uint8x16_t v_96 = vuzp1q_u8(v_79, v_80);
-    const uint8x16_t v_97 = veorq_u8(v_82, flip);
-    const uint8x16_t v_98 = vshlq_n_u8(v_97, 4);
-    const int32x4_t v_99 = vdotq_s32(sum, vreinterpretq_s8_u8(v_98), ones);
-    const uint8x16_t v_100 = vandq_u8(v_97, high_nibbles);
-    const int32x4_t v_101 = vdotq_s32(v_99, vreinterpretq_s8_u8(v_100), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_97));
-    const uint8x16_t v_102 = veorq_u8(v_86, flip);
-    const uint8x16_t v_103 = vshlq_n_u8(v_102, 4);
-    const int32x4_t v_104 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_103), ones);
-    const uint8x16_t v_105 = vandq_u8(v_102, high_nibbles);
-    const int32x4_t v_106 = vdotq_s32(v_104, vreinterpretq_s8_u8(v_105), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_102));
-    const uint8x16_t v_107 = veorq_u8(v_90, flip);
-    const uint8x16_t v_108 = vshlq_n_u8(v_107, 4);
-    const int32x4_t v_109 = vdotq_s32(sum_3, vreinterpretq_s8_u8(v_108), ones);
-    const uint8x16_t v_110 = vandq_u8(v_107, high_nibbles);
-    const int32x4_t v_111 = vdotq_s32(v_109, vreinterpretq_s8_u8(v_110), ones);
-    vst1q_s8((int8_t *)panel, vreinterpretq_s8_u8(v_107));
-    const uint8x16_t v_112 = veorq_u8(v_94, flip);
-    const uint8x16_t v_113 = vshlq_n_u8(v_112, 4);
-    const int32x4_t v_114 = vdotq_s32(sum_4, vreinterpretq_s8_u8(v_113), ones);
-    const uint8x16_t v_115 = vandq_u8(v_112, high_nibbles);
-    const int32x4_t v_116 = vdotq_s32(v_114, vreinterpretq_s8_u8(v_115), ones);
-    vst1q_s8((int8_t *)(panel + 16), vreinterpretq_s8_u8(v_112));
-    const uint8x16_t v_117 = veorq_u8(v_81, flip);
-    const uint8x16_t v_118 = vshlq_n_u8(v_117, 4);
-    const int32x4_t v_119 = vdotq_s32(sum_5, vreinterpretq_s8_u8(v_118), ones);
-    const uint8x16_t v_120 = vandq_u8(v_117, high_nibbles);
-    const int32x4_t v_121 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_120), ones);
-    vst1q_s8((int8_t *)panel_2, vreinterpretq_s8_u8(v_117));
-    const uint8x16_t v_122 = veorq_u8(v_85, flip);
-    const uint8x16_t v_123 = vshlq_n_u8(v_122, 4);
-    const int32x4_t v_124 = vdotq_s32(sum_6, vreinterpretq_s8_u8(v_123), ones);
-    const uint8x16_t v_125 = vandq_u8(v_122, high_nibbles);
-    const int32x4_t v_126 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_125), ones);
-    vst1q_s8((int8_t *)(panel_2 + 16), vreinterpretq_s8_u8(v_122));
-    const uint8x16_t v_127 = veorq_u8(v_89, flip);
-    const uint8x16_t v_128 = vshlq_n_u8(v_127, 4);
-    const int32x4_t v_129 = vdotq_s32(sum_7, vreinterpretq_s8_u8(v_128), ones);
-    const uint8x16_t v_130 = vandq_u8(v_127, high_nibbles);
-    const int32x4_t v_131 = vdotq_s32(v_129, vreinterpretq_s8_u8(v_130), ones);
-    vst1q_s8((int8_t *)panel_3, vreinterpretq_s8_u8(v_127));
-    const uint8x16_t v_132 = veorq_u8(v_93, flip);
-    const uint8x16_t v_133 = vshlq_n_u8(v_132, 4);
-    const int32x4_t v_134 = vdotq_s32(sum_8, vreinterpretq_s8_u8(v_133), ones);
-    const uint8x16_t v_135 = vandq_u8(v_132, high_nibbles);
-    const int32x4_t v_136 = vdotq_s32(v_134, vreinterpretq_s8_u8(v_135), ones);
-    vst1q_s8((int8_t *)(panel_3 + 16), vreinterpretq_s8_u8(v_132));
-    const uint8x16_t v_137 = veorq_u8(v_84, flip);
-    const uint8x16_t v_138 = vshlq_n_u8(v_137, 4);
-    const int32x4_t v_139 = vdotq_s32(sum_9, vreinterpretq_s8_u8(v_138), ones);
-    const uint8x16_t v_140 = vandq_u8(v_137, high_nibbles);
-    const int32x4_t v_141 = vdotq_s32(v_139, vreinterpretq_s8_u8(v_140), ones);
-    vst1q_s8((int8_t *)panel_4, vreinterpretq_s8_u8(v_137));
-    const uint8x16_t v_142 = veorq_u8(v_88, flip);
-    const uint8x16_t v_143 = vshlq_n_u8(v_142, 4);
-    const int32x4_t v_144 = vdotq_s32(sum_10, vreinterpretq_s8_u8(v_143), ones);
-    const uint8x16_t v_145 = vandq_u8(v_142, high_nibbles);
-    const int32x4_t v_146 = vdotq_s32(v_144, vreinterpretq_s8_u8(v_145), ones);
-    vst1q_s8((int8_t *)(panel_4 + 16), vreinterpretq_s8_u8(v_142));
-    const uint8x16_t v_147 = veorq_u8(v_92, flip);
-    const uint8x16_t v_148 = vshlq_n_u8(v_147, 4);
-    const int32x4_t v_149 = vdotq_s32(sum_11, vreinterpretq_s8_u8(v_148), ones);
-    const uint8x16_t v_150 = vandq_u8(v_147, high_nibbles);
-    const int32x4_t v_151 = vdotq_s32(v_149, vreinterpretq_s8_u8(v_150), ones);
-    vst1q_s8((int8_t *)panel_5, vreinterpretq_s8_u8(v_147));
-    const uint8x16_t v_152 = veorq_u8(v_96, flip);
-    const uint8x16_t v_153 = vshlq_n_u8(v_152, 4);
-    const int32x4_t v_154 = vdotq_s32(sum_12, vreinterpretq_s8_u8(v_153), ones);
-    const uint8x16_t v_155 = vandq_u8(v_152, high_nibbles);
-    const int32x4_t v_156 = vdotq_s32(v_154, vreinterpretq_s8_u8(v_155), ones);
-    vst1q_s8((int8_t *)(panel_5 + 16), vreinterpretq_s8_u8(v_152));
-    const uint8x16_t v_157 = veorq_u8(v_83, flip);
-    const uint8x16_t v_158 = vshlq_n_u8(v_157, 4);
-    const int32x4_t v_159 = vdotq_s32(sum_13, vreinterpretq_s8_u8(v_158), ones);
-    const uint8x16_t v_160 = vandq_u8(v_157, high_nibbles);
-    const int32x4_t v_161 = vdotq_s32(v_159, vreinterpretq_s8_u8(v_160), ones);
-    vst1q_s8((int8_t *)panel_6, vreinterpretq_s8_u8(v_157));
-    const uint8x16_t v_162 = veorq_u8(v_87, flip);
-    const uint8x16_t v_163 = vshlq_n_u8(v_162, 4);
-    const int32x4_t v_164 = vdotq_s32(sum_14, vreinterpretq_s8_u8(v_163), ones);
-    const uint8x16_t v_165 = vandq_u8(v_162, high_nibbles);
-    const int32x4_t v_166 = vdotq_s32(v_164, vreinterpretq_s8_u8(v_165), ones);
-    vst1q_s8((int8_t *)(panel_6 + 16), vreinterpretq_s8_u8(v_162));
-    const uint8x16_t v_167 = veorq_u8(v_91, flip);
-    const uint8x16_t v_168 = vshlq_n_u8(v_167, 4);
-    const int32x4_t v_169 = vdotq_s32(sum_15, vreinterpretq_s8_u8(v_168), ones);
-    const uint8x16_t v_170 = vandq_u8(v_167, high_nibbles);
-    const int32x4_t v_171 = vdotq_s32(v_169, vreinterpretq_s8_u8(v_170), ones);
-    vst1q_s8((int8_t *)panel_7, vreinterpretq_s8_u8(v_167));
-    const uint8x16_t v_172 = veorq_u8(v_95, flip);
-    const uint8x16_t v_173 = vshlq_n_u8(v_172, 4);
-    const int32x4_t v_174 = vdotq_s32(sum_16, vreinterpretq_s8_u8(v_173), ones);
-    const uint8x16_t v_175 = vandq_u8(v_172, high_nibbles);
-    const int32x4_t v_176 = vdotq_s32(v_174, vreinterpretq_s8_u8(v_175), ones);
-    vst1q_s8((int8_t *)(panel_7 + 16), vreinterpretq_s8_u8(v_172));
-    row = source + lhs_stride;
-    row_2 = row + lhs_stride;
-    row_3 = row_2 + lhs_stride;
-    row_4 = row_3 + lhs_stride;
-    row_5 = row_4 + lhs_stride;
-    row_6 = row_5 + lhs_stride;
-    row_7 = row_6 + lhs_stride;
-    __builtin_prefetch((const void *)(source + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_5 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_6 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_7 + rhs_prefetch), 0, 2);
-    row_8 = source_2 + lhs_stride;
-    row_9 = row_8 + lhs_stride;
-    row_10 = row_9 + lhs_stride;
-    row_11 = row_10 + lhs_stride;
-    row_12 = row_11 + lhs_stride;
-    row_13 = row_12 + lhs_stride;
-    row_14 = row_13 + lhs_stride;
-    __builtin_prefetch((const void *)(source_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_8 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_9 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_10 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_11 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_12 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_13 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_14 + rhs_prefetch), 0, 2);
-    const int64x2_t v_177 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)source));
-    const int64x2_t v_178 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)source_2));
-    const int64x2_t v_179 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row));
-    const int64x2_t v_180 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_8));
-    const int64x2_t v_181 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_2));
-    const int64x2_t v_182 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_9));
-    const int64x2_t v_183 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_3));
-    const int64x2_t v_184 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_10));
-    const int64x2_t v_185 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_4));
-    const int64x2_t v_186 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_11));
-    const int64x2_t v_187 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_5));
-    const int64x2_t v_188 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_12));
-    const int64x2_t v_189 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_6));
-    const int64x2_t v_190 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_13));
-    const int64x2_t v_191 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_7));
-    const int64x2_t v_192 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_14));
-    const uint8x16_t v_193 = vreinterpretq_u8_s64(vuzp2q_s64(v_177, v_179));
-    const uint8x16_t v_194 = vreinterpretq_u8_s64(vuzp1q_s64(v_177, v_179));
-    const uint8x16_t v_195 = vreinterpretq_u8_s64(vuzp2q_s64(v_178, v_180));
-    const uint8x16_t v_196 = vreinterpretq_u8_s64(vuzp1q_s64(v_178, v_180));
-    const uint8x16_t v_197 = vreinterpretq_u8_s64(vuzp2q_s64(v_181, v_183));
-    const uint8x16_t v_198 = vreinterpretq_u8_s64(vuzp1q_s64(v_181, v_183));
-    const uint8x16_t v_199 = vreinterpretq_u8_s64(vuzp2q_s64(v_182, v_184));
-    const uint8x16_t v_200 = vreinterpretq_u8_s64(vuzp1q_s64(v_182, v_184));
-    const uint8x16_t v_201 = vreinterpretq_u8_s64(vuzp2q_s64(v_185, v_187));
-    const uint8x16_t v_202 = vreinterpretq_u8_s64(vuzp1q_s64(v_185, v_187));
-    const uint8x16_t v_203 = vreinterpretq_u8_s64(vuzp2q_s64(v_186, v_188));
-    const uint8x16_t v_204 = vreinterpretq_u8_s64(vuzp1q_s64(v_186, v_188));
-    const uint8x16_t v_205 = vreinterpretq_u8_s64(vuzp2q_s64(v_189, v_191));
-    const uint8x16_t v_206 = vreinterpretq_u8_s64(vuzp1q_s64(v_189, v_191));
-    const uint8x16_t v_207 = vreinterpretq_u8_s64(vuzp2q_s64(v_190, v_192));
-    const uint8x16_t v_208 = vreinterpretq_u8_s64(vuzp1q_s64(v_190, v_192));
-    const uint8x16_t v_209 = vuzp2q_u8(v_194, v_198);
-    const uint8x16_t v_210 = vuzp1q_u8(v_194, v_198);
-    const uint8x16_t v_211 = vuzp2q_u8(v_196, v_200);
-    const uint8x16_t v_212 = vuzp1q_u8(v_196, v_200);
-    const uint8x16_t v_213 = vuzp2q_u8(v_193, v_197);
-    const uint8x16_t v_214 = vuzp1q_u8(v_193, v_197);
-    const uint8x16_t v_215 = vuzp2q_u8(v_195, v_199);
-    const uint8x16_t v_216 = vuzp1q_u8(v_195, v_199);
-    const uint8x16_t v_217 = vuzp2q_u8(v_202, v_206);
-    const uint8x16_t v_218 = vuzp1q_u8(v_202, v_206);
-    const uint8x16_t v_219 = vuzp2q_u8(v_204, v_208);
-    const uint8x16_t v_220 = vuzp1q_u8(v_204, v_208);
-    const uint8x16_t v_221 = vuzp2q_u8(v_201, v_205);
-    const uint8x16_t v_222 = vuzp1q_u8(v_201, v_205);
-    const uint8x16_t v_223 = vuzp2q_u8(v_203, v_207);
-    const uint8x16_t v_224 = vuzp1q_u8(v_203, v_207);
-    const uint8x16_t v_225 = vuzp2q_u8(v_210, v_218);
-    const uint8x16_t v_226 = vuzp1q_u8(v_210, v_218);
-    const uint8x16_t v_227 = vuzp2q_u8(v_212, v_220);
-    const uint8x16_t v_228 = vuzp1q_u8(v_212, v_220);
-    const uint8x16_t v_229 = vuzp2q_u8(v_214, v_222);
-    const uint8x16_t v_230 = vuzp1q_u8(v_214, v_222);
-    const uint8x16_t v_231 = vuzp2q_u8(v_216, v_224);
-    const uint8x16_t v_232 = vuzp1q_u8(v_216, v_224);
-    const uint8x16_t v_233 = vuzp2q_u8(v_209, v_217);
-    const uint8x16_t v_234 = vuzp1q_u8(v_209, v_217);
-    const uint8x16_t v_235 = vuzp2q_u8(v_211, v_219);
-    const uint8x16_t v_236 = vuzp1q_u8(v_211, v_219);
-    const uint8x16_t v_237 = vuzp2q_u8(v_213, v_221);
-    const uint8x16_t v_238 = vuzp1q_u8(v_213, v_221);
-    const uint8x16_t v_239 = vuzp2q_u8(v_215, v_223);
-    const uint8x16_t v_240 = vuzp1q_u8(v_215, v_223);
-    const uint8x16_t v_241 = vsliq_n_u8(v_226, v_228, 4);
-    const uint8x16_t v_242 = vsriq_n_u8(v_228, v_226, 4);
-    const uint8x16_t v_243 = vsliq_n_u8(v_230, v_232, 4);
-    const uint8x16_t v_244 = vsriq_n_u8(v_232, v_230, 4);
-    const uint8x16_t v_245 = vsliq_n_u8(v_234, v_236, 4);
-    const uint8x16_t v_246 = vsriq_n_u8(v_236, v_234, 4);
-    const uint8x16_t v_247 = vsliq_n_u8(v_238, v_240, 4);
-    const uint8x16_t v_248 = vsriq_n_u8(v_240, v_238, 4);
-    const uint8x16_t v_249 = vsliq_n_u8(v_225, v_227, 4);
-    const uint8x16_t v_250 = vsriq_n_u8(v_227, v_225, 4);
-    const uint8x16_t v_251 = vsliq_n_u8(v_229, v_231, 4);
-    const uint8x16_t v_252 = vsriq_n_u8(v_231, v_229, 4);
-    const uint8x16_t v_253 = vsliq_n_u8(v_233, v_235, 4);
-    const uint8x16_t v_254 = vsriq_n_u8(v_235, v_233, 4);
-    const uint8x16_t v_255 = vsliq_n_u8(v_237, v_239, 4);
-    const uint8x16_t v_256 = vsriq_n_u8(v_239, v_237, 4);
-    const uint8x16_t v_257 = vuzp2q_u8(v_241, v_242);
-    const uint8x16_t v_258 = vuzp1q_u8(v_241, v_242);
-    const uint8x16_t v_259 = vuzp2q_u8(v_243, v_244);
-    const uint8x16_t v_260 = vuzp1q_u8(v_243, v_244);
-    const uint8x16_t v_261 = vuzp2q_u8(v_245, v_246);
-    const uint8x16_t v_262 = vuzp1q_u8(v_245, v_246);
-    const uint8x16_t v_263 = vuzp2q_u8(v_247, v_248);
-    const uint8x16_t v_264 = vuzp1q_u8(v_247, v_248);
-    const uint8x16_t v_265 = vuzp2q_u8(v_249, v_250);
-    const uint8x16_t v_266 = vuzp1q_u8(v_249, v_250);
-    const uint8x16_t v_267 = vuzp2q_u8(v_251, v_252);
-    const uint8x16_t v_268 = vuzp1q_u8(v_251, v_252);
-    const uint8x16_t v_269 = vuzp2q_u8(v_253, v_254);
-    const uint8x16_t v_270 = vuzp1q_u8(v_253, v_254);
-    const uint8x16_t v_271 = vuzp2q_u8(v_255, v_256);
-    const uint8x16_t v_272 = vuzp1q_u8(v_255, v_256);
-    const uint8x16_t v_273 = veorq_u8(v_258, flip);
-    const uint8x16_t v_274 = vshlq_n_u8(v_273, 4);
-    const int32x4_t v_275 = vdotq_s32(v_101, vreinterpretq_s8_u8(v_274), ones);
-    const uint8x16_t v_276 = vandq_u8(v_273, high_nibbles);
-    sum = vdotq_s32(v_275, vreinterpretq_s8_u8(v_276), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_273));
-    const uint8x16_t v_277 = veorq_u8(v_262, flip);
-    const uint8x16_t v_278 = vshlq_n_u8(v_277, 4);
-    const int32x4_t v_279 = vdotq_s32(v_106, vreinterpretq_s8_u8(v_278), ones);
-    const uint8x16_t v_280 = vandq_u8(v_277, high_nibbles);
-    sum_2 = vdotq_s32(v_279, vreinterpretq_s8_u8(v_280), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_277));
-    const uint8x16_t v_281 = veorq_u8(v_266, flip);
-    const uint8x16_t v_282 = vshlq_n_u8(v_281, 4);
-    const int32x4_t v_283 = vdotq_s32(v_111, vreinterpretq_s8_u8(v_282), ones);
-    const uint8x16_t v_284 = vandq_u8(v_281, high_nibbles);
-    sum_3 = vdotq_s32(v_283, vreinterpretq_s8_u8(v_284), ones);
-    vst1q_s8((int8_t *)(panel + 32), vreinterpretq_s8_u8(v_281));
-    const uint8x16_t v_285 = veorq_u8(v_270, flip);
-    const uint8x16_t v_286 = vshlq_n_u8(v_285, 4);
-    const int32x4_t v_287 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_286), ones);
-    const uint8x16_t v_288 = vandq_u8(v_285, high_nibbles);
-    sum_4 = vdotq_s32(v_287, vreinterpretq_s8_u8(v_288), ones);
-    vst1q_s8((int8_t *)(panel + 48), vreinterpretq_s8_u8(v_285));
-    const uint8x16_t v_289 = veorq_u8(v_257, flip);
-    const uint8x16_t v_290 = vshlq_n_u8(v_289, 4);
-    const int32x4_t v_291 = vdotq_s32(v_121, vreinterpretq_s8_u8(v_290), ones);
-    const uint8x16_t v_292 = vandq_u8(v_289, high_nibbles);
-    sum_5 = vdotq_s32(v_291, vreinterpretq_s8_u8(v_292), ones);
-    vst1q_s8((int8_t *)(panel_2 + 32), vreinterpretq_s8_u8(v_289));
-    const uint8x16_t v_293 = veorq_u8(v_261, flip);
-    const uint8x16_t v_294 = vshlq_n_u8(v_293, 4);
-    const int32x4_t v_295 = vdotq_s32(v_126, vreinterpretq_s8_u8(v_294), ones);
-    const uint8x16_t v_296 = vandq_u8(v_293, high_nibbles);
-    sum_6 = vdotq_s32(v_295, vreinterpretq_s8_u8(v_296), ones);
-    vst1q_s8((int8_t *)(panel_2 + 48), vreinterpretq_s8_u8(v_293));
-    const uint8x16_t v_297 = veorq_u8(v_265, flip);
-    const uint8x16_t v_298 = vshlq_n_u8(v_297, 4);
-    const int32x4_t v_299 = vdotq_s32(v_131, vreinterpretq_s8_u8(v_298), ones);
-    const uint8x16_t v_300 = vandq_u8(v_297, high_nibbles);
-    sum_7 = vdotq_s32(v_299, vreinterpretq_s8_u8(v_300), ones);
-    vst1q_s8((int8_t *)(panel_3 + 32), vreinterpretq_s8_u8(v_297));
-    const uint8x16_t v_301 = veorq_u8(v_269, flip);
-    const uint8x16_t v_302 = vshlq_n_u8(v_301, 4);
-    const int32x4_t v_303 = vdotq_s32(v_136, vreinterpretq_s8_u8(v_302), ones);
-    const uint8x16_t v_304 = vandq_u8(v_301, high_nibbles);
-    sum_8 = vdotq_s32(v_303, vreinterpretq_s8_u8(v_304), ones);
-    vst1q_s8((int8_t *)(panel_3 + 48), vreinterpretq_s8_u8(v_301));
-    const uint8x16_t v_305 = veorq_u8(v_260, flip);
-    const uint8x16_t v_306 = vshlq_n_u8(v_305, 4);
-    const int32x4_t v_307 = vdotq_s32(v_141, vreinterpretq_s8_u8(v_306), ones);
-    const uint8x16_t v_308 = vandq_u8(v_305, high_nibbles);
-    sum_9 = vdotq_s32(v_307, vreinterpretq_s8_u8(v_308), ones);
-    vst1q_s8((int8_t *)(panel_4 + 32), vreinterpretq_s8_u8(v_305));
-    const uint8x16_t v_309 = veorq_u8(v_264, flip);
-    const uint8x16_t v_310 = vshlq_n_u8(v_309, 4);
-    const int32x4_t v_311 = vdotq_s32(v_146, vreinterpretq_s8_u8(v_310), ones);
-    const uint8x16_t v_312 = vandq_u8(v_309, high_nibbles);
-    sum_10 = vdotq_s32(v_311, vreinterpretq_s8_u8(v_312), ones);
-    vst1q_s8((int8_t *)(panel_4 + 48), vreinterpretq_s8_u8(v_309));
-    const uint8x16_t v_313 = veorq_u8(v_268, flip);
-    const uint8x16_t v_314 = vshlq_n_u8(v_313, 4);
-    const int32x4_t v_315 = vdotq_s32(v_151, vreinterpretq_s8_u8(v_314), ones);
-    const uint8x16_t v_316 = vandq_u8(v_313, high_nibbles);
-    sum_11 = vdotq_s32(v_315, vreinterpretq_s8_u8(v_316), ones);
-    vst1q_s8((int8_t *)(panel_5 + 32), vreinterpretq_s8_u8(v_313));
-    const uint8x16_t v_317 = veorq_u8(v_272, flip);
-    const uint8x16_t v_318 = vshlq_n_u8(v_317, 4);
-    const int32x4_t v_319 = vdotq_s32(v_156, vreinterpretq_s8_u8(v_318), ones);
-    const uint8x16_t v_320 = vandq_u8(v_317, high_nibbles);
-    sum_12 = vdotq_s32(v_319, vreinterpretq_s8_u8(v_320), ones);
-    vst1q_s8((int8_t *)(panel_5 + 48), vreinterpretq_s8_u8(v_317));
-    const uint8x16_t v_321 = veorq_u8(v_259, flip);
-    const uint8x16_t v_322 = vshlq_n_u8(v_321, 4);
-    const int32x4_t v_323 = vdotq_s32(v_161, vreinterpretq_s8_u8(v_322), ones);
-    const uint8x16_t v_324 = vandq_u8(v_321, high_nibbles);
-    sum_13 = vdotq_s32(v_323, vreinterpretq_s8_u8(v_324), ones);
-    vst1q_s8((int8_t *)(panel_6 + 32), vreinterpretq_s8_u8(v_321));
-    const uint8x16_t v_325 = veorq_u8(v_263, flip);
-    const uint8x16_t v_326 = vshlq_n_u8(v_325, 4);
-    const int32x4_t v_327 = vdotq_s32(v_166, vreinterpretq_s8_u8(v_326), ones);
-    const uint8x16_t v_328 = vandq_u8(v_325, high_nibbles);
-    sum_14 = vdotq_s32(v_327, vreinterpretq_s8_u8(v_328), ones);
-    vst1q_s8((int8_t *)(panel_6 + 48), vreinterpretq_s8_u8(v_325));
-    const uint8x16_t v_329 = veorq_u8(v_267, flip);
-    const uint8x16_t v_330 = vshlq_n_u8(v_329, 4);
-    const int32x4_t v_331 = vdotq_s32(v_171, vreinterpretq_s8_u8(v_330), ones);
-    const uint8x16_t v_332 = vandq_u8(v_329, high_nibbles);
-    sum_15 = vdotq_s32(v_331, vreinterpretq_s8_u8(v_332), ones);
-    vst1q_s8((int8_t *)(panel_7 + 32), vreinterpretq_s8_u8(v_329));
-    const uint8x16_t v_333 = veorq_u8(v_271, flip);
-    const uint8x16_t v_334 = vshlq_n_u8(v_333, 4);
-    const int32x4_t v_335 = vdotq_s32(v_176, vreinterpretq_s8_u8(v_334), ones);
-    const uint8x16_t v_336 = vandq_u8(v_333, high_nibbles);
-    sum_16 = vdotq_s32(v_335, vreinterpretq_s8_u8(v_336), ones);
-    vst1q_s8((int8_t *)(panel_7 + 48), vreinterpretq_s8_u8(v_333));
-    lhs = row_14 + lhs_stride;
-    dst += 64;
-  }
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  rhs_stride = args->rhs_stride;
-  uint8_t* const sums = s + rhs_stride;
-  uint8_t* const sums_2 = sums + rhs_stride;
-  uint8_t* const sums_3 = sums_2 + rhs_stride;
-  uint8_t* const sums_4 = sums_3 + rhs_stride;
-  uint8_t* const sums_5 = sums_4 + rhs_stride;
-  uint8_t* const sums_6 = sums_5 + rhs_stride;
-  uint8_t* const sums_7 = sums_6 + rhs_stride;
-  const int32x4_t v = vpaddq_s32(sum, sum_2);
-  const int32x4_t v_2 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s));
-  const int32x4_t v_3 = vaddq_s32(v_2, v);
-  vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_3));
-  const int32x4_t v_4 = vpaddq_s32(sum_3, sum_4);
-  const int32x4_t v_5 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_6 = vaddq_s32(v_5, v_4);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_6));
-  const int32x4_t v_7 = vpaddq_s32(sum_5, sum_6);
-  const int32x4_t v_8 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
-  const int32x4_t v_9 = vaddq_s32(v_8, v_7);
-  vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_9));
-  const int32x4_t v_10 = vpaddq_s32(sum_7, sum_8);
-  const int32x4_t v_11 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
-  const int32x4_t v_12 = vaddq_s32(v_11, v_10);
-  vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_12));
-  const int32x4_t v_13 = vpaddq_s32(sum_9, sum_10);
-  const int32x4_t v_14 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_4));
-  const int32x4_t v_15 = vaddq_s32(v_14, v_13);
-  vst1q_s8((int8_t *)sums_4, vreinterpretq_s8_s32(v_15));
-  const int32x4_t v_16 = vpaddq_s32(sum_11, sum_12);
-  const int32x4_t v_17 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_5));
-  const int32x4_t v_18 = vaddq_s32(v_17, v_16);
-  vst1q_s8((int8_t *)sums_5, vreinterpretq_s8_s32(v_18));
-  const int32x4_t v_19 = vpaddq_s32(sum_13, sum_14);
-  const int32x4_t v_20 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_6));
-  const int32x4_t v_21 = vaddq_s32(v_20, v_19);
-  vst1q_s8((int8_t *)sums_6, vreinterpretq_s8_s32(v_21));
-  const int32x4_t v_22 = vpaddq_s32(sum_15, sum_16);
-  const int32x4_t v_23 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_7));
-  const int32x4_t v_24 = vaddq_s32(v_23, v_22);
-  vst1q_s8((int8_t *)sums_7, vreinterpretq_s8_s32(v_24));
-}
-
-
-enum {
-  PANEL = 4,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 32,                  // source rows of one step of the inner loops
-  CODES = 2,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 16,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x00, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t packed_stride = args->packed_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride_2 = args->packed_stride;
+  const size_t s_2 = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    uint8_t* const sums = packed + padded * 2;
+    memset(sums, 0, 16);
+    uint8_t* const scales = sums + 16;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      const size_t s_3 = (16 - given_bytes) / 4;
+      uint8_t* behind = scales + given_bytes;
+      const size_t last = (uint32_t)tw_load_i32(behind - 4);
+      // repeat loop
+      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+        tw_store_i32(behind, (int32_t)last);
+        behind += 4;
+      }
+      const float32x4_t part = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3d800000));
+      const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)scales));
+      const float32x4_t v_2 = vmulq_f32(v, part);
+      vst1q_s8((int8_t *)scales, vreinterpretq_s8_f32(v_2));
+    } else {
+      memset(scales, 0, 16);
     }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 64; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros), times `part`; the last one again for
-// columns that do not exist. Bytes, because nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns,
-                         float part) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    const size_t at = (row + smaller(c, columns - 1)) * sizeof(float);
-    float value = 0;
-    if (from != 0) memcpy(&value, (const uint8_t *)from + at, sizeof value);
-    value *= part;
-    memcpy(to + c * sizeof(float), &value, sizeof value);
-  }
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 16, args->scales, row, columns, 1.0f / 16);
-  write_floats(panel + data_bytes(padded) + 32, args->bias, row, columns, 1.0f);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: columns that do not exist repeat the last ones, values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-    const size_t last = (columns - 1) / 2;
-    memset(in + i * RUN_BYTES + last, from[row / 2 + last], RUN_BYTES - last);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
+    uint8_t* const bias = scales + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      const size_t s_3 = (16 - given_bytes) / 4;
+      uint8_t* behind = bias + given_bytes;
+      const size_t last = (uint32_t)tw_load_i32(behind - 4);
+      // repeat loop
+      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+        tw_store_i32(behind, (int32_t)last);
+        behind += 4;
+      }
+    } else {
+      memset(bias, 0, 16);
     }
+    row += 4;
+    packed += packed_stride_2;
+  }
+  size_t first_k = 0;
+  // k_block loop: 128 per iteration
+  for (size_t i_k_block = 0; i_k_block < padded; i_k_block += 128) {
+    const size_t following = first_k + 128;
+    const size_t k_end = following < padded ? following : padded;
+    const size_t row_begin_2 = args->row_begin;
+    const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
+    const size_t packed_stride_3 = args->packed_stride;
+    const size_t s_3 = row_begin_2 / 4;
+    size_t row_2 = row_begin_2;
+    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    // panel loop: 32 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
+      const size_t left = row_end_2 - row_2;
+      const size_t rows = left < 32 ? left : 32;
+      const size_t s_4 = k < k_end ? k : k_end;
+      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
+      const size_t s_6 = s_5 / 32;
+      const size_t whole_steps = 32 > left ? 0 : s_6;
+      uint8_t* const sums = packed_2 + padded * 2;
+      const size_t whole_end = first_k + whole_steps * 32;
+      const size_t s_7 = whole_steps == 0 ? 0 : 1;
+      const size_t s_8 = (k_end - whole_end + 31) / 32;
+      const size_t runs = s_8 + s_7;
+      size_t k_2 = first_k;
+      size_t copied = whole_steps == 0 ? 1 : 0;
+      // run loop
+      for (size_t i_run = 0; i_run < runs; ++i_run) {
+        const size_t s_9 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        uint8_t* packed_3 = packed_2 + k_2 * 2;
+        if (copied != 0) {
+          memset(scratch, no_codes, 512);
+          memset(packed_copy, 0, 640);
+          const size_t s_10 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = s_10 < 32 ? s_10 : 32;
+          const uint8_t* source_at = source;
+          uint8_t* scratch_at = scratch;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
+            const size_t s_11 = rows > 1 ? rows - 1 : 0;
+            const size_t s_12 = s_11 / 2;
+            const uint8_t* const last = source_at + s_12;
+            const size_t byte = *last;
+            memcpy(scratch_at, source_at, s_12);
+            memset(scratch_at + s_12, byte, 16 - s_12);
+            source_at += source_stride;
+            scratch_at += 16;
+          }
+        }
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 16;
+        const size_t steps = copied == 0 ? whole_steps : 1;
+        const size_t ahead = copied == 0 ? 256 : 0;
+        uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        uint8_t* sums_2 = copied == 0 ? sums : packed_copy + 64;
+        const size_t panel_stride = copied == 0 ? packed_stride : 80;
+        int32x4_t sum = vdupq_n_s32(0);
+        int32x4_t sum_2 = vdupq_n_s32(0);
+        int32x4_t sum_3 = vdupq_n_s32(0);
+        int32x4_t sum_4 = vdupq_n_s32(0);
+        int32x4_t sum_5 = vdupq_n_s32(0);
+        int32x4_t sum_6 = vdupq_n_s32(0);
+        int32x4_t sum_7 = vdupq_n_s32(0);
+        int32x4_t sum_8 = vdupq_n_s32(0);
+        int32x4_t sum_9 = vdupq_n_s32(0);
+        int32x4_t sum_10 = vdupq_n_s32(0);
+        int32x4_t sum_11 = vdupq_n_s32(0);
+        int32x4_t sum_12 = vdupq_n_s32(0);
+        int32x4_t sum_13 = vdupq_n_s32(0);
+        int32x4_t sum_14 = vdupq_n_s32(0);
+        int32x4_t sum_15 = vdupq_n_s32(0);
+        int32x4_t sum_16 = vdupq_n_s32(0);
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          uint8_t* const panel = to + panel_stride;
+          uint8_t* const panel_2 = panel + panel_stride;
+          uint8_t* const panel_3 = panel_2 + panel_stride;
+          uint8_t* const panel_4 = panel_3 + panel_stride;
+          uint8_t* const panel_5 = panel_4 + panel_stride;
+          uint8_t* const panel_6 = panel_5 + panel_stride;
+          uint8_t* const panel_7 = panel_6 + panel_stride;
+          const uint8_t* const far = from + stride * 16;
+          const uint8_t* row_3 = from + stride;
+          const uint8_t* row_4 = row_3 + stride;
+          const uint8_t* row_5 = row_4 + stride;
+          const uint8_t* row_6 = row_5 + stride;
+          const uint8_t* row_7 = row_6 + stride;
+          const uint8_t* row_8 = row_7 + stride;
+          const uint8_t* row_9 = row_8 + stride;
+          __builtin_prefetch((const void *)(from + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_6 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_7 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_8 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_9 + ahead), 0, 2);
+          const uint8_t* const source_2 = row_9 + stride;
+          const uint8_t* row_10 = far + stride;
+          const uint8_t* row_11 = row_10 + stride;
+          const uint8_t* row_12 = row_11 + stride;
+          const uint8_t* row_13 = row_12 + stride;
+          const uint8_t* row_14 = row_13 + stride;
+          const uint8_t* row_15 = row_14 + stride;
+          const uint8_t* row_16 = row_15 + stride;
+          __builtin_prefetch((const void *)(far + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_10 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_11 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_12 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_13 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_14 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_15 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_16 + ahead), 0, 2);
+          const uint8_t* const source_3 = row_16 + stride;
+          const int64x2_t v = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)from));
+          const int64x2_t v_2 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)far));
+          const int64x2_t v_3 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_3));
+          const int64x2_t v_4 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_10));
+          const int64x2_t v_5 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_4));
+          const int64x2_t v_6 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_11));
+          const int64x2_t v_7 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_5));
+          const int64x2_t v_8 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_12));
+          const int64x2_t v_9 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_6));
+          const int64x2_t v_10 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_13));
+          const int64x2_t v_11 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_7));
+          const int64x2_t v_12 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_14));
+          const int64x2_t v_13 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_8));
+          const int64x2_t v_14 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_15));
+          const int64x2_t v_15 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_9));
+          const int64x2_t v_16 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_16));
+          const uint8x16_t v_17 = vreinterpretq_u8_s64(vuzp2q_s64(v, v_3));
+          const uint8x16_t v_18 = vreinterpretq_u8_s64(vuzp1q_s64(v, v_3));
+          const uint8x16_t v_19 = vreinterpretq_u8_s64(vuzp2q_s64(v_2, v_4));
+          const uint8x16_t v_20 = vreinterpretq_u8_s64(vuzp1q_s64(v_2, v_4));
+          const uint8x16_t v_21 = vreinterpretq_u8_s64(vuzp2q_s64(v_5, v_7));
+          const uint8x16_t v_22 = vreinterpretq_u8_s64(vuzp1q_s64(v_5, v_7));
+          const uint8x16_t v_23 = vreinterpretq_u8_s64(vuzp2q_s64(v_6, v_8));
+          const uint8x16_t v_24 = vreinterpretq_u8_s64(vuzp1q_s64(v_6, v_8));
+          const uint8x16_t v_25 = vreinterpretq_u8_s64(vuzp2q_s64(v_9, v_11));
+          const uint8x16_t v_26 = vreinterpretq_u8_s64(vuzp1q_s64(v_9, v_11));
+          const uint8x16_t v_27 = vreinterpretq_u8_s64(vuzp2q_s64(v_10, v_12));
+          const uint8x16_t v_28 = vreinterpretq_u8_s64(vuzp1q_s64(v_10, v_12));
+          const uint8x16_t v_29 = vreinterpretq_u8_s64(vuzp2q_s64(v_13, v_15));
+          const uint8x16_t v_30 = vreinterpretq_u8_s64(vuzp1q_s64(v_13, v_15));
+          const uint8x16_t v_31 = vreinterpretq_u8_s64(vuzp2q_s64(v_14, v_16));
+          const uint8x16_t v_32 = vreinterpretq_u8_s64(vuzp1q_s64(v_14, v_16));
+          const uint8x16_t v_33 = vuzp2q_u8(v_18, v_22);
+          const uint8x16_t v_34 = vuzp1q_u8(v_18, v_22);
+          const uint8x16_t v_35 = vuzp2q_u8(v_20, v_24);
+          const uint8x16_t v_36 = vuzp1q_u8(v_20, v_24);
+          const uint8x16_t v_37 = vuzp2q_u8(v_17, v_21);
+          const uint8x16_t v_38 = vuzp1q_u8(v_17, v_21);
+          const uint8x16_t v_39 = vuzp2q_u8(v_19, v_23);
+          const uint8x16_t v_40 = vuzp1q_u8(v_19, v_23);
+          const uint8x16_t v_41 = vuzp2q_u8(v_26, v_30);
+          const uint8x16_t v_42 = vuzp1q_u8(v_26, v_30);
+          const uint8x16_t v_43 = vuzp2q_u8(v_28, v_32);
+          const uint8x16_t v_44 = vuzp1q_u8(v_28, v_32);
+          const uint8x16_t v_45 = vuzp2q_u8(v_25, v_29);
+          const uint8x16_t v_46 = vuzp1q_u8(v_25, v_29);
+          const uint8x16_t v_47 = vuzp2q_u8(v_27, v_31);
+          const uint8x16_t v_48 = vuzp1q_u8(v_27, v_31);
+          const uint8x16_t v_49 = vuzp2q_u8(v_34, v_42);
+          const uint8x16_t v_50 = vuzp1q_u8(v_34, v_42);
+          const uint8x16_t v_51 = vuzp2q_u8(v_36, v_44);
+          const uint8x16_t v_52 = vuzp1q_u8(v_36, v_44);
+          const uint8x16_t v_53 = vuzp2q_u8(v_38, v_46);
+          const uint8x16_t v_54 = vuzp1q_u8(v_38, v_46);
+          const uint8x16_t v_55 = vuzp2q_u8(v_40, v_48);
+          const uint8x16_t v_56 = vuzp1q_u8(v_40, v_48);
+          const uint8x16_t v_57 = vuzp2q_u8(v_33, v_41);
+          const uint8x16_t v_58 = vuzp1q_u8(v_33, v_41);
+          const uint8x16_t v_59 = vuzp2q_u8(v_35, v_43);
+          const uint8x16_t v_60 = vuzp1q_u8(v_35, v_43);
+          const uint8x16_t v_61 = vuzp2q_u8(v_37, v_45);
+          const uint8x16_t v_62 = vuzp1q_u8(v_37, v_45);
+          const uint8x16_t v_63 = vuzp2q_u8(v_39, v_47);
+          const uint8x16_t v_64 = vuzp1q_u8(v_39, v_47);
+          const uint8x16_t v_65 = vsliq_n_u8(v_50, v_52, 4);
+          const uint8x16_t v_66 = vsriq_n_u8(v_52, v_50, 4);
+          const uint8x16_t v_67 = vsliq_n_u8(v_54, v_56, 4);
+          const uint8x16_t v_68 = vsriq_n_u8(v_56, v_54, 4);
+          const uint8x16_t v_69 = vsliq_n_u8(v_58, v_60, 4);
+          const uint8x16_t v_70 = vsriq_n_u8(v_60, v_58, 4);
+          const uint8x16_t v_71 = vsliq_n_u8(v_62, v_64, 4);
+          const uint8x16_t v_72 = vsriq_n_u8(v_64, v_62, 4);
+          const uint8x16_t v_73 = vsliq_n_u8(v_49, v_51, 4);
+          const uint8x16_t v_74 = vsriq_n_u8(v_51, v_49, 4);
+          const uint8x16_t v_75 = vsliq_n_u8(v_53, v_55, 4);
+          const uint8x16_t v_76 = vsriq_n_u8(v_55, v_53, 4);
+          const uint8x16_t v_77 = vsliq_n_u8(v_57, v_59, 4);
+          const uint8x16_t v_78 = vsriq_n_u8(v_59, v_57, 4);
+          const uint8x16_t v_79 = vsliq_n_u8(v_61, v_63, 4);
+          const uint8x16_t v_80 = vsriq_n_u8(v_63, v_61, 4);
+          const uint8x16_t v_81 = vuzp2q_u8(v_65, v_66);
+          const uint8x16_t v_82 = vuzp1q_u8(v_65, v_66);
+          const uint8x16_t v_83 = vuzp2q_u8(v_67, v_68);
+          const uint8x16_t v_84 = vuzp1q_u8(v_67, v_68);
+          const uint8x16_t v_85 = vuzp2q_u8(v_69, v_70);
+          const uint8x16_t v_86 = vuzp1q_u8(v_69, v_70);
+          const uint8x16_t v_87 = vuzp2q_u8(v_71, v_72);
+          const uint8x16_t v_88 = vuzp1q_u8(v_71, v_72);
+          const uint8x16_t v_89 = vuzp2q_u8(v_73, v_74);
+          const uint8x16_t v_90 = vuzp1q_u8(v_73, v_74);
+          const uint8x16_t v_91 = vuzp2q_u8(v_75, v_76);
+          const uint8x16_t v_92 = vuzp1q_u8(v_75, v_76);
+          const uint8x16_t v_93 = vuzp2q_u8(v_77, v_78);
+          const uint8x16_t v_94 = vuzp1q_u8(v_77, v_78);
+          const uint8x16_t v_95 = vuzp2q_u8(v_79, v_80);
+          const uint8x16_t v_96 = vuzp1q_u8(v_79, v_80);
+          const uint8x16_t v_97 = veorq_u8(v_82, flip);
+          const uint8x16_t v_98 = vshlq_n_u8(v_97, 4);
+          const int32x4_t v_99 = vdotq_s32(sum, vreinterpretq_s8_u8(v_98), ones);
+          const uint8x16_t v_100 = vandq_u8(v_97, high_nibbles);
+          const int32x4_t v_101 = vdotq_s32(v_99, vreinterpretq_s8_u8(v_100), ones);
+          vst1q_s8((int8_t *)to, vreinterpretq_s8_u8(v_97));
+          const uint8x16_t v_102 = veorq_u8(v_86, flip);
+          const uint8x16_t v_103 = vshlq_n_u8(v_102, 4);
+          const int32x4_t v_104 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_103), ones);
+          const uint8x16_t v_105 = vandq_u8(v_102, high_nibbles);
+          const int32x4_t v_106 = vdotq_s32(v_104, vreinterpretq_s8_u8(v_105), ones);
+          vst1q_s8((int8_t *)(to + 16), vreinterpretq_s8_u8(v_102));
+          const uint8x16_t v_107 = veorq_u8(v_90, flip);
+          const uint8x16_t v_108 = vshlq_n_u8(v_107, 4);
+          const int32x4_t v_109 = vdotq_s32(sum_3, vreinterpretq_s8_u8(v_108), ones);
+          const uint8x16_t v_110 = vandq_u8(v_107, high_nibbles);
+          const int32x4_t v_111 = vdotq_s32(v_109, vreinterpretq_s8_u8(v_110), ones);
+          vst1q_s8((int8_t *)panel, vreinterpretq_s8_u8(v_107));
+          const uint8x16_t v_112 = veorq_u8(v_94, flip);
+          const uint8x16_t v_113 = vshlq_n_u8(v_112, 4);
+          const int32x4_t v_114 = vdotq_s32(sum_4, vreinterpretq_s8_u8(v_113), ones);
+          const uint8x16_t v_115 = vandq_u8(v_112, high_nibbles);
+          const int32x4_t v_116 = vdotq_s32(v_114, vreinterpretq_s8_u8(v_115), ones);
+          vst1q_s8((int8_t *)(panel + 16), vreinterpretq_s8_u8(v_112));
+          const uint8x16_t v_117 = veorq_u8(v_81, flip);
+          const uint8x16_t v_118 = vshlq_n_u8(v_117, 4);
+          const int32x4_t v_119 = vdotq_s32(sum_5, vreinterpretq_s8_u8(v_118), ones);
+          const uint8x16_t v_120 = vandq_u8(v_117, high_nibbles);
+          const int32x4_t v_121 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_120), ones);
+          vst1q_s8((int8_t *)panel_2, vreinterpretq_s8_u8(v_117));
+          const uint8x16_t v_122 = veorq_u8(v_85, flip);
+          const uint8x16_t v_123 = vshlq_n_u8(v_122, 4);
+          const int32x4_t v_124 = vdotq_s32(sum_6, vreinterpretq_s8_u8(v_123), ones);
+          const uint8x16_t v_125 = vandq_u8(v_122, high_nibbles);
+          const int32x4_t v_126 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_125), ones);
+          vst1q_s8((int8_t *)(panel_2 + 16), vreinterpretq_s8_u8(v_122));
+          const uint8x16_t v_127 = veorq_u8(v_89, flip);
+          const uint8x16_t v_128 = vshlq_n_u8(v_127, 4);
+          const int32x4_t v_129 = vdotq_s32(sum_7, vreinterpretq_s8_u8(v_128), ones);
+          const uint8x16_t v_130 = vandq_u8(v_127, high_nibbles);
+          const int32x4_t v_131 = vdotq_s32(v_129, vreinterpretq_s8_u8(v_130), ones);
+          vst1q_s8((int8_t *)panel_3, vreinterpretq_s8_u8(v_127));
+          const uint8x16_t v_132 = veorq_u8(v_93, flip);
+          const uint8x16_t v_133 = vshlq_n_u8(v_132, 4);
+          const int32x4_t v_134 = vdotq_s32(sum_8, vreinterpretq_s8_u8(v_133), ones);
+          const uint8x16_t v_135 = vandq_u8(v_132, high_nibbles);
+          const int32x4_t v_136 = vdotq_s32(v_134, vreinterpretq_s8_u8(v_135), ones);
+          vst1q_s8((int8_t *)(panel_3 + 16), vreinterpretq_s8_u8(v_132));
+          const uint8x16_t v_137 = veorq_u8(v_84, flip);
+          const uint8x16_t v_138 = vshlq_n_u8(v_137, 4);
+          const int32x4_t v_139 = vdotq_s32(sum_9, vreinterpretq_s8_u8(v_138), ones);
+          const uint8x16_t v_140 = vandq_u8(v_137, high_nibbles);
+          const int32x4_t v_141 = vdotq_s32(v_139, vreinterpretq_s8_u8(v_140), ones);
+          vst1q_s8((int8_t *)panel_4, vreinterpretq_s8_u8(v_137));
+          const uint8x16_t v_142 = veorq_u8(v_88, flip);
+          const uint8x16_t v_143 = vshlq_n_u8(v_142, 4);
+          const int32x4_t v_144 = vdotq_s32(sum_10, vreinterpretq_s8_u8(v_143), ones);
+          const uint8x16_t v_145 = vandq_u8(v_142, high_nibbles);
+          const int32x4_t v_146 = vdotq_s32(v_144, vreinterpretq_s8_u8(v_145), ones);
+          vst1q_s8((int8_t *)(panel_4 + 16), vreinterpretq_s8_u8(v_142));
+          const uint8x16_t v_147 = veorq_u8(v_92, flip);
+          const uint8x16_t v_148 = vshlq_n_u8(v_147, 4);
+          const int32x4_t v_149 = vdotq_s32(sum_11, vreinterpretq_s8_u8(v_148), ones);
+          const uint8x16_t v_150 = vandq_u8(v_147, high_nibbles);
+          const int32x4_t v_151 = vdotq_s32(v_149, vreinterpretq_s8_u8(v_150), ones);
+          vst1q_s8((int8_t *)panel_5, vreinterpretq_s8_u8(v_147));
+          const uint8x16_t v_152 = veorq_u8(v_96, flip);
+          const uint8x16_t v_153 = vshlq_n_u8(v_152, 4);
+          const int32x4_t v_154 = vdotq_s32(sum_12, vreinterpretq_s8_u8(v_153), ones);
+          const uint8x16_t v_155 = vandq_u8(v_152, high_nibbles);
+          const int32x4_t v_156 = vdotq_s32(v_154, vreinterpretq_s8_u8(v_155), ones);
+          vst1q_s8((int8_t *)(panel_5 + 16), vreinterpretq_s8_u8(v_152));
+          const uint8x16_t v_157 = veorq_u8(v_83, flip);
+          const uint8x16_t v_158 = vshlq_n_u8(v_157, 4);
+          const int32x4_t v_159 = vdotq_s32(sum_13, vreinterpretq_s8_u8(v_158), ones);
+          const uint8x16_t v_160 = vandq_u8(v_157, high_nibbles);
+          const int32x4_t v_161 = vdotq_s32(v_159, vreinterpretq_s8_u8(v_160), ones);
+          vst1q_s8((int8_t *)panel_6, vreinterpretq_s8_u8(v_157));
+          const uint8x16_t v_162 = veorq_u8(v_87, flip);
+          const uint8x16_t v_163 = vshlq_n_u8(v_162, 4);
+          const int32x4_t v_164 = vdotq_s32(sum_14, vreinterpretq_s8_u8(v_163), ones);
+          const uint8x16_t v_165 = vandq_u8(v_162, high_nibbles);
+          const int32x4_t v_166 = vdotq_s32(v_164, vreinterpretq_s8_u8(v_165), ones);
+          vst1q_s8((int8_t *)(panel_6 + 16), vreinterpretq_s8_u8(v_162));
+          const uint8x16_t v_167 = veorq_u8(v_91, flip);
+          const uint8x16_t v_168 = vshlq_n_u8(v_167, 4);
+          const int32x4_t v_169 = vdotq_s32(sum_15, vreinterpretq_s8_u8(v_168), ones);
+          const uint8x16_t v_170 = vandq_u8(v_167, high_nibbles);
+          const int32x4_t v_171 = vdotq_s32(v_169, vreinterpretq_s8_u8(v_170), ones);
+          vst1q_s8((int8_t *)panel_7, vreinterpretq_s8_u8(v_167));
+          const uint8x16_t v_172 = veorq_u8(v_95, flip);
+          const uint8x16_t v_173 = vshlq_n_u8(v_172, 4);
+          const int32x4_t v_174 = vdotq_s32(sum_16, vreinterpretq_s8_u8(v_173), ones);
+          const uint8x16_t v_175 = vandq_u8(v_172, high_nibbles);
+          const int32x4_t v_176 = vdotq_s32(v_174, vreinterpretq_s8_u8(v_175), ones);
+          vst1q_s8((int8_t *)(panel_7 + 16), vreinterpretq_s8_u8(v_172));
+          row_3 = source_2 + stride;
+          row_4 = row_3 + stride;
+          row_5 = row_4 + stride;
+          row_6 = row_5 + stride;
+          row_7 = row_6 + stride;
+          row_8 = row_7 + stride;
+          row_9 = row_8 + stride;
+          __builtin_prefetch((const void *)(source_2 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_6 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_7 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_8 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_9 + ahead), 0, 2);
+          row_10 = source_3 + stride;
+          row_11 = row_10 + stride;
+          row_12 = row_11 + stride;
+          row_13 = row_12 + stride;
+          row_14 = row_13 + stride;
+          row_15 = row_14 + stride;
+          row_16 = row_15 + stride;
+          __builtin_prefetch((const void *)(source_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_10 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_11 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_12 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_13 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_14 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_15 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_16 + ahead), 0, 2);
+          const int64x2_t v_177 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)source_2));
+          const int64x2_t v_178 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)source_3));
+          const int64x2_t v_179 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_3));
+          const int64x2_t v_180 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_10));
+          const int64x2_t v_181 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_4));
+          const int64x2_t v_182 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_11));
+          const int64x2_t v_183 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_5));
+          const int64x2_t v_184 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_12));
+          const int64x2_t v_185 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_6));
+          const int64x2_t v_186 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_13));
+          const int64x2_t v_187 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_7));
+          const int64x2_t v_188 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_14));
+          const int64x2_t v_189 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_8));
+          const int64x2_t v_190 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_15));
+          const int64x2_t v_191 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_9));
+          const int64x2_t v_192 = vreinterpretq_s64_s8(vld1q_s8((const int8_t *)row_16));
+          const uint8x16_t v_193 = vreinterpretq_u8_s64(vuzp2q_s64(v_177, v_179));
+          const uint8x16_t v_194 = vreinterpretq_u8_s64(vuzp1q_s64(v_177, v_179));
+          const uint8x16_t v_195 = vreinterpretq_u8_s64(vuzp2q_s64(v_178, v_180));
+          const uint8x16_t v_196 = vreinterpretq_u8_s64(vuzp1q_s64(v_178, v_180));
+          const uint8x16_t v_197 = vreinterpretq_u8_s64(vuzp2q_s64(v_181, v_183));
+          const uint8x16_t v_198 = vreinterpretq_u8_s64(vuzp1q_s64(v_181, v_183));
+          const uint8x16_t v_199 = vreinterpretq_u8_s64(vuzp2q_s64(v_182, v_184));
+          const uint8x16_t v_200 = vreinterpretq_u8_s64(vuzp1q_s64(v_182, v_184));
+          const uint8x16_t v_201 = vreinterpretq_u8_s64(vuzp2q_s64(v_185, v_187));
+          const uint8x16_t v_202 = vreinterpretq_u8_s64(vuzp1q_s64(v_185, v_187));
+          const uint8x16_t v_203 = vreinterpretq_u8_s64(vuzp2q_s64(v_186, v_188));
+          const uint8x16_t v_204 = vreinterpretq_u8_s64(vuzp1q_s64(v_186, v_188));
+          const uint8x16_t v_205 = vreinterpretq_u8_s64(vuzp2q_s64(v_189, v_191));
+          const uint8x16_t v_206 = vreinterpretq_u8_s64(vuzp1q_s64(v_189, v_191));
+          const uint8x16_t v_207 = vreinterpretq_u8_s64(vuzp2q_s64(v_190, v_192));
+          const uint8x16_t v_208 = vreinterpretq_u8_s64(vuzp1q_s64(v_190, v_192));
+          const uint8x16_t v_209 = vuzp2q_u8(v_194, v_198);
+          const uint8x16_t v_210 = vuzp1q_u8(v_194, v_198);
+          const uint8x16_t v_211 = vuzp2q_u8(v_196, v_200);
+          const uint8x16_t v_212 = vuzp1q_u8(v_196, v_200);
+          const uint8x16_t v_213 = vuzp2q_u8(v_193, v_197);
+          const uint8x16_t v_214 = vuzp1q_u8(v_193, v_197);
+          const uint8x16_t v_215 = vuzp2q_u8(v_195, v_199);
+          const uint8x16_t v_216 = vuzp1q_u8(v_195, v_199);
+          const uint8x16_t v_217 = vuzp2q_u8(v_202, v_206);
+          const uint8x16_t v_218 = vuzp1q_u8(v_202, v_206);
+          const uint8x16_t v_219 = vuzp2q_u8(v_204, v_208);
+          const uint8x16_t v_220 = vuzp1q_u8(v_204, v_208);
+          const uint8x16_t v_221 = vuzp2q_u8(v_201, v_205);
+          const uint8x16_t v_222 = vuzp1q_u8(v_201, v_205);
+          const uint8x16_t v_223 = vuzp2q_u8(v_203, v_207);
+          const uint8x16_t v_224 = vuzp1q_u8(v_203, v_207);
+          const uint8x16_t v_225 = vuzp2q_u8(v_210, v_218);
+          const uint8x16_t v_226 = vuzp1q_u8(v_210, v_218);
+          const uint8x16_t v_227 = vuzp2q_u8(v_212, v_220);
+          const uint8x16_t v_228 = vuzp1q_u8(v_212, v_220);
+          const uint8x16_t v_229 = vuzp2q_u8(v_214, v_222);
+          const uint8x16_t v_230 = vuzp1q_u8(v_214, v_222);
+          const uint8x16_t v_231 = vuzp2q_u8(v_216, v_224);
+          const uint8x16_t v_232 = vuzp1q_u8(v_216, v_224);
+          const uint8x16_t v_233 = vuzp2q_u8(v_209, v_217);
+          const uint8x16_t v_234 = vuzp1q_u8(v_209, v_217);
+          const uint8x16_t v_235 = vuzp2q_u8(v_211, v_219);
+          const uint8x16_t v_236 = vuzp1q_u8(v_211, v_219);
+          const uint8x16_t v_237 = vuzp2q_u8(v_213, v_221);
+          const uint8x16_t v_238 = vuzp1q_u8(v_213, v_221);
+          const uint8x16_t v_239 = vuzp2q_u8(v_215, v_223);
+          const uint8x16_t v_240 = vuzp1q_u8(v_215, v_223);
+          const uint8x16_t v_241 = vsliq_n_u8(v_226, v_228, 4);
+          const uint8x16_t v_242 = vsriq_n_u8(v_228, v_226, 4);
+          const uint8x16_t v_243 = vsliq_n_u8(v_230, v_232, 4);
+          const uint8x16_t v_244 = vsriq_n_u8(v_232, v_230, 4);
+          const uint8x16_t v_245 = vsliq_n_u8(v_234, v_236, 4);
+          const uint8x16_t v_246 = vsriq_n_u8(v_236, v_234, 4);
+          const uint8x16_t v_247 = vsliq_n_u8(v_238, v_240, 4);
+          const uint8x16_t v_248 = vsriq_n_u8(v_240, v_238, 4);
+          const uint8x16_t v_249 = vsliq_n_u8(v_225, v_227, 4);
+          const uint8x16_t v_250 = vsriq_n_u8(v_227, v_225, 4);
+          const uint8x16_t v_251 = vsliq_n_u8(v_229, v_231, 4);
+          const uint8x16_t v_252 = vsriq_n_u8(v_231, v_229, 4);
+          const uint8x16_t v_253 = vsliq_n_u8(v_233, v_235, 4);
+          const uint8x16_t v_254 = vsriq_n_u8(v_235, v_233, 4);
+          const uint8x16_t v_255 = vsliq_n_u8(v_237, v_239, 4);
+          const uint8x16_t v_256 = vsriq_n_u8(v_239, v_237, 4);
+          const uint8x16_t v_257 = vuzp2q_u8(v_241, v_242);
+          const uint8x16_t v_258 = vuzp1q_u8(v_241, v_242);
+          const uint8x16_t v_259 = vuzp2q_u8(v_243, v_244);
+          const uint8x16_t v_260 = vuzp1q_u8(v_243, v_244);
+          const uint8x16_t v_261 = vuzp2q_u8(v_245, v_246);
+          const uint8x16_t v_262 = vuzp1q_u8(v_245, v_246);
+          const uint8x16_t v_263 = vuzp2q_u8(v_247, v_248);
+          const uint8x16_t v_264 = vuzp1q_u8(v_247, v_248);
+          const uint8x16_t v_265 = vuzp2q_u8(v_249, v_250);
+          const uint8x16_t v_266 = vuzp1q_u8(v_249, v_250);
+          const uint8x16_t v_267 = vuzp2q_u8(v_251, v_252);
+          const uint8x16_t v_268 = vuzp1q_u8(v_251, v_252);
+          const uint8x16_t v_269 = vuzp2q_u8(v_253, v_254);
+          const uint8x16_t v_270 = vuzp1q_u8(v_253, v_254);
+          const uint8x16_t v_271 = vuzp2q_u8(v_255, v_256);
+          const uint8x16_t v_272 = vuzp1q_u8(v_255, v_256);
+          const uint8x16_t v_273 = veorq_u8(v_258, flip);
+          const uint8x16_t v_274 = vshlq_n_u8(v_273, 4);
+          const int32x4_t v_275 = vdotq_s32(v_101, vreinterpretq_s8_u8(v_274), ones);
+          const uint8x16_t v_276 = vandq_u8(v_273, high_nibbles);
+          sum = vdotq_s32(v_275, vreinterpretq_s8_u8(v_276), ones);
+          vst1q_s8((int8_t *)(to + 32), vreinterpretq_s8_u8(v_273));
+          const uint8x16_t v_277 = veorq_u8(v_262, flip);
+          const uint8x16_t v_278 = vshlq_n_u8(v_277, 4);
+          const int32x4_t v_279 = vdotq_s32(v_106, vreinterpretq_s8_u8(v_278), ones);
+          const uint8x16_t v_280 = vandq_u8(v_277, high_nibbles);
+          sum_2 = vdotq_s32(v_279, vreinterpretq_s8_u8(v_280), ones);
+          vst1q_s8((int8_t *)(to + 48), vreinterpretq_s8_u8(v_277));
+          const uint8x16_t v_281 = veorq_u8(v_266, flip);
+          const uint8x16_t v_282 = vshlq_n_u8(v_281, 4);
+          const int32x4_t v_283 = vdotq_s32(v_111, vreinterpretq_s8_u8(v_282), ones);
+          const uint8x16_t v_284 = vandq_u8(v_281, high_nibbles);
+          sum_3 = vdotq_s32(v_283, vreinterpretq_s8_u8(v_284), ones);
+          vst1q_s8((int8_t *)(panel + 32), vreinterpretq_s8_u8(v_281));
+          const uint8x16_t v_285 = veorq_u8(v_270, flip);
+          const uint8x16_t v_286 = vshlq_n_u8(v_285, 4);
+          const int32x4_t v_287 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_286), ones);
+          const uint8x16_t v_288 = vandq_u8(v_285, high_nibbles);
+          sum_4 = vdotq_s32(v_287, vreinterpretq_s8_u8(v_288), ones);
+          vst1q_s8((int8_t *)(panel + 48), vreinterpretq_s8_u8(v_285));
+          const uint8x16_t v_289 = veorq_u8(v_257, flip);
+          const uint8x16_t v_290 = vshlq_n_u8(v_289, 4);
+          const int32x4_t v_291 = vdotq_s32(v_121, vreinterpretq_s8_u8(v_290), ones);
+          const uint8x16_t v_292 = vandq_u8(v_289, high_nibbles);
+          sum_5 = vdotq_s32(v_291, vreinterpretq_s8_u8(v_292), ones);
+          vst1q_s8((int8_t *)(panel_2 + 32), vreinterpretq_s8_u8(v_289));
+          const uint8x16_t v_293 = veorq_u8(v_261, flip);
+          const uint8x16_t v_294 = vshlq_n_u8(v_293, 4);
+          const int32x4_t v_295 = vdotq_s32(v_126, vreinterpretq_s8_u8(v_294), ones);
+          const uint8x16_t v_296 = vandq_u8(v_293, high_nibbles);
+          sum_6 = vdotq_s32(v_295, vreinterpretq_s8_u8(v_296), ones);
+          vst1q_s8((int8_t *)(panel_2 + 48), vreinterpretq_s8_u8(v_293));
+          const uint8x16_t v_297 = veorq_u8(v_265, flip);
+          const uint8x16_t v_298 = vshlq_n_u8(v_297, 4);
+          const int32x4_t v_299 = vdotq_s32(v_131, vreinterpretq_s8_u8(v_298), ones);
+          const uint8x16_t v_300 = vandq_u8(v_297, high_nibbles);
+          sum_7 = vdotq_s32(v_299, vreinterpretq_s8_u8(v_300), ones);
+          vst1q_s8((int8_t *)(panel_3 + 32), vreinterpretq_s8_u8(v_297));
+          const uint8x16_t v_301 = veorq_u8(v_269, flip);
+          const uint8x16_t v_302 = vshlq_n_u8(v_301, 4);
+          const int32x4_t v_303 = vdotq_s32(v_136, vreinterpretq_s8_u8(v_302), ones);
+          const uint8x16_t v_304 = vandq_u8(v_301, high_nibbles);
+          sum_8 = vdotq_s32(v_303, vreinterpretq_s8_u8(v_304), ones);
+          vst1q_s8((int8_t *)(panel_3 + 48), vreinterpretq_s8_u8(v_301));
+          const uint8x16_t v_305 = veorq_u8(v_260, flip);
+          const uint8x16_t v_306 = vshlq_n_u8(v_305, 4);
+          const int32x4_t v_307 = vdotq_s32(v_141, vreinterpretq_s8_u8(v_306), ones);
+          const uint8x16_t v_308 = vandq_u8(v_305, high_nibbles);
+          sum_9 = vdotq_s32(v_307, vreinterpretq_s8_u8(v_308), ones);
+          vst1q_s8((int8_t *)(panel_4 + 32), vreinterpretq_s8_u8(v_305));
+          const uint8x16_t v_309 = veorq_u8(v_264, flip);
+          const uint8x16_t v_310 = vshlq_n_u8(v_309, 4);
+          const int32x4_t v_311 = vdotq_s32(v_146, vreinterpretq_s8_u8(v_310), ones);
+          const uint8x16_t v_312 = vandq_u8(v_309, high_nibbles);
+          sum_10 = vdotq_s32(v_311, vreinterpretq_s8_u8(v_312), ones);
+          vst1q_s8((int8_t *)(panel_4 + 48), vreinterpretq_s8_u8(v_309));
+          const uint8x16_t v_313 = veorq_u8(v_268, flip);
+          const uint8x16_t v_314 = vshlq_n_u8(v_313, 4);
+          const int32x4_t v_315 = vdotq_s32(v_151, vreinterpretq_s8_u8(v_314), ones);
+          const uint8x16_t v_316 = vandq_u8(v_313, high_nibbles);
+          sum_11 = vdotq_s32(v_315, vreinterpretq_s8_u8(v_316), ones);
+          vst1q_s8((int8_t *)(panel_5 + 32), vreinterpretq_s8_u8(v_313));
+          const uint8x16_t v_317 = veorq_u8(v_272, flip);
+          const uint8x16_t v_318 = vshlq_n_u8(v_317, 4);
+          const int32x4_t v_319 = vdotq_s32(v_156, vreinterpretq_s8_u8(v_318), ones);
+          const uint8x16_t v_320 = vandq_u8(v_317, high_nibbles);
+          sum_12 = vdotq_s32(v_319, vreinterpretq_s8_u8(v_320), ones);
+          vst1q_s8((int8_t *)(panel_5 + 48), vreinterpretq_s8_u8(v_317));
+          const uint8x16_t v_321 = veorq_u8(v_259, flip);
+          const uint8x16_t v_322 = vshlq_n_u8(v_321, 4);
+          const int32x4_t v_323 = vdotq_s32(v_161, vreinterpretq_s8_u8(v_322), ones);
+          const uint8x16_t v_324 = vandq_u8(v_321, high_nibbles);
+          sum_13 = vdotq_s32(v_323, vreinterpretq_s8_u8(v_324), ones);
+          vst1q_s8((int8_t *)(panel_6 + 32), vreinterpretq_s8_u8(v_321));
+          const uint8x16_t v_325 = veorq_u8(v_263, flip);
+          const uint8x16_t v_326 = vshlq_n_u8(v_325, 4);
+          const int32x4_t v_327 = vdotq_s32(v_166, vreinterpretq_s8_u8(v_326), ones);
+          const uint8x16_t v_328 = vandq_u8(v_325, high_nibbles);
+          sum_14 = vdotq_s32(v_327, vreinterpretq_s8_u8(v_328), ones);
+          vst1q_s8((int8_t *)(panel_6 + 48), vreinterpretq_s8_u8(v_325));
+          const uint8x16_t v_329 = veorq_u8(v_267, flip);
+          const uint8x16_t v_330 = vshlq_n_u8(v_329, 4);
+          const int32x4_t v_331 = vdotq_s32(v_171, vreinterpretq_s8_u8(v_330), ones);
+          const uint8x16_t v_332 = vandq_u8(v_329, high_nibbles);
+          sum_15 = vdotq_s32(v_331, vreinterpretq_s8_u8(v_332), ones);
+          vst1q_s8((int8_t *)(panel_7 + 32), vreinterpretq_s8_u8(v_329));
+          const uint8x16_t v_333 = veorq_u8(v_271, flip);
+          const uint8x16_t v_334 = vshlq_n_u8(v_333, 4);
+          const int32x4_t v_335 = vdotq_s32(v_176, vreinterpretq_s8_u8(v_334), ones);
+          const uint8x16_t v_336 = vandq_u8(v_333, high_nibbles);
+          sum_16 = vdotq_s32(v_335, vreinterpretq_s8_u8(v_336), ones);
+          vst1q_s8((int8_t *)(panel_7 + 48), vreinterpretq_s8_u8(v_333));
+          from = row_16 + stride;
+          to += 64;
+        }
+        uint8_t* const sums_3 = sums_2 + panel_stride;
+        uint8_t* const sums_4 = sums_3 + panel_stride;
+        uint8_t* const sums_5 = sums_4 + panel_stride;
+        uint8_t* const sums_6 = sums_5 + panel_stride;
+        uint8_t* const sums_7 = sums_6 + panel_stride;
+        uint8_t* const sums_8 = sums_7 + panel_stride;
+        uint8_t* const sums_9 = sums_8 + panel_stride;
+        const int32x4_t v = vpaddq_s32(sum, sum_2);
+        const int32x4_t v_2 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
+        const int32x4_t v_3 = vaddq_s32(v_2, v);
+        vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_3));
+        const int32x4_t v_4 = vpaddq_s32(sum_3, sum_4);
+        const int32x4_t v_5 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
+        const int32x4_t v_6 = vaddq_s32(v_5, v_4);
+        vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_6));
+        const int32x4_t v_7 = vpaddq_s32(sum_5, sum_6);
+        const int32x4_t v_8 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_4));
+        const int32x4_t v_9 = vaddq_s32(v_8, v_7);
+        vst1q_s8((int8_t *)sums_4, vreinterpretq_s8_s32(v_9));
+        const int32x4_t v_10 = vpaddq_s32(sum_7, sum_8);
+        const int32x4_t v_11 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_5));
+        const int32x4_t v_12 = vaddq_s32(v_11, v_10);
+        vst1q_s8((int8_t *)sums_5, vreinterpretq_s8_s32(v_12));
+        const int32x4_t v_13 = vpaddq_s32(sum_9, sum_10);
+        const int32x4_t v_14 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_6));
+        const int32x4_t v_15 = vaddq_s32(v_14, v_13);
+        vst1q_s8((int8_t *)sums_6, vreinterpretq_s8_s32(v_15));
+        const int32x4_t v_16 = vpaddq_s32(sum_11, sum_12);
+        const int32x4_t v_17 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_7));
+        const int32x4_t v_18 = vaddq_s32(v_17, v_16);
+        vst1q_s8((int8_t *)sums_7, vreinterpretq_s8_s32(v_18));
+        const int32x4_t v_19 = vpaddq_s32(sum_13, sum_14);
+        const int32x4_t v_20 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_8));
+        const int32x4_t v_21 = vaddq_s32(v_20, v_19);
+        vst1q_s8((int8_t *)sums_8, vreinterpretq_s8_s32(v_21));
+        const int32x4_t v_22 = vpaddq_s32(sum_15, sum_16);
+        const int32x4_t v_23 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_9));
+        const int32x4_t v_24 = vaddq_s32(v_23, v_22);
+        vst1q_s8((int8_t *)sums_9, vreinterpretq_s8_s32(v_24));
+        if (copied != 0) {
+          uint8_t* packed_copy_at = packed_copy;
+          uint8_t* sums_at = sums;
+          // panel loop: 4 per iteration
+          for (size_t i_panel_2 = 0; i_panel_2 < rows; i_panel_2 += 4) {
+            memcpy(packed_3, packed_copy_at, 64);
+            uint8_t* sums_at_2 = sums_2;
+            uint8_t* sums_10 = sums_at;
+            // sum loop
+            for (size_t i_sum = 0; i_sum < 4; ++i_sum) {
+              const size_t more = (uint32_t)tw_load_i32(sums_at_2);
+              const size_t sum_17 = (uint32_t)tw_load_i32(sums_10);
+              tw_store_i32(sums_10, (int32_t)(sum_17 + more));
+              sums_at_2 += 4;
+              sums_10 += 4;
+            }
+            packed_copy_at += 80;
+            sums_2 += 80;
+            packed_3 += packed_stride;
+            sums_at += packed_stride;
+          }
+        }
+        k_2 = copied == 0 ? whole_end : k_2 + 32;
+        copied = 1;
+      }
+      row_2 += 32;
+      packed_2 += packed_stride_3 * 8;
+    }
+    first_k = following;
   }
 }
 

@@ -28,285 +28,255 @@ extern "C" {
 void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
+void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
+  uint8_t scratch_memory[256];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t low_nibbles = vdupq_n_u8(15);
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  int32x4_t sum = vdupq_n_s32(0);
-  int32x4_t sum_2 = vdupq_n_s32(0);
-  int32x4_t sum_3 = vdupq_n_s32(0);
-  int32x4_t sum_4 = vdupq_n_s32(0);
-  int32x4_t sum_5 = vdupq_n_s32(0);
-  int32x4_t sum_6 = vdupq_n_s32(0);
-  int32x4_t sum_7 = vdupq_n_s32(0);
-  int32x4_t sum_8 = vdupq_n_s32(0);
-  size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    __builtin_prefetch((const void *)(lhs + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    const uint8x16_t v = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
-    const uint8x16_t v_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_2));
-    const uint8x16_t v_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
-    const uint16x8_t v_5 = vreinterpretq_u16_u8(vzip2q_u8(v, v_2));
-    const uint16x8_t v_6 = vreinterpretq_u16_u8(vzip1q_u8(v, v_2));
-    const uint16x8_t v_7 = vreinterpretq_u16_u8(vzip2q_u8(v_3, v_4));
-    const uint16x8_t v_8 = vreinterpretq_u16_u8(vzip1q_u8(v_3, v_4));
-    const int64x2_t v_9 = vreinterpretq_s64_u16(vzip2q_u16(v_6, v_8));
-    const int64x2_t v_10 = vreinterpretq_s64_u16(vzip1q_u16(v_6, v_8));
-    const int64x2_t v_11 = vreinterpretq_s64_u16(vzip2q_u16(v_5, v_7));
-    const int64x2_t v_12 = vreinterpretq_s64_u16(vzip1q_u16(v_5, v_7));
-    const uint8x16_t v_13 = vreinterpretq_u8_s64(vuzp2q_s64(v_10, v_12));
-    const uint8x16_t v_14 = vreinterpretq_u8_s64(vuzp1q_s64(v_10, v_12));
-    const uint8x16_t v_15 = vreinterpretq_u8_s64(vuzp2q_s64(v_9, v_11));
-    const uint8x16_t v_16 = vreinterpretq_u8_s64(vuzp1q_s64(v_9, v_11));
-    const uint32x4_t v_17 = vreinterpretq_u32_u8(vsliq_n_u8(v_13, v_14, 4));
-    const uint32x4_t v_18 = vreinterpretq_u32_u8(vsriq_n_u8(v_14, v_13, 4));
-    const uint32x4_t v_19 = vreinterpretq_u32_u8(vsliq_n_u8(v_15, v_16, 4));
-    const uint32x4_t v_20 = vreinterpretq_u32_u8(vsriq_n_u8(v_16, v_15, 4));
-    const uint32x4_t v_21 = vzip2q_u32(v_17, v_18);
-    const uint32x4_t v_22 = vzip1q_u32(v_17, v_18);
-    const uint32x4_t v_23 = vzip2q_u32(v_19, v_20);
-    const uint32x4_t v_24 = vzip1q_u32(v_19, v_20);
-    const uint8x16_t v_25 = veorq_u8(vreinterpretq_u8_u32(v_22), flip);
-    const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
-    sum = vdotq_s32(sum, vreinterpretq_s8_u8(v_25), ones);
-    sum_2 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_26), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_25));
-    const uint8x16_t v_27 = veorq_u8(vreinterpretq_u8_u32(v_24), flip);
-    const uint8x16_t v_28 = vandq_u8(v_27, low_nibbles);
-    sum_3 = vdotq_s32(sum_3, vreinterpretq_s8_u8(v_27), ones);
-    sum_4 = vdotq_s32(sum_4, vreinterpretq_s8_u8(v_28), ones);
-    vst1q_s8((int8_t *)panel, vreinterpretq_s8_u8(v_27));
-    const uint8x16_t v_29 = veorq_u8(vreinterpretq_u8_u32(v_21), flip);
-    const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
-    sum_5 = vdotq_s32(sum_5, vreinterpretq_s8_u8(v_29), ones);
-    sum_6 = vdotq_s32(sum_6, vreinterpretq_s8_u8(v_30), ones);
-    vst1q_s8((int8_t *)panel_2, vreinterpretq_s8_u8(v_29));
-    const uint8x16_t v_31 = veorq_u8(vreinterpretq_u8_u32(v_23), flip);
-    const uint8x16_t v_32 = vandq_u8(v_31, low_nibbles);
-    sum_7 = vdotq_s32(sum_7, vreinterpretq_s8_u8(v_31), ones);
-    sum_8 = vdotq_s32(sum_8, vreinterpretq_s8_u8(v_32), ones);
-    vst1q_s8((int8_t *)panel_3, vreinterpretq_s8_u8(v_31));
-    lhs = row_3 + lhs_stride;
-    dst += 16;
-  }
-  const size_t s = args->k * 4;
-  uint8_t* const s_2 = (uint8_t*)args->dst + args->dst_stride;
-  rhs_stride = args->rhs_stride;
-  uint8_t* const sums = s_2 + rhs_stride;
-  uint8_t* const sums_2 = sums + rhs_stride;
-  uint8_t* const sums_3 = sums_2 + rhs_stride;
-  int32x4_t offset = vdupq_n_s32((int32_t)(s << 3));
-  const int32x4_t v = vsubq_s32(sum, sum_2);
-  const int32x4_t v_2 = vshrq_n_s32(v, 4);
-  const int32x4_t v_3 = vsubq_s32(sum_2, offset);
-  const int32x4_t v_4 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s_2));
-  const int32x4_t v_5 = vaddq_s32(v_4, v_2);
-  vst1q_s8((int8_t *)s_2, vreinterpretq_s8_s32(v_5));
-  const int32x4_t v_6 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(s_2 + 16)));
-  const int32x4_t v_7 = vaddq_s32(v_6, v_3);
-  vst1q_s8((int8_t *)(s_2 + 16), vreinterpretq_s8_s32(v_7));
-  offset = vdupq_n_s32((int32_t)(s << 3));
-  const int32x4_t v_8 = vsubq_s32(sum_3, sum_4);
-  const int32x4_t v_9 = vshrq_n_s32(v_8, 4);
-  const int32x4_t v_10 = vsubq_s32(sum_4, offset);
-  const int32x4_t v_11 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_12 = vaddq_s32(v_11, v_9);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_12));
-  const int32x4_t v_13 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums + 16)));
-  const int32x4_t v_14 = vaddq_s32(v_13, v_10);
-  vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_14));
-  offset = vdupq_n_s32((int32_t)(s << 3));
-  const int32x4_t v_15 = vsubq_s32(sum_5, sum_6);
-  const int32x4_t v_16 = vshrq_n_s32(v_15, 4);
-  const int32x4_t v_17 = vsubq_s32(sum_6, offset);
-  const int32x4_t v_18 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
-  const int32x4_t v_19 = vaddq_s32(v_18, v_16);
-  vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_19));
-  const int32x4_t v_20 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_2 + 16)));
-  const int32x4_t v_21 = vaddq_s32(v_20, v_17);
-  vst1q_s8((int8_t *)(sums_2 + 16), vreinterpretq_s8_s32(v_21));
-  offset = vdupq_n_s32((int32_t)(s << 3));
-  const int32x4_t v_22 = vsubq_s32(sum_7, sum_8);
-  const int32x4_t v_23 = vshrq_n_s32(v_22, 4);
-  const int32x4_t v_24 = vsubq_s32(sum_8, offset);
-  const int32x4_t v_25 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
-  const int32x4_t v_26 = vaddq_s32(v_25, v_23);
-  vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_26));
-  const int32x4_t v_27 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_3 + 16)));
-  const int32x4_t v_28 = vaddq_s32(v_27, v_24);
-  vst1q_s8((int8_t *)(sums_3 + 16), vreinterpretq_s8_s32(v_28));
-}
-
-
-enum {
-  PANEL = 8,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 4,                  // source rows of one step of the inner loops
-  CODES = 2,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 16,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x08, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t packed_stride = args->packed_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 64;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride_2 = args->packed_stride;
+  const size_t s_2 = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    uint8_t* const sums = packed + padded * 4;
+    memset(sums, 0, 32);
+    uint8_t* const scales = sums + 32;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(scales, 0, 32);
     }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 32, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 64, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: columns that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
+    uint8_t* const bias = scales + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(bias, 0, 32);
     }
+    row += 8;
+    packed += packed_stride_2;
+  }
+  size_t first_k = 0;
+  // k_block loop: 128 per iteration
+  for (size_t i_k_block = 0; i_k_block < padded; i_k_block += 128) {
+    const size_t following = first_k + 128;
+    const size_t k_end = following < padded ? following : padded;
+    const size_t row_begin_2 = args->row_begin;
+    const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
+    const size_t packed_stride_3 = args->packed_stride;
+    const size_t s_3 = row_begin_2 / 8;
+    size_t row_2 = row_begin_2;
+    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    // panel loop: 32 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
+      const size_t left = row_end_2 - row_2;
+      const size_t rows = left < 32 ? left : 32;
+      const size_t s_4 = k < k_end ? k : k_end;
+      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
+      const size_t s_6 = s_5 / 4;
+      const size_t whole_steps = 32 > left ? 0 : s_6;
+      uint8_t* const sums = packed_2 + padded * 4;
+      const size_t whole_end = first_k + whole_steps * 4;
+      const size_t s_7 = whole_steps == 0 ? 0 : 1;
+      const size_t s_8 = (k_end - whole_end + 3) / 4;
+      const size_t runs = s_8 + s_7;
+      size_t k_2 = first_k;
+      size_t copied = whole_steps == 0 ? 1 : 0;
+      // run loop
+      for (size_t i_run = 0; i_run < runs; ++i_run) {
+        const size_t s_9 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        uint8_t* packed_3 = packed_2 + k_2 * 4;
+        if (copied != 0) {
+          memset(scratch, no_codes, 64);
+          memset(packed_copy, 0, 192);
+          const size_t s_10 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = s_10 < 4 ? s_10 : 4;
+          const uint8_t* source_at = source;
+          uint8_t* scratch_at = scratch;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
+            const size_t s_11 = (rows + 1) / 2;
+            memcpy(scratch_at, source_at, s_11);
+            if ((rows & 1) != 0) {
+              const size_t s_12 = rows / 2;
+              uint8_t* const last = scratch_at + s_12;
+              const size_t byte = *last;
+              *last = (uint8_t)((byte & 15) + (no_codes & 240));
+            }
+            source_at += source_stride;
+            scratch_at += 16;
+          }
+        }
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 16;
+        const size_t steps = copied == 0 ? whole_steps : 1;
+        const size_t ahead = copied == 0 ? 256 : 0;
+        uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        uint8_t* sums_2 = copied == 0 ? sums : packed_copy + 16;
+        const size_t panel_stride = copied == 0 ? packed_stride : 48;
+        int32x4_t sum = vdupq_n_s32(0);
+        int32x4_t sum_2 = vdupq_n_s32(0);
+        int32x4_t sum_3 = vdupq_n_s32(0);
+        int32x4_t sum_4 = vdupq_n_s32(0);
+        int32x4_t sum_5 = vdupq_n_s32(0);
+        int32x4_t sum_6 = vdupq_n_s32(0);
+        int32x4_t sum_7 = vdupq_n_s32(0);
+        int32x4_t sum_8 = vdupq_n_s32(0);
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          uint8_t* const panel = to + panel_stride;
+          uint8_t* const panel_2 = panel + panel_stride;
+          uint8_t* const panel_3 = panel_2 + panel_stride;
+          const uint8_t* const row_3 = from + stride;
+          const uint8_t* const row_4 = row_3 + stride;
+          const uint8_t* const row_5 = row_4 + stride;
+          __builtin_prefetch((const void *)(from + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          const uint8x16_t v = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)from));
+          const uint8x16_t v_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
+          const uint8x16_t v_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
+          const uint8x16_t v_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
+          const uint16x8_t v_5 = vreinterpretq_u16_u8(vzip2q_u8(v, v_2));
+          const uint16x8_t v_6 = vreinterpretq_u16_u8(vzip1q_u8(v, v_2));
+          const uint16x8_t v_7 = vreinterpretq_u16_u8(vzip2q_u8(v_3, v_4));
+          const uint16x8_t v_8 = vreinterpretq_u16_u8(vzip1q_u8(v_3, v_4));
+          const int64x2_t v_9 = vreinterpretq_s64_u16(vzip2q_u16(v_6, v_8));
+          const int64x2_t v_10 = vreinterpretq_s64_u16(vzip1q_u16(v_6, v_8));
+          const int64x2_t v_11 = vreinterpretq_s64_u16(vzip2q_u16(v_5, v_7));
+          const int64x2_t v_12 = vreinterpretq_s64_u16(vzip1q_u16(v_5, v_7));
+          const uint8x16_t v_13 = vreinterpretq_u8_s64(vuzp2q_s64(v_10, v_12));
+          const uint8x16_t v_14 = vreinterpretq_u8_s64(vuzp1q_s64(v_10, v_12));
+          const uint8x16_t v_15 = vreinterpretq_u8_s64(vuzp2q_s64(v_9, v_11));
+          const uint8x16_t v_16 = vreinterpretq_u8_s64(vuzp1q_s64(v_9, v_11));
+          const uint32x4_t v_17 = vreinterpretq_u32_u8(vsliq_n_u8(v_13, v_14, 4));
+          const uint32x4_t v_18 = vreinterpretq_u32_u8(vsriq_n_u8(v_14, v_13, 4));
+          const uint32x4_t v_19 = vreinterpretq_u32_u8(vsliq_n_u8(v_15, v_16, 4));
+          const uint32x4_t v_20 = vreinterpretq_u32_u8(vsriq_n_u8(v_16, v_15, 4));
+          const uint32x4_t v_21 = vzip2q_u32(v_17, v_18);
+          const uint32x4_t v_22 = vzip1q_u32(v_17, v_18);
+          const uint32x4_t v_23 = vzip2q_u32(v_19, v_20);
+          const uint32x4_t v_24 = vzip1q_u32(v_19, v_20);
+          const uint8x16_t v_25 = veorq_u8(vreinterpretq_u8_u32(v_22), flip);
+          const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
+          sum = vdotq_s32(sum, vreinterpretq_s8_u8(v_25), ones);
+          sum_2 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_26), ones);
+          vst1q_s8((int8_t *)to, vreinterpretq_s8_u8(v_25));
+          const uint8x16_t v_27 = veorq_u8(vreinterpretq_u8_u32(v_24), flip);
+          const uint8x16_t v_28 = vandq_u8(v_27, low_nibbles);
+          sum_3 = vdotq_s32(sum_3, vreinterpretq_s8_u8(v_27), ones);
+          sum_4 = vdotq_s32(sum_4, vreinterpretq_s8_u8(v_28), ones);
+          vst1q_s8((int8_t *)panel, vreinterpretq_s8_u8(v_27));
+          const uint8x16_t v_29 = veorq_u8(vreinterpretq_u8_u32(v_21), flip);
+          const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
+          sum_5 = vdotq_s32(sum_5, vreinterpretq_s8_u8(v_29), ones);
+          sum_6 = vdotq_s32(sum_6, vreinterpretq_s8_u8(v_30), ones);
+          vst1q_s8((int8_t *)panel_2, vreinterpretq_s8_u8(v_29));
+          const uint8x16_t v_31 = veorq_u8(vreinterpretq_u8_u32(v_23), flip);
+          const uint8x16_t v_32 = vandq_u8(v_31, low_nibbles);
+          sum_7 = vdotq_s32(sum_7, vreinterpretq_s8_u8(v_31), ones);
+          sum_8 = vdotq_s32(sum_8, vreinterpretq_s8_u8(v_32), ones);
+          vst1q_s8((int8_t *)panel_3, vreinterpretq_s8_u8(v_31));
+          from = row_5 + stride;
+          to += 16;
+        }
+        const size_t s_10 = steps * 4;
+        uint8_t* const sums_3 = sums_2 + panel_stride;
+        uint8_t* const sums_4 = sums_3 + panel_stride;
+        uint8_t* const sums_5 = sums_4 + panel_stride;
+        int32x4_t offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        const int32x4_t v = vsubq_s32(sum, sum_2);
+        const int32x4_t v_2 = vshrq_n_s32(v, 4);
+        const int32x4_t v_3 = vsubq_s32(sum_2, offset);
+        const int32x4_t v_4 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
+        const int32x4_t v_5 = vaddq_s32(v_4, v_2);
+        vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_5));
+        const int32x4_t v_6 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_2 + 16)));
+        const int32x4_t v_7 = vaddq_s32(v_6, v_3);
+        vst1q_s8((int8_t *)(sums_2 + 16), vreinterpretq_s8_s32(v_7));
+        offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        const int32x4_t v_8 = vsubq_s32(sum_3, sum_4);
+        const int32x4_t v_9 = vshrq_n_s32(v_8, 4);
+        const int32x4_t v_10 = vsubq_s32(sum_4, offset);
+        const int32x4_t v_11 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
+        const int32x4_t v_12 = vaddq_s32(v_11, v_9);
+        vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_12));
+        const int32x4_t v_13 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_3 + 16)));
+        const int32x4_t v_14 = vaddq_s32(v_13, v_10);
+        vst1q_s8((int8_t *)(sums_3 + 16), vreinterpretq_s8_s32(v_14));
+        offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        const int32x4_t v_15 = vsubq_s32(sum_5, sum_6);
+        const int32x4_t v_16 = vshrq_n_s32(v_15, 4);
+        const int32x4_t v_17 = vsubq_s32(sum_6, offset);
+        const int32x4_t v_18 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_4));
+        const int32x4_t v_19 = vaddq_s32(v_18, v_16);
+        vst1q_s8((int8_t *)sums_4, vreinterpretq_s8_s32(v_19));
+        const int32x4_t v_20 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_4 + 16)));
+        const int32x4_t v_21 = vaddq_s32(v_20, v_17);
+        vst1q_s8((int8_t *)(sums_4 + 16), vreinterpretq_s8_s32(v_21));
+        offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        const int32x4_t v_22 = vsubq_s32(sum_7, sum_8);
+        const int32x4_t v_23 = vshrq_n_s32(v_22, 4);
+        const int32x4_t v_24 = vsubq_s32(sum_8, offset);
+        const int32x4_t v_25 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_5));
+        const int32x4_t v_26 = vaddq_s32(v_25, v_23);
+        vst1q_s8((int8_t *)sums_5, vreinterpretq_s8_s32(v_26));
+        const int32x4_t v_27 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_5 + 16)));
+        const int32x4_t v_28 = vaddq_s32(v_27, v_24);
+        vst1q_s8((int8_t *)(sums_5 + 16), vreinterpretq_s8_s32(v_28));
+        if (copied != 0) {
+          uint8_t* packed_copy_at = packed_copy;
+          uint8_t* sums_at = sums;
+          // panel loop: 8 per iteration
+          for (size_t i_panel_2 = 0; i_panel_2 < rows; i_panel_2 += 8) {
+            memcpy(packed_3, packed_copy_at, 16);
+            uint8_t* sums_at_2 = sums_2;
+            uint8_t* sums_6 = sums_at;
+            // sum loop
+            for (size_t i_sum = 0; i_sum < 8; ++i_sum) {
+              const size_t more = (uint32_t)tw_load_i32(sums_at_2);
+              const size_t sum_9 = (uint32_t)tw_load_i32(sums_6);
+              tw_store_i32(sums_6, (int32_t)(sum_9 + more));
+              sums_at_2 += 4;
+              sums_6 += 4;
+            }
+            packed_copy_at += 48;
+            sums_2 += 48;
+            packed_3 += packed_stride;
+            sums_at += packed_stride;
+          }
+        }
+        k_2 = copied == 0 ? whole_end : k_2 + 4;
+        copied = 1;
+      }
+      row_2 += 32;
+      packed_2 += packed_stride_3 * 4;
+    }
+    first_k = following;
   }
 }
 

@@ -28,639 +28,621 @@ extern "C" {
 void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
+void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai(const tw_pack_args* args) {
+  uint8_t scratch_memory[1152];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0 : 0x88888888;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t high_nibbles = vdupq_n_u8(240);
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  int32x4_t sum = vdupq_n_s32(0);
-  int32x4_t sum_2 = vdupq_n_s32(0);
-  int32x4_t sum_3 = vdupq_n_s32(0);
-  int32x4_t sum_4 = vdupq_n_s32(0);
-  int32x4_t sum_5 = vdupq_n_s32(0);
-  int32x4_t sum_6 = vdupq_n_s32(0);
-  int32x4_t sum_7 = vdupq_n_s32(0);
-  int32x4_t sum_8 = vdupq_n_s32(0);
-  size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    uint8_t* const panel_2 = panel + rhs_stride;
-    uint8_t* const panel_3 = panel_2 + rhs_stride;
-    const uint8_t* const far = lhs + lhs_stride * 16;
-    const uint8_t* row = lhs + lhs_stride;
-    const uint8_t* row_2 = row + lhs_stride;
-    const uint8_t* row_3 = row_2 + lhs_stride;
-    __builtin_prefetch((const void *)(lhs + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    const uint8_t* source = row_3 + lhs_stride;
-    const uint8_t* row_4 = far + lhs_stride;
-    const uint8_t* row_5 = row_4 + lhs_stride;
-    const uint8_t* row_6 = row_5 + lhs_stride;
-    __builtin_prefetch((const void *)(far + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_5 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_6 + rhs_prefetch), 0, 2);
-    const uint8_t* source_2 = row_6 + lhs_stride;
-    const uint8x16_t v = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
-    const uint8x16_t v_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)far));
-    const uint8x16_t v_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
-    const uint8x16_t v_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_2));
-    const uint8x16_t v_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
-    const uint8x16_t v_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
-    const uint16x8_t v_9 = vreinterpretq_u16_u8(vzip2q_u8(v, v_3));
-    const uint16x8_t v_10 = vreinterpretq_u16_u8(vzip1q_u8(v, v_3));
-    const uint16x8_t v_11 = vreinterpretq_u16_u8(vzip2q_u8(v_2, v_4));
-    const uint16x8_t v_12 = vreinterpretq_u16_u8(vzip1q_u8(v_2, v_4));
-    const uint16x8_t v_13 = vreinterpretq_u16_u8(vzip2q_u8(v_5, v_7));
-    const uint16x8_t v_14 = vreinterpretq_u16_u8(vzip1q_u8(v_5, v_7));
-    const uint16x8_t v_15 = vreinterpretq_u16_u8(vzip2q_u8(v_6, v_8));
-    const uint16x8_t v_16 = vreinterpretq_u16_u8(vzip1q_u8(v_6, v_8));
-    const uint8x16_t v_17 = vreinterpretq_u8_u16(vzip2q_u16(v_10, v_14));
-    const uint8x16_t v_18 = vreinterpretq_u8_u16(vzip1q_u16(v_10, v_14));
-    const uint8x16_t v_19 = vreinterpretq_u8_u16(vzip2q_u16(v_12, v_16));
-    const uint8x16_t v_20 = vreinterpretq_u8_u16(vzip1q_u16(v_12, v_16));
-    const uint8x16_t v_21 = vreinterpretq_u8_u16(vzip2q_u16(v_9, v_13));
-    const uint8x16_t v_22 = vreinterpretq_u8_u16(vzip1q_u16(v_9, v_13));
-    const uint8x16_t v_23 = vreinterpretq_u8_u16(vzip2q_u16(v_11, v_15));
-    const uint8x16_t v_24 = vreinterpretq_u8_u16(vzip1q_u16(v_11, v_15));
-    const uint32x4_t v_25 = vreinterpretq_u32_u8(vsliq_n_u8(v_18, v_20, 4));
-    const uint32x4_t v_26 = vreinterpretq_u32_u8(vsriq_n_u8(v_20, v_18, 4));
-    const uint32x4_t v_27 = vreinterpretq_u32_u8(vsliq_n_u8(v_22, v_24, 4));
-    const uint32x4_t v_28 = vreinterpretq_u32_u8(vsriq_n_u8(v_24, v_22, 4));
-    const uint32x4_t v_29 = vreinterpretq_u32_u8(vsliq_n_u8(v_17, v_19, 4));
-    const uint32x4_t v_30 = vreinterpretq_u32_u8(vsriq_n_u8(v_19, v_17, 4));
-    const uint32x4_t v_31 = vreinterpretq_u32_u8(vsliq_n_u8(v_21, v_23, 4));
-    const uint32x4_t v_32 = vreinterpretq_u32_u8(vsriq_n_u8(v_23, v_21, 4));
-    const uint32x4_t v_33 = vzip2q_u32(v_25, v_26);
-    const uint32x4_t v_34 = vzip1q_u32(v_25, v_26);
-    const uint32x4_t v_35 = vzip2q_u32(v_27, v_28);
-    const uint32x4_t v_36 = vzip1q_u32(v_27, v_28);
-    const uint32x4_t v_37 = vzip2q_u32(v_29, v_30);
-    const uint32x4_t v_38 = vzip1q_u32(v_29, v_30);
-    const uint32x4_t v_39 = vzip2q_u32(v_31, v_32);
-    const uint32x4_t v_40 = vzip1q_u32(v_31, v_32);
-    const uint8x16_t v_41 = veorq_u8(vreinterpretq_u8_u32(v_34), flip);
-    const uint8x16_t v_42 = vshlq_n_u8(v_41, 4);
-    const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_42), ones);
-    const uint8x16_t v_44 = vandq_u8(v_41, high_nibbles);
-    const int32x4_t v_45 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_44), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_41));
-    const uint8x16_t v_46 = veorq_u8(vreinterpretq_u8_u32(v_33), flip);
-    const uint8x16_t v_47 = vshlq_n_u8(v_46, 4);
-    const int32x4_t v_48 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_47), ones);
-    const uint8x16_t v_49 = vandq_u8(v_46, high_nibbles);
-    const int32x4_t v_50 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_49), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_46));
-    const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_u32(v_38), flip);
-    const uint8x16_t v_52 = vshlq_n_u8(v_51, 4);
-    const int32x4_t v_53 = vdotq_s32(sum_3, vreinterpretq_s8_u8(v_52), ones);
-    const uint8x16_t v_54 = vandq_u8(v_51, high_nibbles);
-    const int32x4_t v_55 = vdotq_s32(v_53, vreinterpretq_s8_u8(v_54), ones);
-    vst1q_s8((int8_t *)panel, vreinterpretq_s8_u8(v_51));
-    const uint8x16_t v_56 = veorq_u8(vreinterpretq_u8_u32(v_37), flip);
-    const uint8x16_t v_57 = vshlq_n_u8(v_56, 4);
-    const int32x4_t v_58 = vdotq_s32(sum_4, vreinterpretq_s8_u8(v_57), ones);
-    const uint8x16_t v_59 = vandq_u8(v_56, high_nibbles);
-    const int32x4_t v_60 = vdotq_s32(v_58, vreinterpretq_s8_u8(v_59), ones);
-    vst1q_s8((int8_t *)(panel + 16), vreinterpretq_s8_u8(v_56));
-    const uint8x16_t v_61 = veorq_u8(vreinterpretq_u8_u32(v_36), flip);
-    const uint8x16_t v_62 = vshlq_n_u8(v_61, 4);
-    const int32x4_t v_63 = vdotq_s32(sum_5, vreinterpretq_s8_u8(v_62), ones);
-    const uint8x16_t v_64 = vandq_u8(v_61, high_nibbles);
-    const int32x4_t v_65 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_64), ones);
-    vst1q_s8((int8_t *)panel_2, vreinterpretq_s8_u8(v_61));
-    const uint8x16_t v_66 = veorq_u8(vreinterpretq_u8_u32(v_35), flip);
-    const uint8x16_t v_67 = vshlq_n_u8(v_66, 4);
-    const int32x4_t v_68 = vdotq_s32(sum_6, vreinterpretq_s8_u8(v_67), ones);
-    const uint8x16_t v_69 = vandq_u8(v_66, high_nibbles);
-    const int32x4_t v_70 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_69), ones);
-    vst1q_s8((int8_t *)(panel_2 + 16), vreinterpretq_s8_u8(v_66));
-    const uint8x16_t v_71 = veorq_u8(vreinterpretq_u8_u32(v_40), flip);
-    const uint8x16_t v_72 = vshlq_n_u8(v_71, 4);
-    const int32x4_t v_73 = vdotq_s32(sum_7, vreinterpretq_s8_u8(v_72), ones);
-    const uint8x16_t v_74 = vandq_u8(v_71, high_nibbles);
-    const int32x4_t v_75 = vdotq_s32(v_73, vreinterpretq_s8_u8(v_74), ones);
-    vst1q_s8((int8_t *)panel_3, vreinterpretq_s8_u8(v_71));
-    const uint8x16_t v_76 = veorq_u8(vreinterpretq_u8_u32(v_39), flip);
-    const uint8x16_t v_77 = vshlq_n_u8(v_76, 4);
-    const int32x4_t v_78 = vdotq_s32(sum_8, vreinterpretq_s8_u8(v_77), ones);
-    const uint8x16_t v_79 = vandq_u8(v_76, high_nibbles);
-    const int32x4_t v_80 = vdotq_s32(v_78, vreinterpretq_s8_u8(v_79), ones);
-    vst1q_s8((int8_t *)(panel_3 + 16), vreinterpretq_s8_u8(v_76));
-    row = source + lhs_stride;
-    row_2 = row + lhs_stride;
-    row_3 = row_2 + lhs_stride;
-    __builtin_prefetch((const void *)(source + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    const uint8_t* const source_3 = row_3 + lhs_stride;
-    row_4 = source_2 + lhs_stride;
-    row_5 = row_4 + lhs_stride;
-    row_6 = row_5 + lhs_stride;
-    __builtin_prefetch((const void *)(source_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_5 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_6 + rhs_prefetch), 0, 2);
-    const uint8_t* const source_4 = row_6 + lhs_stride;
-    const uint8x16_t v_81 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source));
-    const uint8x16_t v_82 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_2));
-    const uint8x16_t v_83 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_84 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
-    const uint8x16_t v_85 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_2));
-    const uint8x16_t v_86 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
-    const uint8x16_t v_87 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_88 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
-    const uint16x8_t v_89 = vreinterpretq_u16_u8(vzip2q_u8(v_81, v_83));
-    const uint16x8_t v_90 = vreinterpretq_u16_u8(vzip1q_u8(v_81, v_83));
-    const uint16x8_t v_91 = vreinterpretq_u16_u8(vzip2q_u8(v_82, v_84));
-    const uint16x8_t v_92 = vreinterpretq_u16_u8(vzip1q_u8(v_82, v_84));
-    const uint16x8_t v_93 = vreinterpretq_u16_u8(vzip2q_u8(v_85, v_87));
-    const uint16x8_t v_94 = vreinterpretq_u16_u8(vzip1q_u8(v_85, v_87));
-    const uint16x8_t v_95 = vreinterpretq_u16_u8(vzip2q_u8(v_86, v_88));
-    const uint16x8_t v_96 = vreinterpretq_u16_u8(vzip1q_u8(v_86, v_88));
-    const uint8x16_t v_97 = vreinterpretq_u8_u16(vzip2q_u16(v_90, v_94));
-    const uint8x16_t v_98 = vreinterpretq_u8_u16(vzip1q_u16(v_90, v_94));
-    const uint8x16_t v_99 = vreinterpretq_u8_u16(vzip2q_u16(v_92, v_96));
-    const uint8x16_t v_100 = vreinterpretq_u8_u16(vzip1q_u16(v_92, v_96));
-    const uint8x16_t v_101 = vreinterpretq_u8_u16(vzip2q_u16(v_89, v_93));
-    const uint8x16_t v_102 = vreinterpretq_u8_u16(vzip1q_u16(v_89, v_93));
-    const uint8x16_t v_103 = vreinterpretq_u8_u16(vzip2q_u16(v_91, v_95));
-    const uint8x16_t v_104 = vreinterpretq_u8_u16(vzip1q_u16(v_91, v_95));
-    const uint32x4_t v_105 = vreinterpretq_u32_u8(vsliq_n_u8(v_98, v_100, 4));
-    const uint32x4_t v_106 = vreinterpretq_u32_u8(vsriq_n_u8(v_100, v_98, 4));
-    const uint32x4_t v_107 = vreinterpretq_u32_u8(vsliq_n_u8(v_102, v_104, 4));
-    const uint32x4_t v_108 = vreinterpretq_u32_u8(vsriq_n_u8(v_104, v_102, 4));
-    const uint32x4_t v_109 = vreinterpretq_u32_u8(vsliq_n_u8(v_97, v_99, 4));
-    const uint32x4_t v_110 = vreinterpretq_u32_u8(vsriq_n_u8(v_99, v_97, 4));
-    const uint32x4_t v_111 = vreinterpretq_u32_u8(vsliq_n_u8(v_101, v_103, 4));
-    const uint32x4_t v_112 = vreinterpretq_u32_u8(vsriq_n_u8(v_103, v_101, 4));
-    const uint32x4_t v_113 = vzip2q_u32(v_105, v_106);
-    const uint32x4_t v_114 = vzip1q_u32(v_105, v_106);
-    const uint32x4_t v_115 = vzip2q_u32(v_107, v_108);
-    const uint32x4_t v_116 = vzip1q_u32(v_107, v_108);
-    const uint32x4_t v_117 = vzip2q_u32(v_109, v_110);
-    const uint32x4_t v_118 = vzip1q_u32(v_109, v_110);
-    const uint32x4_t v_119 = vzip2q_u32(v_111, v_112);
-    const uint32x4_t v_120 = vzip1q_u32(v_111, v_112);
-    const uint8x16_t v_121 = veorq_u8(vreinterpretq_u8_u32(v_114), flip);
-    const uint8x16_t v_122 = vshlq_n_u8(v_121, 4);
-    const int32x4_t v_123 = vdotq_s32(v_45, vreinterpretq_s8_u8(v_122), ones);
-    const uint8x16_t v_124 = vandq_u8(v_121, high_nibbles);
-    const int32x4_t v_125 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_124), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_121));
-    const uint8x16_t v_126 = veorq_u8(vreinterpretq_u8_u32(v_113), flip);
-    const uint8x16_t v_127 = vshlq_n_u8(v_126, 4);
-    const int32x4_t v_128 = vdotq_s32(v_50, vreinterpretq_s8_u8(v_127), ones);
-    const uint8x16_t v_129 = vandq_u8(v_126, high_nibbles);
-    const int32x4_t v_130 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_129), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_126));
-    const uint8x16_t v_131 = veorq_u8(vreinterpretq_u8_u32(v_118), flip);
-    const uint8x16_t v_132 = vshlq_n_u8(v_131, 4);
-    const int32x4_t v_133 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_132), ones);
-    const uint8x16_t v_134 = vandq_u8(v_131, high_nibbles);
-    const int32x4_t v_135 = vdotq_s32(v_133, vreinterpretq_s8_u8(v_134), ones);
-    vst1q_s8((int8_t *)(panel + 32), vreinterpretq_s8_u8(v_131));
-    const uint8x16_t v_136 = veorq_u8(vreinterpretq_u8_u32(v_117), flip);
-    const uint8x16_t v_137 = vshlq_n_u8(v_136, 4);
-    const int32x4_t v_138 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_137), ones);
-    const uint8x16_t v_139 = vandq_u8(v_136, high_nibbles);
-    const int32x4_t v_140 = vdotq_s32(v_138, vreinterpretq_s8_u8(v_139), ones);
-    vst1q_s8((int8_t *)(panel + 48), vreinterpretq_s8_u8(v_136));
-    const uint8x16_t v_141 = veorq_u8(vreinterpretq_u8_u32(v_116), flip);
-    const uint8x16_t v_142 = vshlq_n_u8(v_141, 4);
-    const int32x4_t v_143 = vdotq_s32(v_65, vreinterpretq_s8_u8(v_142), ones);
-    const uint8x16_t v_144 = vandq_u8(v_141, high_nibbles);
-    const int32x4_t v_145 = vdotq_s32(v_143, vreinterpretq_s8_u8(v_144), ones);
-    vst1q_s8((int8_t *)(panel_2 + 32), vreinterpretq_s8_u8(v_141));
-    const uint8x16_t v_146 = veorq_u8(vreinterpretq_u8_u32(v_115), flip);
-    const uint8x16_t v_147 = vshlq_n_u8(v_146, 4);
-    const int32x4_t v_148 = vdotq_s32(v_70, vreinterpretq_s8_u8(v_147), ones);
-    const uint8x16_t v_149 = vandq_u8(v_146, high_nibbles);
-    const int32x4_t v_150 = vdotq_s32(v_148, vreinterpretq_s8_u8(v_149), ones);
-    vst1q_s8((int8_t *)(panel_2 + 48), vreinterpretq_s8_u8(v_146));
-    const uint8x16_t v_151 = veorq_u8(vreinterpretq_u8_u32(v_120), flip);
-    const uint8x16_t v_152 = vshlq_n_u8(v_151, 4);
-    const int32x4_t v_153 = vdotq_s32(v_75, vreinterpretq_s8_u8(v_152), ones);
-    const uint8x16_t v_154 = vandq_u8(v_151, high_nibbles);
-    const int32x4_t v_155 = vdotq_s32(v_153, vreinterpretq_s8_u8(v_154), ones);
-    vst1q_s8((int8_t *)(panel_3 + 32), vreinterpretq_s8_u8(v_151));
-    const uint8x16_t v_156 = veorq_u8(vreinterpretq_u8_u32(v_119), flip);
-    const uint8x16_t v_157 = vshlq_n_u8(v_156, 4);
-    const int32x4_t v_158 = vdotq_s32(v_80, vreinterpretq_s8_u8(v_157), ones);
-    const uint8x16_t v_159 = vandq_u8(v_156, high_nibbles);
-    const int32x4_t v_160 = vdotq_s32(v_158, vreinterpretq_s8_u8(v_159), ones);
-    vst1q_s8((int8_t *)(panel_3 + 48), vreinterpretq_s8_u8(v_156));
-    row = source_3 + lhs_stride;
-    row_2 = row + lhs_stride;
-    row_3 = row_2 + lhs_stride;
-    __builtin_prefetch((const void *)(source_3 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    source = row_3 + lhs_stride;
-    row_4 = source_4 + lhs_stride;
-    row_5 = row_4 + lhs_stride;
-    row_6 = row_5 + lhs_stride;
-    __builtin_prefetch((const void *)(source_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_5 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_6 + rhs_prefetch), 0, 2);
-    source_2 = row_6 + lhs_stride;
-    const uint8x16_t v_161 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_3));
-    const uint8x16_t v_162 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_4));
-    const uint8x16_t v_163 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_164 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
-    const uint8x16_t v_165 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_2));
-    const uint8x16_t v_166 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
-    const uint8x16_t v_167 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_168 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
-    const uint16x8_t v_169 = vreinterpretq_u16_u8(vzip2q_u8(v_161, v_163));
-    const uint16x8_t v_170 = vreinterpretq_u16_u8(vzip1q_u8(v_161, v_163));
-    const uint16x8_t v_171 = vreinterpretq_u16_u8(vzip2q_u8(v_162, v_164));
-    const uint16x8_t v_172 = vreinterpretq_u16_u8(vzip1q_u8(v_162, v_164));
-    const uint16x8_t v_173 = vreinterpretq_u16_u8(vzip2q_u8(v_165, v_167));
-    const uint16x8_t v_174 = vreinterpretq_u16_u8(vzip1q_u8(v_165, v_167));
-    const uint16x8_t v_175 = vreinterpretq_u16_u8(vzip2q_u8(v_166, v_168));
-    const uint16x8_t v_176 = vreinterpretq_u16_u8(vzip1q_u8(v_166, v_168));
-    const uint8x16_t v_177 = vreinterpretq_u8_u16(vzip2q_u16(v_170, v_174));
-    const uint8x16_t v_178 = vreinterpretq_u8_u16(vzip1q_u16(v_170, v_174));
-    const uint8x16_t v_179 = vreinterpretq_u8_u16(vzip2q_u16(v_172, v_176));
-    const uint8x16_t v_180 = vreinterpretq_u8_u16(vzip1q_u16(v_172, v_176));
-    const uint8x16_t v_181 = vreinterpretq_u8_u16(vzip2q_u16(v_169, v_173));
-    const uint8x16_t v_182 = vreinterpretq_u8_u16(vzip1q_u16(v_169, v_173));
-    const uint8x16_t v_183 = vreinterpretq_u8_u16(vzip2q_u16(v_171, v_175));
-    const uint8x16_t v_184 = vreinterpretq_u8_u16(vzip1q_u16(v_171, v_175));
-    const uint32x4_t v_185 = vreinterpretq_u32_u8(vsliq_n_u8(v_178, v_180, 4));
-    const uint32x4_t v_186 = vreinterpretq_u32_u8(vsriq_n_u8(v_180, v_178, 4));
-    const uint32x4_t v_187 = vreinterpretq_u32_u8(vsliq_n_u8(v_182, v_184, 4));
-    const uint32x4_t v_188 = vreinterpretq_u32_u8(vsriq_n_u8(v_184, v_182, 4));
-    const uint32x4_t v_189 = vreinterpretq_u32_u8(vsliq_n_u8(v_177, v_179, 4));
-    const uint32x4_t v_190 = vreinterpretq_u32_u8(vsriq_n_u8(v_179, v_177, 4));
-    const uint32x4_t v_191 = vreinterpretq_u32_u8(vsliq_n_u8(v_181, v_183, 4));
-    const uint32x4_t v_192 = vreinterpretq_u32_u8(vsriq_n_u8(v_183, v_181, 4));
-    const uint32x4_t v_193 = vzip2q_u32(v_185, v_186);
-    const uint32x4_t v_194 = vzip1q_u32(v_185, v_186);
-    const uint32x4_t v_195 = vzip2q_u32(v_187, v_188);
-    const uint32x4_t v_196 = vzip1q_u32(v_187, v_188);
-    const uint32x4_t v_197 = vzip2q_u32(v_189, v_190);
-    const uint32x4_t v_198 = vzip1q_u32(v_189, v_190);
-    const uint32x4_t v_199 = vzip2q_u32(v_191, v_192);
-    const uint32x4_t v_200 = vzip1q_u32(v_191, v_192);
-    const uint8x16_t v_201 = veorq_u8(vreinterpretq_u8_u32(v_194), flip);
-    const uint8x16_t v_202 = vshlq_n_u8(v_201, 4);
-    const int32x4_t v_203 = vdotq_s32(v_125, vreinterpretq_s8_u8(v_202), ones);
-    const uint8x16_t v_204 = vandq_u8(v_201, high_nibbles);
-    const int32x4_t v_205 = vdotq_s32(v_203, vreinterpretq_s8_u8(v_204), ones);
-    vst1q_s8((int8_t *)(dst + 64), vreinterpretq_s8_u8(v_201));
-    const uint8x16_t v_206 = veorq_u8(vreinterpretq_u8_u32(v_193), flip);
-    const uint8x16_t v_207 = vshlq_n_u8(v_206, 4);
-    const int32x4_t v_208 = vdotq_s32(v_130, vreinterpretq_s8_u8(v_207), ones);
-    const uint8x16_t v_209 = vandq_u8(v_206, high_nibbles);
-    const int32x4_t v_210 = vdotq_s32(v_208, vreinterpretq_s8_u8(v_209), ones);
-    vst1q_s8((int8_t *)(dst + 80), vreinterpretq_s8_u8(v_206));
-    const uint8x16_t v_211 = veorq_u8(vreinterpretq_u8_u32(v_198), flip);
-    const uint8x16_t v_212 = vshlq_n_u8(v_211, 4);
-    const int32x4_t v_213 = vdotq_s32(v_135, vreinterpretq_s8_u8(v_212), ones);
-    const uint8x16_t v_214 = vandq_u8(v_211, high_nibbles);
-    const int32x4_t v_215 = vdotq_s32(v_213, vreinterpretq_s8_u8(v_214), ones);
-    vst1q_s8((int8_t *)(panel + 64), vreinterpretq_s8_u8(v_211));
-    const uint8x16_t v_216 = veorq_u8(vreinterpretq_u8_u32(v_197), flip);
-    const uint8x16_t v_217 = vshlq_n_u8(v_216, 4);
-    const int32x4_t v_218 = vdotq_s32(v_140, vreinterpretq_s8_u8(v_217), ones);
-    const uint8x16_t v_219 = vandq_u8(v_216, high_nibbles);
-    const int32x4_t v_220 = vdotq_s32(v_218, vreinterpretq_s8_u8(v_219), ones);
-    vst1q_s8((int8_t *)(panel + 80), vreinterpretq_s8_u8(v_216));
-    const uint8x16_t v_221 = veorq_u8(vreinterpretq_u8_u32(v_196), flip);
-    const uint8x16_t v_222 = vshlq_n_u8(v_221, 4);
-    const int32x4_t v_223 = vdotq_s32(v_145, vreinterpretq_s8_u8(v_222), ones);
-    const uint8x16_t v_224 = vandq_u8(v_221, high_nibbles);
-    const int32x4_t v_225 = vdotq_s32(v_223, vreinterpretq_s8_u8(v_224), ones);
-    vst1q_s8((int8_t *)(panel_2 + 64), vreinterpretq_s8_u8(v_221));
-    const uint8x16_t v_226 = veorq_u8(vreinterpretq_u8_u32(v_195), flip);
-    const uint8x16_t v_227 = vshlq_n_u8(v_226, 4);
-    const int32x4_t v_228 = vdotq_s32(v_150, vreinterpretq_s8_u8(v_227), ones);
-    const uint8x16_t v_229 = vandq_u8(v_226, high_nibbles);
-    const int32x4_t v_230 = vdotq_s32(v_228, vreinterpretq_s8_u8(v_229), ones);
-    vst1q_s8((int8_t *)(panel_2 + 80), vreinterpretq_s8_u8(v_226));
-    const uint8x16_t v_231 = veorq_u8(vreinterpretq_u8_u32(v_200), flip);
-    const uint8x16_t v_232 = vshlq_n_u8(v_231, 4);
-    const int32x4_t v_233 = vdotq_s32(v_155, vreinterpretq_s8_u8(v_232), ones);
-    const uint8x16_t v_234 = vandq_u8(v_231, high_nibbles);
-    const int32x4_t v_235 = vdotq_s32(v_233, vreinterpretq_s8_u8(v_234), ones);
-    vst1q_s8((int8_t *)(panel_3 + 64), vreinterpretq_s8_u8(v_231));
-    const uint8x16_t v_236 = veorq_u8(vreinterpretq_u8_u32(v_199), flip);
-    const uint8x16_t v_237 = vshlq_n_u8(v_236, 4);
-    const int32x4_t v_238 = vdotq_s32(v_160, vreinterpretq_s8_u8(v_237), ones);
-    const uint8x16_t v_239 = vandq_u8(v_236, high_nibbles);
-    const int32x4_t v_240 = vdotq_s32(v_238, vreinterpretq_s8_u8(v_239), ones);
-    vst1q_s8((int8_t *)(panel_3 + 80), vreinterpretq_s8_u8(v_236));
-    row = source + lhs_stride;
-    row_2 = row + lhs_stride;
-    row_3 = row_2 + lhs_stride;
-    __builtin_prefetch((const void *)(source + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    row_4 = source_2 + lhs_stride;
-    row_5 = row_4 + lhs_stride;
-    row_6 = row_5 + lhs_stride;
-    __builtin_prefetch((const void *)(source_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_4 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_5 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_6 + rhs_prefetch), 0, 2);
-    const uint8x16_t v_241 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source));
-    const uint8x16_t v_242 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_2));
-    const uint8x16_t v_243 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_244 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
-    const uint8x16_t v_245 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_2));
-    const uint8x16_t v_246 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
-    const uint8x16_t v_247 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_248 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
-    const uint16x8_t v_249 = vreinterpretq_u16_u8(vzip2q_u8(v_241, v_243));
-    const uint16x8_t v_250 = vreinterpretq_u16_u8(vzip1q_u8(v_241, v_243));
-    const uint16x8_t v_251 = vreinterpretq_u16_u8(vzip2q_u8(v_242, v_244));
-    const uint16x8_t v_252 = vreinterpretq_u16_u8(vzip1q_u8(v_242, v_244));
-    const uint16x8_t v_253 = vreinterpretq_u16_u8(vzip2q_u8(v_245, v_247));
-    const uint16x8_t v_254 = vreinterpretq_u16_u8(vzip1q_u8(v_245, v_247));
-    const uint16x8_t v_255 = vreinterpretq_u16_u8(vzip2q_u8(v_246, v_248));
-    const uint16x8_t v_256 = vreinterpretq_u16_u8(vzip1q_u8(v_246, v_248));
-    const uint8x16_t v_257 = vreinterpretq_u8_u16(vzip2q_u16(v_250, v_254));
-    const uint8x16_t v_258 = vreinterpretq_u8_u16(vzip1q_u16(v_250, v_254));
-    const uint8x16_t v_259 = vreinterpretq_u8_u16(vzip2q_u16(v_252, v_256));
-    const uint8x16_t v_260 = vreinterpretq_u8_u16(vzip1q_u16(v_252, v_256));
-    const uint8x16_t v_261 = vreinterpretq_u8_u16(vzip2q_u16(v_249, v_253));
-    const uint8x16_t v_262 = vreinterpretq_u8_u16(vzip1q_u16(v_249, v_253));
-    const uint8x16_t v_263 = vreinterpretq_u8_u16(vzip2q_u16(v_251, v_255));
-    const uint8x16_t v_264 = vreinterpretq_u8_u16(vzip1q_u16(v_251, v_255));
-    const uint32x4_t v_265 = vreinterpretq_u32_u8(vsliq_n_u8(v_258, v_260, 4));
-    const uint32x4_t v_266 = vreinterpretq_u32_u8(vsriq_n_u8(v_260, v_258, 4));
-    const uint32x4_t v_267 = vreinterpretq_u32_u8(vsliq_n_u8(v_262, v_264, 4));
-    const uint32x4_t v_268 = vreinterpretq_u32_u8(vsriq_n_u8(v_264, v_262, 4));
-    const uint32x4_t v_269 = vreinterpretq_u32_u8(vsliq_n_u8(v_257, v_259, 4));
-    const uint32x4_t v_270 = vreinterpretq_u32_u8(vsriq_n_u8(v_259, v_257, 4));
-    const uint32x4_t v_271 = vreinterpretq_u32_u8(vsliq_n_u8(v_261, v_263, 4));
-    const uint32x4_t v_272 = vreinterpretq_u32_u8(vsriq_n_u8(v_263, v_261, 4));
-    const uint32x4_t v_273 = vzip2q_u32(v_265, v_266);
-    const uint32x4_t v_274 = vzip1q_u32(v_265, v_266);
-    const uint32x4_t v_275 = vzip2q_u32(v_267, v_268);
-    const uint32x4_t v_276 = vzip1q_u32(v_267, v_268);
-    const uint32x4_t v_277 = vzip2q_u32(v_269, v_270);
-    const uint32x4_t v_278 = vzip1q_u32(v_269, v_270);
-    const uint32x4_t v_279 = vzip2q_u32(v_271, v_272);
-    const uint32x4_t v_280 = vzip1q_u32(v_271, v_272);
-    const uint8x16_t v_281 = veorq_u8(vreinterpretq_u8_u32(v_274), flip);
-    const uint8x16_t v_282 = vshlq_n_u8(v_281, 4);
-    const int32x4_t v_283 = vdotq_s32(v_205, vreinterpretq_s8_u8(v_282), ones);
-    const uint8x16_t v_284 = vandq_u8(v_281, high_nibbles);
-    sum = vdotq_s32(v_283, vreinterpretq_s8_u8(v_284), ones);
-    vst1q_s8((int8_t *)(dst + 96), vreinterpretq_s8_u8(v_281));
-    const uint8x16_t v_285 = veorq_u8(vreinterpretq_u8_u32(v_273), flip);
-    const uint8x16_t v_286 = vshlq_n_u8(v_285, 4);
-    const int32x4_t v_287 = vdotq_s32(v_210, vreinterpretq_s8_u8(v_286), ones);
-    const uint8x16_t v_288 = vandq_u8(v_285, high_nibbles);
-    sum_2 = vdotq_s32(v_287, vreinterpretq_s8_u8(v_288), ones);
-    vst1q_s8((int8_t *)(dst + 112), vreinterpretq_s8_u8(v_285));
-    const uint8x16_t v_289 = veorq_u8(vreinterpretq_u8_u32(v_278), flip);
-    const uint8x16_t v_290 = vshlq_n_u8(v_289, 4);
-    const int32x4_t v_291 = vdotq_s32(v_215, vreinterpretq_s8_u8(v_290), ones);
-    const uint8x16_t v_292 = vandq_u8(v_289, high_nibbles);
-    sum_3 = vdotq_s32(v_291, vreinterpretq_s8_u8(v_292), ones);
-    vst1q_s8((int8_t *)(panel + 96), vreinterpretq_s8_u8(v_289));
-    const uint8x16_t v_293 = veorq_u8(vreinterpretq_u8_u32(v_277), flip);
-    const uint8x16_t v_294 = vshlq_n_u8(v_293, 4);
-    const int32x4_t v_295 = vdotq_s32(v_220, vreinterpretq_s8_u8(v_294), ones);
-    const uint8x16_t v_296 = vandq_u8(v_293, high_nibbles);
-    sum_4 = vdotq_s32(v_295, vreinterpretq_s8_u8(v_296), ones);
-    vst1q_s8((int8_t *)(panel + 112), vreinterpretq_s8_u8(v_293));
-    const uint8x16_t v_297 = veorq_u8(vreinterpretq_u8_u32(v_276), flip);
-    const uint8x16_t v_298 = vshlq_n_u8(v_297, 4);
-    const int32x4_t v_299 = vdotq_s32(v_225, vreinterpretq_s8_u8(v_298), ones);
-    const uint8x16_t v_300 = vandq_u8(v_297, high_nibbles);
-    sum_5 = vdotq_s32(v_299, vreinterpretq_s8_u8(v_300), ones);
-    vst1q_s8((int8_t *)(panel_2 + 96), vreinterpretq_s8_u8(v_297));
-    const uint8x16_t v_301 = veorq_u8(vreinterpretq_u8_u32(v_275), flip);
-    const uint8x16_t v_302 = vshlq_n_u8(v_301, 4);
-    const int32x4_t v_303 = vdotq_s32(v_230, vreinterpretq_s8_u8(v_302), ones);
-    const uint8x16_t v_304 = vandq_u8(v_301, high_nibbles);
-    sum_6 = vdotq_s32(v_303, vreinterpretq_s8_u8(v_304), ones);
-    vst1q_s8((int8_t *)(panel_2 + 112), vreinterpretq_s8_u8(v_301));
-    const uint8x16_t v_305 = veorq_u8(vreinterpretq_u8_u32(v_280), flip);
-    const uint8x16_t v_306 = vshlq_n_u8(v_305, 4);
-    const int32x4_t v_307 = vdotq_s32(v_235, vreinterpretq_s8_u8(v_306), ones);
-    const uint8x16_t v_308 = vandq_u8(v_305, high_nibbles);
-    sum_7 = vdotq_s32(v_307, vreinterpretq_s8_u8(v_308), ones);
-    vst1q_s8((int8_t *)(panel_3 + 96), vreinterpretq_s8_u8(v_305));
-    const uint8x16_t v_309 = veorq_u8(vreinterpretq_u8_u32(v_279), flip);
-    const uint8x16_t v_310 = vshlq_n_u8(v_309, 4);
-    const int32x4_t v_311 = vdotq_s32(v_240, vreinterpretq_s8_u8(v_310), ones);
-    const uint8x16_t v_312 = vandq_u8(v_309, high_nibbles);
-    sum_8 = vdotq_s32(v_311, vreinterpretq_s8_u8(v_312), ones);
-    vst1q_s8((int8_t *)(panel_3 + 112), vreinterpretq_s8_u8(v_309));
-    lhs = row_6 + lhs_stride;
-    dst += 128;
-  }
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  rhs_stride = args->rhs_stride;
-  uint8_t* const sums = s + rhs_stride;
-  uint8_t* const sums_2 = sums + rhs_stride;
-  uint8_t* const sums_3 = sums_2 + rhs_stride;
-  const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s));
-  const int32x4_t v_2 = vaddq_s32(v, sum);
-  vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_2));
-  const int32x4_t v_3 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(s + 16)));
-  const int32x4_t v_4 = vaddq_s32(v_3, sum_2);
-  vst1q_s8((int8_t *)(s + 16), vreinterpretq_s8_s32(v_4));
-  const int32x4_t v_5 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_6 = vaddq_s32(v_5, sum_3);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_6));
-  const int32x4_t v_7 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums + 16)));
-  const int32x4_t v_8 = vaddq_s32(v_7, sum_4);
-  vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_8));
-  const int32x4_t v_9 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
-  const int32x4_t v_10 = vaddq_s32(v_9, sum_5);
-  vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_10));
-  const int32x4_t v_11 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_2 + 16)));
-  const int32x4_t v_12 = vaddq_s32(v_11, sum_6);
-  vst1q_s8((int8_t *)(sums_2 + 16), vreinterpretq_s8_s32(v_12));
-  const int32x4_t v_13 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
-  const int32x4_t v_14 = vaddq_s32(v_13, sum_7);
-  vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_14));
-  const int32x4_t v_15 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_3 + 16)));
-  const int32x4_t v_16 = vaddq_s32(v_15, sum_8);
-  vst1q_s8((int8_t *)(sums_3 + 16), vreinterpretq_s8_s32(v_16));
-}
-
-
-enum {
-  PANEL = 8,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 32,                  // source rows of one step of the inner loops
-  CODES = 2,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 16,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x00, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t packed_stride = args->packed_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride_2 = args->packed_stride;
+  const size_t s_2 = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    uint8_t* const sums = packed + padded * 4;
+    memset(sums, 0, 32);
+    uint8_t* const scales = sums + 32;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      const size_t s_3 = (32 - given_bytes) / 4;
+      uint8_t* behind = scales + given_bytes;
+      const size_t last = (uint32_t)tw_load_i32(behind - 4);
+      // repeat loop
+      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+        tw_store_i32(behind, (int32_t)last);
+        behind += 4;
+      }
+      const float32x4_t part = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3d800000));
+      const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)scales));
+      const float32x4_t v_2 = vmulq_f32(v, part);
+      vst1q_s8((int8_t *)scales, vreinterpretq_s8_f32(v_2));
+      const float32x4_t v_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(scales + 16)));
+      const float32x4_t v_4 = vmulq_f32(v_3, part);
+      vst1q_s8((int8_t *)(scales + 16), vreinterpretq_s8_f32(v_4));
+    } else {
+      memset(scales, 0, 32);
     }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros), times `part`; the last one again for
-// columns that do not exist. Bytes, because nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns,
-                         float part) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    const size_t at = (row + smaller(c, columns - 1)) * sizeof(float);
-    float value = 0;
-    if (from != 0) memcpy(&value, (const uint8_t *)from + at, sizeof value);
-    value *= part;
-    memcpy(to + c * sizeof(float), &value, sizeof value);
-  }
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 32, args->scales, row, columns, 1.0f / 16);
-  write_floats(panel + data_bytes(padded) + 64, args->bias, row, columns, 1.0f);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: columns that do not exist repeat the last ones, values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-    const size_t last = (columns - 1) / 2;
-    memset(in + i * RUN_BYTES + last, from[row / 2 + last], RUN_BYTES - last);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
+    uint8_t* const bias = scales + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      const size_t s_3 = (32 - given_bytes) / 4;
+      uint8_t* behind = bias + given_bytes;
+      const size_t last = (uint32_t)tw_load_i32(behind - 4);
+      // repeat loop
+      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+        tw_store_i32(behind, (int32_t)last);
+        behind += 4;
+      }
+    } else {
+      memset(bias, 0, 32);
     }
+    row += 8;
+    packed += packed_stride_2;
+  }
+  size_t first_k = 0;
+  // k_block loop: 128 per iteration
+  for (size_t i_k_block = 0; i_k_block < padded; i_k_block += 128) {
+    const size_t following = first_k + 128;
+    const size_t k_end = following < padded ? following : padded;
+    const size_t row_begin_2 = args->row_begin;
+    const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
+    const size_t packed_stride_3 = args->packed_stride;
+    const size_t s_3 = row_begin_2 / 8;
+    size_t row_2 = row_begin_2;
+    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    // panel loop: 32 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
+      const size_t left = row_end_2 - row_2;
+      const size_t rows = left < 32 ? left : 32;
+      const size_t s_4 = k < k_end ? k : k_end;
+      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
+      const size_t s_6 = s_5 / 32;
+      const size_t whole_steps = 32 > left ? 0 : s_6;
+      uint8_t* const sums = packed_2 + padded * 4;
+      const size_t whole_end = first_k + whole_steps * 32;
+      const size_t s_7 = whole_steps == 0 ? 0 : 1;
+      const size_t s_8 = (k_end - whole_end + 31) / 32;
+      const size_t runs = s_8 + s_7;
+      size_t k_2 = first_k;
+      size_t copied = whole_steps == 0 ? 1 : 0;
+      // run loop
+      for (size_t i_run = 0; i_run < runs; ++i_run) {
+        const size_t s_9 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        uint8_t* packed_3 = packed_2 + k_2 * 4;
+        if (copied != 0) {
+          memset(scratch, no_codes, 512);
+          memset(packed_copy, 0, 640);
+          const size_t s_10 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = s_10 < 32 ? s_10 : 32;
+          const uint8_t* source_at = source;
+          uint8_t* scratch_at = scratch;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
+            const size_t s_11 = rows > 1 ? rows - 1 : 0;
+            const size_t s_12 = s_11 / 2;
+            const uint8_t* const last = source_at + s_12;
+            const size_t byte = *last;
+            memcpy(scratch_at, source_at, s_12);
+            memset(scratch_at + s_12, byte, 16 - s_12);
+            source_at += source_stride;
+            scratch_at += 16;
+          }
+        }
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 16;
+        const size_t steps = copied == 0 ? whole_steps : 1;
+        const size_t ahead = copied == 0 ? 256 : 0;
+        uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        uint8_t* sums_2 = copied == 0 ? sums : packed_copy + 128;
+        const size_t panel_stride = copied == 0 ? packed_stride : 160;
+        int32x4_t sum = vdupq_n_s32(0);
+        int32x4_t sum_2 = vdupq_n_s32(0);
+        int32x4_t sum_3 = vdupq_n_s32(0);
+        int32x4_t sum_4 = vdupq_n_s32(0);
+        int32x4_t sum_5 = vdupq_n_s32(0);
+        int32x4_t sum_6 = vdupq_n_s32(0);
+        int32x4_t sum_7 = vdupq_n_s32(0);
+        int32x4_t sum_8 = vdupq_n_s32(0);
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          uint8_t* const panel = to + panel_stride;
+          uint8_t* const panel_2 = panel + panel_stride;
+          uint8_t* const panel_3 = panel_2 + panel_stride;
+          const uint8_t* const far = from + stride * 16;
+          const uint8_t* row_3 = from + stride;
+          const uint8_t* row_4 = row_3 + stride;
+          const uint8_t* row_5 = row_4 + stride;
+          __builtin_prefetch((const void *)(from + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          const uint8_t* source_2 = row_5 + stride;
+          const uint8_t* row_6 = far + stride;
+          const uint8_t* row_7 = row_6 + stride;
+          const uint8_t* row_8 = row_7 + stride;
+          __builtin_prefetch((const void *)(far + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_6 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_7 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_8 + ahead), 0, 2);
+          const uint8_t* source_3 = row_8 + stride;
+          const uint8x16_t v = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)from));
+          const uint8x16_t v_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)far));
+          const uint8x16_t v_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
+          const uint8x16_t v_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
+          const uint8x16_t v_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
+          const uint8x16_t v_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_7));
+          const uint8x16_t v_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
+          const uint8x16_t v_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_8));
+          const uint16x8_t v_9 = vreinterpretq_u16_u8(vzip2q_u8(v, v_3));
+          const uint16x8_t v_10 = vreinterpretq_u16_u8(vzip1q_u8(v, v_3));
+          const uint16x8_t v_11 = vreinterpretq_u16_u8(vzip2q_u8(v_2, v_4));
+          const uint16x8_t v_12 = vreinterpretq_u16_u8(vzip1q_u8(v_2, v_4));
+          const uint16x8_t v_13 = vreinterpretq_u16_u8(vzip2q_u8(v_5, v_7));
+          const uint16x8_t v_14 = vreinterpretq_u16_u8(vzip1q_u8(v_5, v_7));
+          const uint16x8_t v_15 = vreinterpretq_u16_u8(vzip2q_u8(v_6, v_8));
+          const uint16x8_t v_16 = vreinterpretq_u16_u8(vzip1q_u8(v_6, v_8));
+          const uint8x16_t v_17 = vreinterpretq_u8_u16(vzip2q_u16(v_10, v_14));
+          const uint8x16_t v_18 = vreinterpretq_u8_u16(vzip1q_u16(v_10, v_14));
+          const uint8x16_t v_19 = vreinterpretq_u8_u16(vzip2q_u16(v_12, v_16));
+          const uint8x16_t v_20 = vreinterpretq_u8_u16(vzip1q_u16(v_12, v_16));
+          const uint8x16_t v_21 = vreinterpretq_u8_u16(vzip2q_u16(v_9, v_13));
+          const uint8x16_t v_22 = vreinterpretq_u8_u16(vzip1q_u16(v_9, v_13));
+          const uint8x16_t v_23 = vreinterpretq_u8_u16(vzip2q_u16(v_11, v_15));
+          const uint8x16_t v_24 = vreinterpretq_u8_u16(vzip1q_u16(v_11, v_15));
+          const uint32x4_t v_25 = vreinterpretq_u32_u8(vsliq_n_u8(v_18, v_20, 4));
+          const uint32x4_t v_26 = vreinterpretq_u32_u8(vsriq_n_u8(v_20, v_18, 4));
+          const uint32x4_t v_27 = vreinterpretq_u32_u8(vsliq_n_u8(v_22, v_24, 4));
+          const uint32x4_t v_28 = vreinterpretq_u32_u8(vsriq_n_u8(v_24, v_22, 4));
+          const uint32x4_t v_29 = vreinterpretq_u32_u8(vsliq_n_u8(v_17, v_19, 4));
+          const uint32x4_t v_30 = vreinterpretq_u32_u8(vsriq_n_u8(v_19, v_17, 4));
+          const uint32x4_t v_31 = vreinterpretq_u32_u8(vsliq_n_u8(v_21, v_23, 4));
+          const uint32x4_t v_32 = vreinterpretq_u32_u8(vsriq_n_u8(v_23, v_21, 4));
+          const uint32x4_t v_33 = vzip2q_u32(v_25, v_26);
+          const uint32x4_t v_34 = vzip1q_u32(v_25, v_26);
+          const uint32x4_t v_35 = vzip2q_u32(v_27, v_28);
+          const uint32x4_t v_36 = vzip1q_u32(v_27, v_28);
+          const uint32x4_t v_37 = vzip2q_u32(v_29, v_30);
+          const uint32x4_t v_38 = vzip1q_u32(v_29, v_30);
+          const uint32x4_t v_39 = vzip2q_u32(v_31, v_32);
+          const uint32x4_t v_40 = vzip1q_u32(v_31, v_32);
+          const uint8x16_t v_41 = veorq_u8(vreinterpretq_u8_u32(v_34), flip);
+          const uint8x16_t v_42 = vshlq_n_u8(v_41, 4);
+          const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_42), ones);
+          const uint8x16_t v_44 = vandq_u8(v_41, high_nibbles);
+          const int32x4_t v_45 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_44), ones);
+          vst1q_s8((int8_t *)to, vreinterpretq_s8_u8(v_41));
+          const uint8x16_t v_46 = veorq_u8(vreinterpretq_u8_u32(v_33), flip);
+          const uint8x16_t v_47 = vshlq_n_u8(v_46, 4);
+          const int32x4_t v_48 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_47), ones);
+          const uint8x16_t v_49 = vandq_u8(v_46, high_nibbles);
+          const int32x4_t v_50 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_49), ones);
+          vst1q_s8((int8_t *)(to + 16), vreinterpretq_s8_u8(v_46));
+          const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_u32(v_38), flip);
+          const uint8x16_t v_52 = vshlq_n_u8(v_51, 4);
+          const int32x4_t v_53 = vdotq_s32(sum_3, vreinterpretq_s8_u8(v_52), ones);
+          const uint8x16_t v_54 = vandq_u8(v_51, high_nibbles);
+          const int32x4_t v_55 = vdotq_s32(v_53, vreinterpretq_s8_u8(v_54), ones);
+          vst1q_s8((int8_t *)panel, vreinterpretq_s8_u8(v_51));
+          const uint8x16_t v_56 = veorq_u8(vreinterpretq_u8_u32(v_37), flip);
+          const uint8x16_t v_57 = vshlq_n_u8(v_56, 4);
+          const int32x4_t v_58 = vdotq_s32(sum_4, vreinterpretq_s8_u8(v_57), ones);
+          const uint8x16_t v_59 = vandq_u8(v_56, high_nibbles);
+          const int32x4_t v_60 = vdotq_s32(v_58, vreinterpretq_s8_u8(v_59), ones);
+          vst1q_s8((int8_t *)(panel + 16), vreinterpretq_s8_u8(v_56));
+          const uint8x16_t v_61 = veorq_u8(vreinterpretq_u8_u32(v_36), flip);
+          const uint8x16_t v_62 = vshlq_n_u8(v_61, 4);
+          const int32x4_t v_63 = vdotq_s32(sum_5, vreinterpretq_s8_u8(v_62), ones);
+          const uint8x16_t v_64 = vandq_u8(v_61, high_nibbles);
+          const int32x4_t v_65 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_64), ones);
+          vst1q_s8((int8_t *)panel_2, vreinterpretq_s8_u8(v_61));
+          const uint8x16_t v_66 = veorq_u8(vreinterpretq_u8_u32(v_35), flip);
+          const uint8x16_t v_67 = vshlq_n_u8(v_66, 4);
+          const int32x4_t v_68 = vdotq_s32(sum_6, vreinterpretq_s8_u8(v_67), ones);
+          const uint8x16_t v_69 = vandq_u8(v_66, high_nibbles);
+          const int32x4_t v_70 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_69), ones);
+          vst1q_s8((int8_t *)(panel_2 + 16), vreinterpretq_s8_u8(v_66));
+          const uint8x16_t v_71 = veorq_u8(vreinterpretq_u8_u32(v_40), flip);
+          const uint8x16_t v_72 = vshlq_n_u8(v_71, 4);
+          const int32x4_t v_73 = vdotq_s32(sum_7, vreinterpretq_s8_u8(v_72), ones);
+          const uint8x16_t v_74 = vandq_u8(v_71, high_nibbles);
+          const int32x4_t v_75 = vdotq_s32(v_73, vreinterpretq_s8_u8(v_74), ones);
+          vst1q_s8((int8_t *)panel_3, vreinterpretq_s8_u8(v_71));
+          const uint8x16_t v_76 = veorq_u8(vreinterpretq_u8_u32(v_39), flip);
+          const uint8x16_t v_77 = vshlq_n_u8(v_76, 4);
+          const int32x4_t v_78 = vdotq_s32(sum_8, vreinterpretq_s8_u8(v_77), ones);
+          const uint8x16_t v_79 = vandq_u8(v_76, high_nibbles);
+          const int32x4_t v_80 = vdotq_s32(v_78, vreinterpretq_s8_u8(v_79), ones);
+          vst1q_s8((int8_t *)(panel_3 + 16), vreinterpretq_s8_u8(v_76));
+          row_3 = source_2 + stride;
+          row_4 = row_3 + stride;
+          row_5 = row_4 + stride;
+          __builtin_prefetch((const void *)(source_2 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          const uint8_t* const source_4 = row_5 + stride;
+          row_6 = source_3 + stride;
+          row_7 = row_6 + stride;
+          row_8 = row_7 + stride;
+          __builtin_prefetch((const void *)(source_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_6 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_7 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_8 + ahead), 0, 2);
+          const uint8_t* const source_5 = row_8 + stride;
+          const uint8x16_t v_81 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_2));
+          const uint8x16_t v_82 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_3));
+          const uint8x16_t v_83 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
+          const uint8x16_t v_84 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
+          const uint8x16_t v_85 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
+          const uint8x16_t v_86 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_7));
+          const uint8x16_t v_87 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
+          const uint8x16_t v_88 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_8));
+          const uint16x8_t v_89 = vreinterpretq_u16_u8(vzip2q_u8(v_81, v_83));
+          const uint16x8_t v_90 = vreinterpretq_u16_u8(vzip1q_u8(v_81, v_83));
+          const uint16x8_t v_91 = vreinterpretq_u16_u8(vzip2q_u8(v_82, v_84));
+          const uint16x8_t v_92 = vreinterpretq_u16_u8(vzip1q_u8(v_82, v_84));
+          const uint16x8_t v_93 = vreinterpretq_u16_u8(vzip2q_u8(v_85, v_87));
+          const uint16x8_t v_94 = vreinterpretq_u16_u8(vzip1q_u8(v_85, v_87));
+          const uint16x8_t v_95 = vreinterpretq_u16_u8(vzip2q_u8(v_86, v_88));
+          const uint16x8_t v_96 = vreinterpretq_u16_u8(vzip1q_u8(v_86, v_88));
+          const uint8x16_t v_97 = vreinterpretq_u8_u16(vzip2q_u16(v_90, v_94));
+          const uint8x16_t v_98 = vreinterpretq_u8_u16(vzip1q_u16(v_90, v_94));
+          const uint8x16_t v_99 = vreinterpretq_u8_u16(vzip2q_u16(v_92, v_96));
+          const uint8x16_t v_100 = vreinterpretq_u8_u16(vzip1q_u16(v_92, v_96));
+          const uint8x16_t v_101 = vreinterpretq_u8_u16(vzip2q_u16(v_89, v_93));
+          const uint8x16_t v_102 = vreinterpretq_u8_u16(vzip1q_u16(v_89, v_93));
+          const uint8x16_t v_103 = vreinterpretq_u8_u16(vzip2q_u16(v_91, v_95));
+          const uint8x16_t v_104 = vreinterpretq_u8_u16(vzip1q_u16(v_91, v_95));
+          const uint32x4_t v_105 = vreinterpretq_u32_u8(vsliq_n_u8(v_98, v_100, 4));
+          const uint32x4_t v_106 = vreinterpretq_u32_u8(vsriq_n_u8(v_100, v_98, 4));
+          const uint32x4_t v_107 = vreinterpretq_u32_u8(vsliq_n_u8(v_102, v_104, 4));
+          const uint32x4_t v_108 = vreinterpretq_u32_u8(vsriq_n_u8(v_104, v_102, 4));
+          const uint32x4_t v_109 = vreinterpretq_u32_u8(vsliq_n_u8(v_97, v_99, 4));
+          const uint32x4_t v_110 = vreinterpretq_u32_u8(vsriq_n_u8(v_99, v_97, 4));
+          const uint32x4_t v_111 = vreinterpretq_u32_u8(vsliq_n_u8(v_101, v_103, 4));
+          const uint32x4_t v_112 = vreinterpretq_u32_u8(vsriq_n_u8(v_103, v_101, 4));
+          const uint32x4_t v_113 = vzip2q_u32(v_105, v_106);
+          const uint32x4_t v_114 = vzip1q_u32(v_105, v_106);
+          const uint32x4_t v_115 = vzip2q_u32(v_107, v_108);
+          const uint32x4_t v_116 = vzip1q_u32(v_107, v_108);
+          const uint32x4_t v_117 = vzip2q_u32(v_109, v_110);
+          const uint32x4_t v_118 = vzip1q_u32(v_109, v_110);
+          const uint32x4_t v_119 = vzip2q_u32(v_111, v_112);
+          const uint32x4_t v_120 = vzip1q_u32(v_111, v_112);
+          const uint8x16_t v_121 = veorq_u8(vreinterpretq_u8_u32(v_114), flip);
+          const uint8x16_t v_122 = vshlq_n_u8(v_121, 4);
+          const int32x4_t v_123 = vdotq_s32(v_45, vreinterpretq_s8_u8(v_122), ones);
+          const uint8x16_t v_124 = vandq_u8(v_121, high_nibbles);
+          const int32x4_t v_125 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_124), ones);
+          vst1q_s8((int8_t *)(to + 32), vreinterpretq_s8_u8(v_121));
+          const uint8x16_t v_126 = veorq_u8(vreinterpretq_u8_u32(v_113), flip);
+          const uint8x16_t v_127 = vshlq_n_u8(v_126, 4);
+          const int32x4_t v_128 = vdotq_s32(v_50, vreinterpretq_s8_u8(v_127), ones);
+          const uint8x16_t v_129 = vandq_u8(v_126, high_nibbles);
+          const int32x4_t v_130 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_129), ones);
+          vst1q_s8((int8_t *)(to + 48), vreinterpretq_s8_u8(v_126));
+          const uint8x16_t v_131 = veorq_u8(vreinterpretq_u8_u32(v_118), flip);
+          const uint8x16_t v_132 = vshlq_n_u8(v_131, 4);
+          const int32x4_t v_133 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_132), ones);
+          const uint8x16_t v_134 = vandq_u8(v_131, high_nibbles);
+          const int32x4_t v_135 = vdotq_s32(v_133, vreinterpretq_s8_u8(v_134), ones);
+          vst1q_s8((int8_t *)(panel + 32), vreinterpretq_s8_u8(v_131));
+          const uint8x16_t v_136 = veorq_u8(vreinterpretq_u8_u32(v_117), flip);
+          const uint8x16_t v_137 = vshlq_n_u8(v_136, 4);
+          const int32x4_t v_138 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_137), ones);
+          const uint8x16_t v_139 = vandq_u8(v_136, high_nibbles);
+          const int32x4_t v_140 = vdotq_s32(v_138, vreinterpretq_s8_u8(v_139), ones);
+          vst1q_s8((int8_t *)(panel + 48), vreinterpretq_s8_u8(v_136));
+          const uint8x16_t v_141 = veorq_u8(vreinterpretq_u8_u32(v_116), flip);
+          const uint8x16_t v_142 = vshlq_n_u8(v_141, 4);
+          const int32x4_t v_143 = vdotq_s32(v_65, vreinterpretq_s8_u8(v_142), ones);
+          const uint8x16_t v_144 = vandq_u8(v_141, high_nibbles);
+          const int32x4_t v_145 = vdotq_s32(v_143, vreinterpretq_s8_u8(v_144), ones);
+          vst1q_s8((int8_t *)(panel_2 + 32), vreinterpretq_s8_u8(v_141));
+          const uint8x16_t v_146 = veorq_u8(vreinterpretq_u8_u32(v_115), flip);
+          const uint8x16_t v_147 = vshlq_n_u8(v_146, 4);
+          const int32x4_t v_148 = vdotq_s32(v_70, vreinterpretq_s8_u8(v_147), ones);
+          const uint8x16_t v_149 = vandq_u8(v_146, high_nibbles);
+          const int32x4_t v_150 = vdotq_s32(v_148, vreinterpretq_s8_u8(v_149), ones);
+          vst1q_s8((int8_t *)(panel_2 + 48), vreinterpretq_s8_u8(v_146));
+          const uint8x16_t v_151 = veorq_u8(vreinterpretq_u8_u32(v_120), flip);
+          const uint8x16_t v_152 = vshlq_n_u8(v_151, 4);
+          const int32x4_t v_153 = vdotq_s32(v_75, vreinterpretq_s8_u8(v_152), ones);
+          const uint8x16_t v_154 = vandq_u8(v_151, high_nibbles);
+          const int32x4_t v_155 = vdotq_s32(v_153, vreinterpretq_s8_u8(v_154), ones);
+          vst1q_s8((int8_t *)(panel_3 + 32), vreinterpretq_s8_u8(v_151));
+          const uint8x16_t v_156 = veorq_u8(vreinterpretq_u8_u32(v_119), flip);
+          const uint8x16_t v_157 = vshlq_n_u8(v_156, 4);
+          const int32x4_t v_158 = vdotq_s32(v_80, vreinterpretq_s8_u8(v_157), ones);
+          const uint8x16_t v_159 = vandq_u8(v_156, high_nibbles);
+          const int32x4_t v_160 = vdotq_s32(v_158, vreinterpretq_s8_u8(v_159), ones);
+          vst1q_s8((int8_t *)(panel_3 + 48), vreinterpretq_s8_u8(v_156));
+          row_3 = source_4 + stride;
+          row_4 = row_3 + stride;
+          row_5 = row_4 + stride;
+          __builtin_prefetch((const void *)(source_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          source_2 = row_5 + stride;
+          row_6 = source_5 + stride;
+          row_7 = row_6 + stride;
+          row_8 = row_7 + stride;
+          __builtin_prefetch((const void *)(source_5 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_6 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_7 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_8 + ahead), 0, 2);
+          source_3 = row_8 + stride;
+          const uint8x16_t v_161 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_4));
+          const uint8x16_t v_162 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_5));
+          const uint8x16_t v_163 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
+          const uint8x16_t v_164 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
+          const uint8x16_t v_165 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
+          const uint8x16_t v_166 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_7));
+          const uint8x16_t v_167 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
+          const uint8x16_t v_168 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_8));
+          const uint16x8_t v_169 = vreinterpretq_u16_u8(vzip2q_u8(v_161, v_163));
+          const uint16x8_t v_170 = vreinterpretq_u16_u8(vzip1q_u8(v_161, v_163));
+          const uint16x8_t v_171 = vreinterpretq_u16_u8(vzip2q_u8(v_162, v_164));
+          const uint16x8_t v_172 = vreinterpretq_u16_u8(vzip1q_u8(v_162, v_164));
+          const uint16x8_t v_173 = vreinterpretq_u16_u8(vzip2q_u8(v_165, v_167));
+          const uint16x8_t v_174 = vreinterpretq_u16_u8(vzip1q_u8(v_165, v_167));
+          const uint16x8_t v_175 = vreinterpretq_u16_u8(vzip2q_u8(v_166, v_168));
+          const uint16x8_t v_176 = vreinterpretq_u16_u8(vzip1q_u8(v_166, v_168));
+          const uint8x16_t v_177 = vreinterpretq_u8_u16(vzip2q_u16(v_170, v_174));
+          const uint8x16_t v_178 = vreinterpretq_u8_u16(vzip1q_u16(v_170, v_174));
+          const uint8x16_t v_179 = vreinterpretq_u8_u16(vzip2q_u16(v_172, v_176));
+          const uint8x16_t v_180 = vreinterpretq_u8_u16(vzip1q_u16(v_172, v_176));
+          const uint8x16_t v_181 = vreinterpretq_u8_u16(vzip2q_u16(v_169, v_173));
+          const uint8x16_t v_182 = vreinterpretq_u8_u16(vzip1q_u16(v_169, v_173));
+          const uint8x16_t v_183 = vreinterpretq_u8_u16(vzip2q_u16(v_171, v_175));
+          const uint8x16_t v_184 = vreinterpretq_u8_u16(vzip1q_u16(v_171, v_175));
+          const uint32x4_t v_185 = vreinterpretq_u32_u8(vsliq_n_u8(v_178, v_180, 4));
+          const uint32x4_t v_186 = vreinterpretq_u32_u8(vsriq_n_u8(v_180, v_178, 4));
+          const uint32x4_t v_187 = vreinterpretq_u32_u8(vsliq_n_u8(v_182, v_184, 4));
+          const uint32x4_t v_188 = vreinterpretq_u32_u8(vsriq_n_u8(v_184, v_182, 4));
+          const uint32x4_t v_189 = vreinterpretq_u32_u8(vsliq_n_u8(v_177, v_179, 4));
+          const uint32x4_t v_190 = vreinterpretq_u32_u8(vsriq_n_u8(v_179, v_177, 4));
+          const uint32x4_t v_191 = vreinterpretq_u32_u8(vsliq_n_u8(v_181, v_183, 4));
+          const uint32x4_t v_192 = vreinterpretq_u32_u8(vsriq_n_u8(v_183, v_181, 4));
+          const uint32x4_t v_193 = vzip2q_u32(v_185, v_186);
+          const uint32x4_t v_194 = vzip1q_u32(v_185, v_186);
+          const uint32x4_t v_195 = vzip2q_u32(v_187, v_188);
+          const uint32x4_t v_196 = vzip1q_u32(v_187, v_188);
+          const uint32x4_t v_197 = vzip2q_u32(v_189, v_190);
+          const uint32x4_t v_198 = vzip1q_u32(v_189, v_190);
+          const uint32x4_t v_199 = vzip2q_u32(v_191, v_192);
+          const uint32x4_t v_200 = vzip1q_u32(v_191, v_192);
+          const uint8x16_t v_201 = veorq_u8(vreinterpretq_u8_u32(v_194), flip);
+          const uint8x16_t v_202 = vshlq_n_u8(v_201, 4);
+          const int32x4_t v_203 = vdotq_s32(v_125, vreinterpretq_s8_u8(v_202), ones);
+          const uint8x16_t v_204 = vandq_u8(v_201, high_nibbles);
+          const int32x4_t v_205 = vdotq_s32(v_203, vreinterpretq_s8_u8(v_204), ones);
+          vst1q_s8((int8_t *)(to + 64), vreinterpretq_s8_u8(v_201));
+          const uint8x16_t v_206 = veorq_u8(vreinterpretq_u8_u32(v_193), flip);
+          const uint8x16_t v_207 = vshlq_n_u8(v_206, 4);
+          const int32x4_t v_208 = vdotq_s32(v_130, vreinterpretq_s8_u8(v_207), ones);
+          const uint8x16_t v_209 = vandq_u8(v_206, high_nibbles);
+          const int32x4_t v_210 = vdotq_s32(v_208, vreinterpretq_s8_u8(v_209), ones);
+          vst1q_s8((int8_t *)(to + 80), vreinterpretq_s8_u8(v_206));
+          const uint8x16_t v_211 = veorq_u8(vreinterpretq_u8_u32(v_198), flip);
+          const uint8x16_t v_212 = vshlq_n_u8(v_211, 4);
+          const int32x4_t v_213 = vdotq_s32(v_135, vreinterpretq_s8_u8(v_212), ones);
+          const uint8x16_t v_214 = vandq_u8(v_211, high_nibbles);
+          const int32x4_t v_215 = vdotq_s32(v_213, vreinterpretq_s8_u8(v_214), ones);
+          vst1q_s8((int8_t *)(panel + 64), vreinterpretq_s8_u8(v_211));
+          const uint8x16_t v_216 = veorq_u8(vreinterpretq_u8_u32(v_197), flip);
+          const uint8x16_t v_217 = vshlq_n_u8(v_216, 4);
+          const int32x4_t v_218 = vdotq_s32(v_140, vreinterpretq_s8_u8(v_217), ones);
+          const uint8x16_t v_219 = vandq_u8(v_216, high_nibbles);
+          const int32x4_t v_220 = vdotq_s32(v_218, vreinterpretq_s8_u8(v_219), ones);
+          vst1q_s8((int8_t *)(panel + 80), vreinterpretq_s8_u8(v_216));
+          const uint8x16_t v_221 = veorq_u8(vreinterpretq_u8_u32(v_196), flip);
+          const uint8x16_t v_222 = vshlq_n_u8(v_221, 4);
+          const int32x4_t v_223 = vdotq_s32(v_145, vreinterpretq_s8_u8(v_222), ones);
+          const uint8x16_t v_224 = vandq_u8(v_221, high_nibbles);
+          const int32x4_t v_225 = vdotq_s32(v_223, vreinterpretq_s8_u8(v_224), ones);
+          vst1q_s8((int8_t *)(panel_2 + 64), vreinterpretq_s8_u8(v_221));
+          const uint8x16_t v_226 = veorq_u8(vreinterpretq_u8_u32(v_195), flip);
+          const uint8x16_t v_227 = vshlq_n_u8(v_226, 4);
+          const int32x4_t v_228 = vdotq_s32(v_150, vreinterpretq_s8_u8(v_227), ones);
+          const uint8x16_t v_229 = vandq_u8(v_226, high_nibbles);
+          const int32x4_t v_230 = vdotq_s32(v_228, vreinterpretq_s8_u8(v_229), ones);
+          vst1q_s8((int8_t *)(panel_2 + 80), vreinterpretq_s8_u8(v_226));
+          const uint8x16_t v_231 = veorq_u8(vreinterpretq_u8_u32(v_200), flip);
+          const uint8x16_t v_232 = vshlq_n_u8(v_231, 4);
+          const int32x4_t v_233 = vdotq_s32(v_155, vreinterpretq_s8_u8(v_232), ones);
+          const uint8x16_t v_234 = vandq_u8(v_231, high_nibbles);
+          const int32x4_t v_235 = vdotq_s32(v_233, vreinterpretq_s8_u8(v_234), ones);
+          vst1q_s8((int8_t *)(panel_3 + 64), vreinterpretq_s8_u8(v_231));
+          const uint8x16_t v_236 = veorq_u8(vreinterpretq_u8_u32(v_199), flip);
+          const uint8x16_t v_237 = vshlq_n_u8(v_236, 4);
+          const int32x4_t v_238 = vdotq_s32(v_160, vreinterpretq_s8_u8(v_237), ones);
+          const uint8x16_t v_239 = vandq_u8(v_236, high_nibbles);
+          const int32x4_t v_240 = vdotq_s32(v_238, vreinterpretq_s8_u8(v_239), ones);
+          vst1q_s8((int8_t *)(panel_3 + 80), vreinterpretq_s8_u8(v_236));
+          row_3 = source_2 + stride;
+          row_4 = row_3 + stride;
+          row_5 = row_4 + stride;
+          __builtin_prefetch((const void *)(source_2 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          row_6 = source_3 + stride;
+          row_7 = row_6 + stride;
+          row_8 = row_7 + stride;
+          __builtin_prefetch((const void *)(source_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_6 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_7 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_8 + ahead), 0, 2);
+          const uint8x16_t v_241 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_2));
+          const uint8x16_t v_242 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)source_3));
+          const uint8x16_t v_243 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
+          const uint8x16_t v_244 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_6));
+          const uint8x16_t v_245 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
+          const uint8x16_t v_246 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_7));
+          const uint8x16_t v_247 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
+          const uint8x16_t v_248 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_8));
+          const uint16x8_t v_249 = vreinterpretq_u16_u8(vzip2q_u8(v_241, v_243));
+          const uint16x8_t v_250 = vreinterpretq_u16_u8(vzip1q_u8(v_241, v_243));
+          const uint16x8_t v_251 = vreinterpretq_u16_u8(vzip2q_u8(v_242, v_244));
+          const uint16x8_t v_252 = vreinterpretq_u16_u8(vzip1q_u8(v_242, v_244));
+          const uint16x8_t v_253 = vreinterpretq_u16_u8(vzip2q_u8(v_245, v_247));
+          const uint16x8_t v_254 = vreinterpretq_u16_u8(vzip1q_u8(v_245, v_247));
+          const uint16x8_t v_255 = vreinterpretq_u16_u8(vzip2q_u8(v_246, v_248));
+          const uint16x8_t v_256 = vreinterpretq_u16_u8(vzip1q_u8(v_246, v_248));
+          const uint8x16_t v_257 = vreinterpretq_u8_u16(vzip2q_u16(v_250, v_254));
+          const uint8x16_t v_258 = vreinterpretq_u8_u16(vzip1q_u16(v_250, v_254));
+          const uint8x16_t v_259 = vreinterpretq_u8_u16(vzip2q_u16(v_252, v_256));
+          const uint8x16_t v_260 = vreinterpretq_u8_u16(vzip1q_u16(v_252, v_256));
+          const uint8x16_t v_261 = vreinterpretq_u8_u16(vzip2q_u16(v_249, v_253));
+          const uint8x16_t v_262 = vreinterpretq_u8_u16(vzip1q_u16(v_249, v_253));
+          const uint8x16_t v_263 = vreinterpretq_u8_u16(vzip2q_u16(v_251, v_255));
+          const uint8x16_t v_264 = vreinterpretq_u8_u16(vzip1q_u16(v_251, v_255));
+          const uint32x4_t v_265 = vreinterpretq_u32_u8(vsliq_n_u8(v_258, v_260, 4));
+          const uint32x4_t v_266 = vreinterpretq_u32_u8(vsriq_n_u8(v_260, v_258, 4));
+          const uint32x4_t v_267 = vreinterpretq_u32_u8(vsliq_n_u8(v_262, v_264, 4));
+          const uint32x4_t v_268 = vreinterpretq_u32_u8(vsriq_n_u8(v_264, v_262, 4));
+          const uint32x4_t v_269 = vreinterpretq_u32_u8(vsliq_n_u8(v_257, v_259, 4));
+          const uint32x4_t v_270 = vreinterpretq_u32_u8(vsriq_n_u8(v_259, v_257, 4));
+          const uint32x4_t v_271 = vreinterpretq_u32_u8(vsliq_n_u8(v_261, v_263, 4));
+          const uint32x4_t v_272 = vreinterpretq_u32_u8(vsriq_n_u8(v_263, v_261, 4));
+          const uint32x4_t v_273 = vzip2q_u32(v_265, v_266);
+          const uint32x4_t v_274 = vzip1q_u32(v_265, v_266);
+          const uint32x4_t v_275 = vzip2q_u32(v_267, v_268);
+          const uint32x4_t v_276 = vzip1q_u32(v_267, v_268);
+          const uint32x4_t v_277 = vzip2q_u32(v_269, v_270);
+          const uint32x4_t v_278 = vzip1q_u32(v_269, v_270);
+          const uint32x4_t v_279 = vzip2q_u32(v_271, v_272);
+          const uint32x4_t v_280 = vzip1q_u32(v_271, v_272);
+          const uint8x16_t v_281 = veorq_u8(vreinterpretq_u8_u32(v_274), flip);
+          const uint8x16_t v_282 = vshlq_n_u8(v_281, 4);
+          const int32x4_t v_283 = vdotq_s32(v_205, vreinterpretq_s8_u8(v_282), ones);
+          const uint8x16_t v_284 = vandq_u8(v_281, high_nibbles);
+          sum = vdotq_s32(v_283, vreinterpretq_s8_u8(v_284), ones);
+          vst1q_s8((int8_t *)(to + 96), vreinterpretq_s8_u8(v_281));
+          const uint8x16_t v_285 = veorq_u8(vreinterpretq_u8_u32(v_273), flip);
+          const uint8x16_t v_286 = vshlq_n_u8(v_285, 4);
+          const int32x4_t v_287 = vdotq_s32(v_210, vreinterpretq_s8_u8(v_286), ones);
+          const uint8x16_t v_288 = vandq_u8(v_285, high_nibbles);
+          sum_2 = vdotq_s32(v_287, vreinterpretq_s8_u8(v_288), ones);
+          vst1q_s8((int8_t *)(to + 112), vreinterpretq_s8_u8(v_285));
+          const uint8x16_t v_289 = veorq_u8(vreinterpretq_u8_u32(v_278), flip);
+          const uint8x16_t v_290 = vshlq_n_u8(v_289, 4);
+          const int32x4_t v_291 = vdotq_s32(v_215, vreinterpretq_s8_u8(v_290), ones);
+          const uint8x16_t v_292 = vandq_u8(v_289, high_nibbles);
+          sum_3 = vdotq_s32(v_291, vreinterpretq_s8_u8(v_292), ones);
+          vst1q_s8((int8_t *)(panel + 96), vreinterpretq_s8_u8(v_289));
+          const uint8x16_t v_293 = veorq_u8(vreinterpretq_u8_u32(v_277), flip);
+          const uint8x16_t v_294 = vshlq_n_u8(v_293, 4);
+          const int32x4_t v_295 = vdotq_s32(v_220, vreinterpretq_s8_u8(v_294), ones);
+          const uint8x16_t v_296 = vandq_u8(v_293, high_nibbles);
+          sum_4 = vdotq_s32(v_295, vreinterpretq_s8_u8(v_296), ones);
+          vst1q_s8((int8_t *)(panel + 112), vreinterpretq_s8_u8(v_293));
+          const uint8x16_t v_297 = veorq_u8(vreinterpretq_u8_u32(v_276), flip);
+          const uint8x16_t v_298 = vshlq_n_u8(v_297, 4);
+          const int32x4_t v_299 = vdotq_s32(v_225, vreinterpretq_s8_u8(v_298), ones);
+          const uint8x16_t v_300 = vandq_u8(v_297, high_nibbles);
+          sum_5 = vdotq_s32(v_299, vreinterpretq_s8_u8(v_300), ones);
+          vst1q_s8((int8_t *)(panel_2 + 96), vreinterpretq_s8_u8(v_297));
+          const uint8x16_t v_301 = veorq_u8(vreinterpretq_u8_u32(v_275), flip);
+          const uint8x16_t v_302 = vshlq_n_u8(v_301, 4);
+          const int32x4_t v_303 = vdotq_s32(v_230, vreinterpretq_s8_u8(v_302), ones);
+          const uint8x16_t v_304 = vandq_u8(v_301, high_nibbles);
+          sum_6 = vdotq_s32(v_303, vreinterpretq_s8_u8(v_304), ones);
+          vst1q_s8((int8_t *)(panel_2 + 112), vreinterpretq_s8_u8(v_301));
+          const uint8x16_t v_305 = veorq_u8(vreinterpretq_u8_u32(v_280), flip);
+          const uint8x16_t v_306 = vshlq_n_u8(v_305, 4);
+          const int32x4_t v_307 = vdotq_s32(v_235, vreinterpretq_s8_u8(v_306), ones);
+          const uint8x16_t v_308 = vandq_u8(v_305, high_nibbles);
+          sum_7 = vdotq_s32(v_307, vreinterpretq_s8_u8(v_308), ones);
+          vst1q_s8((int8_t *)(panel_3 + 96), vreinterpretq_s8_u8(v_305));
+          const uint8x16_t v_309 = veorq_u8(vreinterpretq_u8_u32(v_279), flip);
+          const uint8x16_t v_310 = vshlq_n_u8(v_309, 4);
+          const int32x4_t v_311 = vdotq_s32(v_240, vreinterpretq_s8_u8(v_310), ones);
+          const uint8x16_t v_312 = vandq_u8(v_309, high_nibbles);
+          sum_8 = vdotq_s32(v_311, vreinterpretq_s8_u8(v_312), ones);
+          vst1q_s8((int8_t *)(panel_3 + 112), vreinterpretq_s8_u8(v_309));
+          from = row_8 + stride;
+          to += 128;
+        }
+        uint8_t* const sums_3 = sums_2 + panel_stride;
+        uint8_t* const sums_4 = sums_3 + panel_stride;
+        uint8_t* const sums_5 = sums_4 + panel_stride;
+        const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
+        const int32x4_t v_2 = vaddq_s32(v, sum);
+        vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_2));
+        const int32x4_t v_3 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_2 + 16)));
+        const int32x4_t v_4 = vaddq_s32(v_3, sum_2);
+        vst1q_s8((int8_t *)(sums_2 + 16), vreinterpretq_s8_s32(v_4));
+        const int32x4_t v_5 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
+        const int32x4_t v_6 = vaddq_s32(v_5, sum_3);
+        vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_6));
+        const int32x4_t v_7 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_3 + 16)));
+        const int32x4_t v_8 = vaddq_s32(v_7, sum_4);
+        vst1q_s8((int8_t *)(sums_3 + 16), vreinterpretq_s8_s32(v_8));
+        const int32x4_t v_9 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_4));
+        const int32x4_t v_10 = vaddq_s32(v_9, sum_5);
+        vst1q_s8((int8_t *)sums_4, vreinterpretq_s8_s32(v_10));
+        const int32x4_t v_11 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_4 + 16)));
+        const int32x4_t v_12 = vaddq_s32(v_11, sum_6);
+        vst1q_s8((int8_t *)(sums_4 + 16), vreinterpretq_s8_s32(v_12));
+        const int32x4_t v_13 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_5));
+        const int32x4_t v_14 = vaddq_s32(v_13, sum_7);
+        vst1q_s8((int8_t *)sums_5, vreinterpretq_s8_s32(v_14));
+        const int32x4_t v_15 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_5 + 16)));
+        const int32x4_t v_16 = vaddq_s32(v_15, sum_8);
+        vst1q_s8((int8_t *)(sums_5 + 16), vreinterpretq_s8_s32(v_16));
+        if (copied != 0) {
+          uint8_t* packed_copy_at = packed_copy;
+          uint8_t* sums_at = sums;
+          // panel loop: 8 per iteration
+          for (size_t i_panel_2 = 0; i_panel_2 < rows; i_panel_2 += 8) {
+            memcpy(packed_3, packed_copy_at, 128);
+            uint8_t* sums_at_2 = sums_2;
+            uint8_t* sums_6 = sums_at;
+            // sum loop
+            for (size_t i_sum = 0; i_sum < 8; ++i_sum) {
+              const size_t more = (uint32_t)tw_load_i32(sums_at_2);
+              const size_t sum_9 = (uint32_t)tw_load_i32(sums_6);
+              tw_store_i32(sums_6, (int32_t)(sum_9 + more));
+              sums_at_2 += 4;
+              sums_6 += 4;
+            }
+            packed_copy_at += 160;
+            sums_2 += 160;
+            packed_3 += packed_stride;
+            sums_at += packed_stride;
+          }
+        }
+        k_2 = copied == 0 ? whole_end : k_2 + 32;
+        copied = 1;
+      }
+      row_2 += 32;
+      packed_2 += packed_stride_3 * 4;
+    }
+    first_k = following;
   }
 }
 

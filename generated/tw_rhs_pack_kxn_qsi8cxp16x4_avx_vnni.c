@@ -28,308 +28,266 @@ extern "C" {
 void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
-static void pack_steps(const tw_args* args) {
+void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args* args) {
+  uint8_t scratch_memory[384];
+  const __m256i flip = _mm256_set1_epi32((int32_t)0x80808080);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  __m256i sum = _mm256_setzero_si256();
-  __m256i sum_2 = _mm256_setzero_si256();
-  __m256i sum_3 = _mm256_setzero_si256();
-  __m256i sum_4 = _mm256_setzero_si256();
-  const size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    _mm_prefetch((const char *)(lhs + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_2 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_3 + rhs_prefetch), _MM_HINT_T1);
-    const __m256i v = _mm256_loadu_si256((const __m256i *)lhs);
-    const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row);
-    const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_2);
-    const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_3);
-    const __m256i v_5 = _mm256_unpackhi_epi8(v, v_2);
-    const __m256i v_6 = _mm256_unpacklo_epi8(v, v_2);
-    const __m256i v_7 = _mm256_unpackhi_epi8(v_3, v_4);
-    const __m256i v_8 = _mm256_unpacklo_epi8(v_3, v_4);
-    const __m256i v_9 = _mm256_permute4x64_epi64(v_6, 216);
-    const __m256i v_10 = _mm256_permute4x64_epi64(v_5, 216);
-    const __m256i v_11 = _mm256_permute4x64_epi64(v_8, 216);
-    const __m256i v_12 = _mm256_permute4x64_epi64(v_7, 216);
-    const __m256i v_13 = _mm256_unpackhi_epi16(v_9, v_11);
-    const __m256i v_14 = _mm256_unpacklo_epi16(v_9, v_11);
-    const __m256i v_15 = _mm256_unpackhi_epi16(v_10, v_12);
-    const __m256i v_16 = _mm256_unpacklo_epi16(v_10, v_12);
-    const __m256i v_17 = _mm256_xor_si256(v_14, flip);
-    sum = _mm256_dpbusd_avx_epi32(sum, v_17, ones);
-    _mm256_storeu_si256((__m256i *)dst, v_17);
-    const __m256i v_18 = _mm256_xor_si256(v_16, flip);
-    sum_2 = _mm256_dpbusd_avx_epi32(sum_2, v_18, ones);
-    _mm256_storeu_si256((__m256i *)(dst + 32), v_18);
-    const __m256i v_19 = _mm256_xor_si256(v_13, flip);
-    sum_3 = _mm256_dpbusd_avx_epi32(sum_3, v_19, ones);
-    _mm256_storeu_si256((__m256i *)panel, v_19);
-    const __m256i v_20 = _mm256_xor_si256(v_15, flip);
-    sum_4 = _mm256_dpbusd_avx_epi32(sum_4, v_20, ones);
-    _mm256_storeu_si256((__m256i *)(panel + 32), v_20);
-    lhs = row_3 + lhs_stride;
-    dst += 64;
-  }
-  const size_t s = args->k * 4;
-  uint8_t* const s_2 = (uint8_t*)args->dst + args->dst_stride;
-  uint8_t* const sums = s_2 + args->rhs_stride;
-  __m256i offset = _mm256_set1_epi32((int32_t)(s << 7));
-  const __m256i v = _mm256_sub_epi32(sum, offset);
-  const __m256i v_2 = _mm256_loadu_si256((const __m256i *)s_2);
-  const __m256i v_3 = _mm256_add_epi32(v_2, v);
-  _mm256_storeu_si256((__m256i *)s_2, v_3);
-  const __m256i v_4 = _mm256_sub_epi32(sum_2, offset);
-  const __m256i v_5 = _mm256_loadu_si256((const __m256i *)(s_2 + 32));
-  const __m256i v_6 = _mm256_add_epi32(v_5, v_4);
-  _mm256_storeu_si256((__m256i *)(s_2 + 32), v_6);
-  offset = _mm256_set1_epi32((int32_t)(s << 7));
-  const __m256i v_7 = _mm256_sub_epi32(sum_3, offset);
-  const __m256i v_8 = _mm256_loadu_si256((const __m256i *)sums);
-  const __m256i v_9 = _mm256_add_epi32(v_8, v_7);
-  _mm256_storeu_si256((__m256i *)sums, v_9);
-  const __m256i v_10 = _mm256_sub_epi32(sum_4, offset);
-  const __m256i v_11 = _mm256_loadu_si256((const __m256i *)(sums + 32));
-  const __m256i v_12 = _mm256_add_epi32(v_11, v_10);
-  _mm256_storeu_si256((__m256i *)(sums + 32), v_12);
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
-static void pack_steps_stream(const tw_args* args) {
-  const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  __m256i sum = _mm256_setzero_si256();
-  __m256i sum_2 = _mm256_setzero_si256();
-  __m256i sum_3 = _mm256_setzero_si256();
-  __m256i sum_4 = _mm256_setzero_si256();
-  const size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    _mm_prefetch((const char *)(lhs + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_2 + rhs_prefetch), _MM_HINT_T1);
-    _mm_prefetch((const char *)(row_3 + rhs_prefetch), _MM_HINT_T1);
-    const __m256i v = _mm256_loadu_si256((const __m256i *)lhs);
-    const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row);
-    const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_2);
-    const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_3);
-    const __m256i v_5 = _mm256_unpackhi_epi8(v, v_2);
-    const __m256i v_6 = _mm256_unpacklo_epi8(v, v_2);
-    const __m256i v_7 = _mm256_unpackhi_epi8(v_3, v_4);
-    const __m256i v_8 = _mm256_unpacklo_epi8(v_3, v_4);
-    const __m256i v_9 = _mm256_permute4x64_epi64(v_6, 216);
-    const __m256i v_10 = _mm256_permute4x64_epi64(v_5, 216);
-    const __m256i v_11 = _mm256_permute4x64_epi64(v_8, 216);
-    const __m256i v_12 = _mm256_permute4x64_epi64(v_7, 216);
-    const __m256i v_13 = _mm256_unpackhi_epi16(v_9, v_11);
-    const __m256i v_14 = _mm256_unpacklo_epi16(v_9, v_11);
-    const __m256i v_15 = _mm256_unpackhi_epi16(v_10, v_12);
-    const __m256i v_16 = _mm256_unpacklo_epi16(v_10, v_12);
-    const __m256i v_17 = _mm256_xor_si256(v_14, flip);
-    sum = _mm256_dpbusd_avx_epi32(sum, v_17, ones);
-    _mm256_stream_si256((__m256i *)dst, v_17);
-    const __m256i v_18 = _mm256_xor_si256(v_16, flip);
-    sum_2 = _mm256_dpbusd_avx_epi32(sum_2, v_18, ones);
-    _mm256_stream_si256((__m256i *)(dst + 32), v_18);
-    const __m256i v_19 = _mm256_xor_si256(v_13, flip);
-    sum_3 = _mm256_dpbusd_avx_epi32(sum_3, v_19, ones);
-    _mm256_stream_si256((__m256i *)panel, v_19);
-    const __m256i v_20 = _mm256_xor_si256(v_15, flip);
-    sum_4 = _mm256_dpbusd_avx_epi32(sum_4, v_20, ones);
-    _mm256_stream_si256((__m256i *)(panel + 32), v_20);
-    lhs = row_3 + lhs_stride;
-    dst += 64;
-  }
-  const size_t s = args->k * 4;
-  uint8_t* const s_2 = (uint8_t*)args->dst + args->dst_stride;
-  uint8_t* const sums = s_2 + args->rhs_stride;
-  __m256i offset = _mm256_set1_epi32((int32_t)(s << 7));
-  const __m256i v = _mm256_sub_epi32(sum, offset);
-  const __m256i v_2 = _mm256_loadu_si256((const __m256i *)s_2);
-  const __m256i v_3 = _mm256_add_epi32(v_2, v);
-  _mm256_storeu_si256((__m256i *)s_2, v_3);
-  const __m256i v_4 = _mm256_sub_epi32(sum_2, offset);
-  const __m256i v_5 = _mm256_loadu_si256((const __m256i *)(s_2 + 32));
-  const __m256i v_6 = _mm256_add_epi32(v_5, v_4);
-  _mm256_storeu_si256((__m256i *)(s_2 + 32), v_6);
-  offset = _mm256_set1_epi32((int32_t)(s << 7));
-  const __m256i v_7 = _mm256_sub_epi32(sum_3, offset);
-  const __m256i v_8 = _mm256_loadu_si256((const __m256i *)sums);
-  const __m256i v_9 = _mm256_add_epi32(v_8, v_7);
-  _mm256_storeu_si256((__m256i *)sums, v_9);
-  const __m256i v_10 = _mm256_sub_epi32(sum_4, offset);
-  const __m256i v_11 = _mm256_loadu_si256((const __m256i *)(sums + 32));
-  const __m256i v_12 = _mm256_add_epi32(v_11, v_10);
-  _mm256_storeu_si256((__m256i *)(sums + 32), v_12);
-}
-
-
-enum {
-  PANEL = 16,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 4,                  // source rows of one step of the inner loops
-  CODES = 1,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 32,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants: the sign, where it adds 128.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  (void)args;
-  return 0x80;
-}
-
-// What a source byte holds where there are no codes: code 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  (void)args;
-  return 0;
-}
-
-// Copies codes first .. first + values of a source row.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  (void)args;
-  memcpy(to, row + first, values);
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 512; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 64, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 128, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A step at an edge: columns that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
+  const size_t source_stride = args->source_stride;
+  const size_t packed_stride = args->packed_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 128;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride_2 = args->packed_stride;
+  const size_t s_2 = row_begin / 16;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  // panel loop: 16 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 16 ? left : 16;
+    uint8_t* const sums = packed + padded * 16;
+    memset(sums, 0, 64);
+    uint8_t* const scales = sums + 64;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(scales, 0, 64);
     }
+    uint8_t* const bias = scales + 64;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(bias, 0, 64);
+    }
+    row += 16;
+    packed += packed_stride_2;
   }
-  // Streamed stores are seen before whatever the caller does next.
+  size_t first_k = 0;
+  // k_block loop: 128 per iteration
+  for (size_t i_k_block = 0; i_k_block < padded; i_k_block += 128) {
+    const size_t following = first_k + 128;
+    const size_t k_end = following < padded ? following : padded;
+    const size_t row_begin_2 = args->row_begin;
+    const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
+    const size_t packed_stride_3 = args->packed_stride;
+    const size_t s_3 = row_begin_2 / 16;
+    size_t row_2 = row_begin_2;
+    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    // panel loop: 32 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
+      const size_t left = row_end_2 - row_2;
+      const size_t rows = left < 32 ? left : 32;
+      const size_t s_4 = k < k_end ? k : k_end;
+      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
+      const size_t s_6 = s_5 / 4;
+      const size_t whole_steps = 32 > left ? 0 : s_6;
+      uint8_t* const sums = packed_2 + padded * 16;
+      const size_t whole_end = first_k + whole_steps * 4;
+      const size_t s_7 = whole_steps == 0 ? 0 : 1;
+      const size_t s_8 = (k_end - whole_end + 3) / 4;
+      const size_t runs = s_8 + s_7;
+      size_t k_2 = first_k;
+      size_t copied = whole_steps == 0 ? 1 : 0;
+      // run loop
+      for (size_t i_run = 0; i_run < runs; ++i_run) {
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + row_2;
+        uint8_t* packed_3 = packed_2 + k_2 * 16;
+        if (copied != 0) {
+          memset(scratch, 0, 128);
+          memset(packed_copy, 0, 256);
+          const size_t s_9 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = s_9 < 4 ? s_9 : 4;
+          const uint8_t* source_at = source;
+          uint8_t* scratch_at = scratch;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
+            memcpy(scratch_at, source_at, rows);
+            source_at += source_stride;
+            scratch_at += 32;
+          }
+        }
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 32;
+        const size_t steps = copied == 0 ? whole_steps : 1;
+        const size_t ahead = copied == 0 ? 256 : 0;
+        uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        uint8_t* sums_2 = copied == 0 ? sums : packed_copy + 64;
+        const size_t panel_stride = copied == 0 ? packed_stride : 128;
+        if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+          __m256i sum = _mm256_setzero_si256();
+          __m256i sum_2 = _mm256_setzero_si256();
+          __m256i sum_3 = _mm256_setzero_si256();
+          __m256i sum_4 = _mm256_setzero_si256();
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            uint8_t* const panel = to + panel_stride;
+            const uint8_t* const row_3 = from + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_3 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_4 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_5 + ahead), _MM_HINT_T1);
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_5 = _mm256_unpackhi_epi8(v, v_2);
+            const __m256i v_6 = _mm256_unpacklo_epi8(v, v_2);
+            const __m256i v_7 = _mm256_unpackhi_epi8(v_3, v_4);
+            const __m256i v_8 = _mm256_unpacklo_epi8(v_3, v_4);
+            const __m256i v_9 = _mm256_permute4x64_epi64(v_6, 216);
+            const __m256i v_10 = _mm256_permute4x64_epi64(v_5, 216);
+            const __m256i v_11 = _mm256_permute4x64_epi64(v_8, 216);
+            const __m256i v_12 = _mm256_permute4x64_epi64(v_7, 216);
+            const __m256i v_13 = _mm256_unpackhi_epi16(v_9, v_11);
+            const __m256i v_14 = _mm256_unpacklo_epi16(v_9, v_11);
+            const __m256i v_15 = _mm256_unpackhi_epi16(v_10, v_12);
+            const __m256i v_16 = _mm256_unpacklo_epi16(v_10, v_12);
+            const __m256i v_17 = _mm256_xor_si256(v_14, flip);
+            sum = _mm256_dpbusd_avx_epi32(sum, v_17, ones);
+            _mm256_stream_si256((__m256i *)to, v_17);
+            const __m256i v_18 = _mm256_xor_si256(v_16, flip);
+            sum_2 = _mm256_dpbusd_avx_epi32(sum_2, v_18, ones);
+            _mm256_stream_si256((__m256i *)(to + 32), v_18);
+            const __m256i v_19 = _mm256_xor_si256(v_13, flip);
+            sum_3 = _mm256_dpbusd_avx_epi32(sum_3, v_19, ones);
+            _mm256_stream_si256((__m256i *)panel, v_19);
+            const __m256i v_20 = _mm256_xor_si256(v_15, flip);
+            sum_4 = _mm256_dpbusd_avx_epi32(sum_4, v_20, ones);
+            _mm256_stream_si256((__m256i *)(panel + 32), v_20);
+            from = row_5 + stride;
+            to += 64;
+          }
+          const size_t s_9 = steps * 4;
+          uint8_t* const sums_3 = sums_2 + panel_stride;
+          __m256i offset = _mm256_set1_epi32((int32_t)(s_9 << 7));
+          const __m256i v = _mm256_sub_epi32(sum, offset);
+          const __m256i v_2 = _mm256_loadu_si256((const __m256i *)sums_2);
+          const __m256i v_3 = _mm256_add_epi32(v_2, v);
+          _mm256_storeu_si256((__m256i *)sums_2, v_3);
+          const __m256i v_4 = _mm256_sub_epi32(sum_2, offset);
+          const __m256i v_5 = _mm256_loadu_si256((const __m256i *)(sums_2 + 32));
+          const __m256i v_6 = _mm256_add_epi32(v_5, v_4);
+          _mm256_storeu_si256((__m256i *)(sums_2 + 32), v_6);
+          offset = _mm256_set1_epi32((int32_t)(s_9 << 7));
+          const __m256i v_7 = _mm256_sub_epi32(sum_3, offset);
+          const __m256i v_8 = _mm256_loadu_si256((const __m256i *)sums_3);
+          const __m256i v_9 = _mm256_add_epi32(v_8, v_7);
+          _mm256_storeu_si256((__m256i *)sums_3, v_9);
+          const __m256i v_10 = _mm256_sub_epi32(sum_4, offset);
+          const __m256i v_11 = _mm256_loadu_si256((const __m256i *)(sums_3 + 32));
+          const __m256i v_12 = _mm256_add_epi32(v_11, v_10);
+          _mm256_storeu_si256((__m256i *)(sums_3 + 32), v_12);
+        } else {
+          __m256i sum = _mm256_setzero_si256();
+          __m256i sum_2 = _mm256_setzero_si256();
+          __m256i sum_3 = _mm256_setzero_si256();
+          __m256i sum_4 = _mm256_setzero_si256();
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            uint8_t* const panel = to + panel_stride;
+            const uint8_t* const row_3 = from + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_3 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_4 + ahead), _MM_HINT_T1);
+            _mm_prefetch((const char *)(row_5 + ahead), _MM_HINT_T1);
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_5 = _mm256_unpackhi_epi8(v, v_2);
+            const __m256i v_6 = _mm256_unpacklo_epi8(v, v_2);
+            const __m256i v_7 = _mm256_unpackhi_epi8(v_3, v_4);
+            const __m256i v_8 = _mm256_unpacklo_epi8(v_3, v_4);
+            const __m256i v_9 = _mm256_permute4x64_epi64(v_6, 216);
+            const __m256i v_10 = _mm256_permute4x64_epi64(v_5, 216);
+            const __m256i v_11 = _mm256_permute4x64_epi64(v_8, 216);
+            const __m256i v_12 = _mm256_permute4x64_epi64(v_7, 216);
+            const __m256i v_13 = _mm256_unpackhi_epi16(v_9, v_11);
+            const __m256i v_14 = _mm256_unpacklo_epi16(v_9, v_11);
+            const __m256i v_15 = _mm256_unpackhi_epi16(v_10, v_12);
+            const __m256i v_16 = _mm256_unpacklo_epi16(v_10, v_12);
+            const __m256i v_17 = _mm256_xor_si256(v_14, flip);
+            sum = _mm256_dpbusd_avx_epi32(sum, v_17, ones);
+            _mm256_storeu_si256((__m256i *)to, v_17);
+            const __m256i v_18 = _mm256_xor_si256(v_16, flip);
+            sum_2 = _mm256_dpbusd_avx_epi32(sum_2, v_18, ones);
+            _mm256_storeu_si256((__m256i *)(to + 32), v_18);
+            const __m256i v_19 = _mm256_xor_si256(v_13, flip);
+            sum_3 = _mm256_dpbusd_avx_epi32(sum_3, v_19, ones);
+            _mm256_storeu_si256((__m256i *)panel, v_19);
+            const __m256i v_20 = _mm256_xor_si256(v_15, flip);
+            sum_4 = _mm256_dpbusd_avx_epi32(sum_4, v_20, ones);
+            _mm256_storeu_si256((__m256i *)(panel + 32), v_20);
+            from = row_5 + stride;
+            to += 64;
+          }
+          const size_t s_9 = steps * 4;
+          uint8_t* const sums_3 = sums_2 + panel_stride;
+          __m256i offset = _mm256_set1_epi32((int32_t)(s_9 << 7));
+          const __m256i v = _mm256_sub_epi32(sum, offset);
+          const __m256i v_2 = _mm256_loadu_si256((const __m256i *)sums_2);
+          const __m256i v_3 = _mm256_add_epi32(v_2, v);
+          _mm256_storeu_si256((__m256i *)sums_2, v_3);
+          const __m256i v_4 = _mm256_sub_epi32(sum_2, offset);
+          const __m256i v_5 = _mm256_loadu_si256((const __m256i *)(sums_2 + 32));
+          const __m256i v_6 = _mm256_add_epi32(v_5, v_4);
+          _mm256_storeu_si256((__m256i *)(sums_2 + 32), v_6);
+          offset = _mm256_set1_epi32((int32_t)(s_9 << 7));
+          const __m256i v_7 = _mm256_sub_epi32(sum_3, offset);
+          const __m256i v_8 = _mm256_loadu_si256((const __m256i *)sums_3);
+          const __m256i v_9 = _mm256_add_epi32(v_8, v_7);
+          _mm256_storeu_si256((__m256i *)sums_3, v_9);
+          const __m256i v_10 = _mm256_sub_epi32(sum_4, offset);
+          const __m256i v_11 = _mm256_loadu_si256((const __m256i *)(sums_3 + 32));
+          const __m256i v_12 = _mm256_add_epi32(v_11, v_10);
+          _mm256_storeu_si256((__m256i *)(sums_3 + 32), v_12);
+        }
+        if (copied != 0) {
+          uint8_t* packed_copy_at = packed_copy;
+          uint8_t* sums_at = sums;
+          // panel loop: 16 per iteration
+          for (size_t i_panel_2 = 0; i_panel_2 < rows; i_panel_2 += 16) {
+            memcpy(packed_3, packed_copy_at, 64);
+            uint8_t* sums_at_2 = sums_2;
+            uint8_t* sums_3 = sums_at;
+            // sum loop
+            for (size_t i_sum = 0; i_sum < 16; ++i_sum) {
+              const size_t more = (uint32_t)tw_load_i32(sums_at_2);
+              const size_t sum = (uint32_t)tw_load_i32(sums_3);
+              tw_store_i32(sums_3, (int32_t)(sum + more));
+              sums_at_2 += 4;
+              sums_3 += 4;
+            }
+            packed_copy_at += 128;
+            sums_2 += 128;
+            packed_3 += packed_stride;
+            sums_at += packed_stride;
+          }
+        }
+        k_2 = copied == 0 ? whole_end : k_2 + 4;
+        copied = 1;
+      }
+      row_2 += 32;
+      packed_2 += packed_stride_3 * 2;
+    }
+    first_k = following;
+  }
   _mm_sfence();
 }
 

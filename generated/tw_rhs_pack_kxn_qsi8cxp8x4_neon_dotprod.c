@@ -28,215 +28,186 @@ extern "C" {
 void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
+void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
+  uint8_t scratch_memory[192];
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  int32x4_t sum = vdupq_n_s32(0);
-  int32x4_t sum_2 = vdupq_n_s32(0);
-  int32x4_t sum_3 = vdupq_n_s32(0);
-  int32x4_t sum_4 = vdupq_n_s32(0);
-  const size_t rhs_stride = args->rhs_stride;
-  const size_t lhs_stride = args->lhs_stride;
-  const size_t rhs_prefetch = args->rhs_prefetch;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    uint8_t* const panel = dst + rhs_stride;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    __builtin_prefetch((const void *)(lhs + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_2 + rhs_prefetch), 0, 2);
-    __builtin_prefetch((const void *)(row_3 + rhs_prefetch), 0, 2);
-    const uint8x16_t v = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
-    const uint8x16_t v_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_2));
-    const uint8x16_t v_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
-    const uint16x8_t v_5 = vreinterpretq_u16_u8(vzip2q_u8(v, v_2));
-    const uint16x8_t v_6 = vreinterpretq_u16_u8(vzip1q_u8(v, v_2));
-    const uint16x8_t v_7 = vreinterpretq_u16_u8(vzip2q_u8(v_3, v_4));
-    const uint16x8_t v_8 = vreinterpretq_u16_u8(vzip1q_u8(v_3, v_4));
-    const uint16x8_t v_9 = vzip2q_u16(v_6, v_8);
-    const uint16x8_t v_10 = vzip1q_u16(v_6, v_8);
-    const uint16x8_t v_11 = vzip2q_u16(v_5, v_7);
-    const uint16x8_t v_12 = vzip1q_u16(v_5, v_7);
-    const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_10), flip));
-    sum = vdotq_s32(sum, v_13, ones);
-    vst1q_s8((int8_t *)dst, v_13);
-    const int8x16_t v_14 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_9), flip));
-    sum_2 = vdotq_s32(sum_2, v_14, ones);
-    vst1q_s8((int8_t *)(dst + 16), v_14);
-    const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_12), flip));
-    sum_3 = vdotq_s32(sum_3, v_15, ones);
-    vst1q_s8((int8_t *)panel, v_15);
-    const int8x16_t v_16 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_11), flip));
-    sum_4 = vdotq_s32(sum_4, v_16, ones);
-    vst1q_s8((int8_t *)(panel + 16), v_16);
-    lhs = row_3 + lhs_stride;
-    dst += 32;
-  }
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  uint8_t* const sums = s + args->rhs_stride;
-  const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)s));
-  const int32x4_t v_2 = vaddq_s32(v, sum);
-  vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_2));
-  const int32x4_t v_3 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(s + 16)));
-  const int32x4_t v_4 = vaddq_s32(v_3, sum_2);
-  vst1q_s8((int8_t *)(s + 16), vreinterpretq_s8_s32(v_4));
-  const int32x4_t v_5 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_6 = vaddq_s32(v_5, sum_3);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_6));
-  const int32x4_t v_7 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums + 16)));
-  const int32x4_t v_8 = vaddq_s32(v_7, sum_4);
-  vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_8));
-}
-
-
-enum {
-  PANEL = 8,                    // columns of a panel
-  DATA_OFFSET = 0,        // of the codes in a panel
-  K_MULTIPLE = 32,          // k is padded to a multiple of this
-  STEP_K = 4,                  // source rows of one step of the inner loops
-  CODES = 1,                    // of a byte
-  STEP_PACKED = PANEL * STEP_K / CODES,  // bytes of a panel
-  CALLS = 1,                    // inner loops, one for each vector of columns
-  RUN_BYTES = CALLS * 16,   // of each source row: whole panels
-  RUN_COLUMNS = CODES * RUN_BYTES,
-  RUN_PANELS = RUN_COLUMNS / PANEL,
-  BLOCK_K = 128,                      // source rows in flight
-  PREFETCH = 4 * 64                   // bytes ahead in every source row
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants: the sign, where it adds 128.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  (void)args;
-  return 0x00;
-}
-
-// What a source byte holds where there are no codes: code 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  (void)args;
-  return 0;
-}
-
-// Copies codes first .. first + values of a source row.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  (void)args;
-  memcpy(to, row + first, values);
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 256; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 32, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 64, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: columns that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                             size_t k, size_t padded) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out[RUN_PANELS];
-  uint8_t in[STEP_K * RUN_BYTES];
-  memset(in, no_codes(args), sizeof in);
-  for (size_t i = 0; i < STEP_K && k + i < args->k; ++i) {
-    const uint8_t *const from = (const uint8_t *)args->source + (k + i) * args->source_stride;
-    copy_codes(args, in + i * RUN_BYTES, from, row, columns);
-  }
-  for (size_t p = 0; p < RUN_PANELS; ++p) memset(out[p].sums, 0, sizeof out[p].sums);
-  inner->lhs = in;
-  inner->lhs_stride = RUN_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out[0].packed;
-  inner->dst_stride = STEP_PACKED;
-  inner->rhs_stride = sizeof out[0];
-  run_steps(inner, 0);
-  for (size_t p = 0; p * PANEL < columns; ++p) {
-    uint8_t *const panel = (uint8_t *)args->packed + (row / PANEL + p) * args->packed_stride;
-    memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out[p].packed, STEP_PACKED);
-    add_sums(panel, padded, out[p].sums);
-  }
-}
-
-// k .. block_end of the panels from column `row` on.
-static void pack_block(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t k, size_t block_end, size_t padded) {
-  if (columns == RUN_COLUMNS && row % CODES == 0) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    uint8_t *const packed = panel + DATA_OFFSET + k / CODES * PANEL;
-    inner->lhs = (const uint8_t *)args->source + k * args->source_stride + row / CODES;
-    inner->lhs_stride = args->source_stride;
-    inner->k = smaller(args->k - k, block_end - k) / STEP_K;
-    inner->rhs_prefetch = PREFETCH;
-    inner->dst = packed;
-    inner->dst_stride = (size_t)(panel + sums_offset(padded) - packed);
-    inner->rhs_stride = args->packed_stride;
-    run_steps(inner, 0);
-    k += inner->k * STEP_K;
-  }
-  for (; k < block_end; k += STEP_K) pack_staged_step(args, inner, row, columns, k, padded);
-}
-
-void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-    write_fields(args, panel, padded, row, smaller(end - row, PANEL));
-  }
-  // Blocks of rows, so that neighbouring source lines follow each other soon.
-  for (size_t k = 0; k < padded; k += BLOCK_K) {
-    const size_t block_end = k + smaller(padded - k, BLOCK_K);
-    for (size_t row = args->row_begin; row < end; row += RUN_COLUMNS) {
-      const size_t columns = smaller(end - row, RUN_COLUMNS);
-      pack_block(args, &inner, row, columns, k, block_end, padded);
+  const size_t source_stride = args->source_stride;
+  const size_t packed_stride = args->packed_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 64;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride_2 = args->packed_stride;
+  const size_t s_2 = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    uint8_t* const sums = packed + padded * 8;
+    memset(sums, 0, 32);
+    uint8_t* const scales = sums + 32;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(scales, 0, 32);
     }
+    uint8_t* const bias = scales + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(bias, 0, 32);
+    }
+    row += 8;
+    packed += packed_stride_2;
+  }
+  size_t first_k = 0;
+  // k_block loop: 128 per iteration
+  for (size_t i_k_block = 0; i_k_block < padded; i_k_block += 128) {
+    const size_t following = first_k + 128;
+    const size_t k_end = following < padded ? following : padded;
+    const size_t row_begin_2 = args->row_begin;
+    const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
+    const size_t packed_stride_3 = args->packed_stride;
+    const size_t s_3 = row_begin_2 / 8;
+    size_t row_2 = row_begin_2;
+    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    // panel loop: 16 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 16) {
+      const size_t left = row_end_2 - row_2;
+      const size_t rows = left < 16 ? left : 16;
+      const size_t s_4 = k < k_end ? k : k_end;
+      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
+      const size_t s_6 = s_5 / 4;
+      const size_t whole_steps = 16 > left ? 0 : s_6;
+      uint8_t* const sums = packed_2 + padded * 8;
+      const size_t whole_end = first_k + whole_steps * 4;
+      const size_t s_7 = whole_steps == 0 ? 0 : 1;
+      const size_t s_8 = (k_end - whole_end + 3) / 4;
+      const size_t runs = s_8 + s_7;
+      size_t k_2 = first_k;
+      size_t copied = whole_steps == 0 ? 1 : 0;
+      // run loop
+      for (size_t i_run = 0; i_run < runs; ++i_run) {
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + row_2;
+        uint8_t* packed_3 = packed_2 + k_2 * 8;
+        if (copied != 0) {
+          memset(scratch, 0, 64);
+          memset(packed_copy, 0, 128);
+          const size_t s_9 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = s_9 < 4 ? s_9 : 4;
+          const uint8_t* source_at = source;
+          uint8_t* scratch_at = scratch;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
+            memcpy(scratch_at, source_at, rows);
+            source_at += source_stride;
+            scratch_at += 16;
+          }
+        }
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 16;
+        const size_t steps = copied == 0 ? whole_steps : 1;
+        const size_t ahead = copied == 0 ? 256 : 0;
+        uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        uint8_t* sums_2 = copied == 0 ? sums : packed_copy + 32;
+        const size_t panel_stride = copied == 0 ? packed_stride : 64;
+        int32x4_t sum = vdupq_n_s32(0);
+        int32x4_t sum_2 = vdupq_n_s32(0);
+        int32x4_t sum_3 = vdupq_n_s32(0);
+        int32x4_t sum_4 = vdupq_n_s32(0);
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          uint8_t* const panel = to + panel_stride;
+          const uint8_t* const row_3 = from + stride;
+          const uint8_t* const row_4 = row_3 + stride;
+          const uint8_t* const row_5 = row_4 + stride;
+          __builtin_prefetch((const void *)(from + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_3 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_4 + ahead), 0, 2);
+          __builtin_prefetch((const void *)(row_5 + ahead), 0, 2);
+          const uint8x16_t v = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)from));
+          const uint8x16_t v_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_3));
+          const uint8x16_t v_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_4));
+          const uint8x16_t v_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)row_5));
+          const uint16x8_t v_5 = vreinterpretq_u16_u8(vzip2q_u8(v, v_2));
+          const uint16x8_t v_6 = vreinterpretq_u16_u8(vzip1q_u8(v, v_2));
+          const uint16x8_t v_7 = vreinterpretq_u16_u8(vzip2q_u8(v_3, v_4));
+          const uint16x8_t v_8 = vreinterpretq_u16_u8(vzip1q_u8(v_3, v_4));
+          const uint16x8_t v_9 = vzip2q_u16(v_6, v_8);
+          const uint16x8_t v_10 = vzip1q_u16(v_6, v_8);
+          const uint16x8_t v_11 = vzip2q_u16(v_5, v_7);
+          const uint16x8_t v_12 = vzip1q_u16(v_5, v_7);
+          const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_10), flip));
+          sum = vdotq_s32(sum, v_13, ones);
+          vst1q_s8((int8_t *)to, v_13);
+          const int8x16_t v_14 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_9), flip));
+          sum_2 = vdotq_s32(sum_2, v_14, ones);
+          vst1q_s8((int8_t *)(to + 16), v_14);
+          const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_12), flip));
+          sum_3 = vdotq_s32(sum_3, v_15, ones);
+          vst1q_s8((int8_t *)panel, v_15);
+          const int8x16_t v_16 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u16(v_11), flip));
+          sum_4 = vdotq_s32(sum_4, v_16, ones);
+          vst1q_s8((int8_t *)(panel + 16), v_16);
+          from = row_5 + stride;
+          to += 32;
+        }
+        uint8_t* const sums_3 = sums_2 + panel_stride;
+        const int32x4_t v = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_2));
+        const int32x4_t v_2 = vaddq_s32(v, sum);
+        vst1q_s8((int8_t *)sums_2, vreinterpretq_s8_s32(v_2));
+        const int32x4_t v_3 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_2 + 16)));
+        const int32x4_t v_4 = vaddq_s32(v_3, sum_2);
+        vst1q_s8((int8_t *)(sums_2 + 16), vreinterpretq_s8_s32(v_4));
+        const int32x4_t v_5 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_3));
+        const int32x4_t v_6 = vaddq_s32(v_5, sum_3);
+        vst1q_s8((int8_t *)sums_3, vreinterpretq_s8_s32(v_6));
+        const int32x4_t v_7 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_3 + 16)));
+        const int32x4_t v_8 = vaddq_s32(v_7, sum_4);
+        vst1q_s8((int8_t *)(sums_3 + 16), vreinterpretq_s8_s32(v_8));
+        if (copied != 0) {
+          uint8_t* packed_copy_at = packed_copy;
+          uint8_t* sums_at = sums;
+          // panel loop: 8 per iteration
+          for (size_t i_panel_2 = 0; i_panel_2 < rows; i_panel_2 += 8) {
+            memcpy(packed_3, packed_copy_at, 32);
+            uint8_t* sums_at_2 = sums_2;
+            uint8_t* sums_4 = sums_at;
+            // sum loop
+            for (size_t i_sum = 0; i_sum < 8; ++i_sum) {
+              const size_t more = (uint32_t)tw_load_i32(sums_at_2);
+              const size_t sum_5 = (uint32_t)tw_load_i32(sums_4);
+              tw_store_i32(sums_4, (int32_t)(sum_5 + more));
+              sums_at_2 += 4;
+              sums_4 += 4;
+            }
+            packed_copy_at += 64;
+            sums_2 += 64;
+            packed_3 += packed_stride;
+            sums_at += packed_stride;
+          }
+        }
+        k_2 = copied == 0 ? whole_end : k_2 + 4;
+        copied = 1;
+      }
+      row_2 += 16;
+      packed_2 += packed_stride_3 * 2;
+    }
+    first_k = following;
   }
 }
 

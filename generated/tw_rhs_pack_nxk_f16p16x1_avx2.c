@@ -28,256 +28,270 @@ extern "C" {
 void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 1; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m256i v_2 = _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_8), 1);
-      const __m256i v_3 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row));
-      const __m256i v_4 = _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_9), 1);
-      const __m256i v_5 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-      const __m256i v_6 = _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_10), 1);
-      const __m256i v_7 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-      const __m256i v_8 = _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_11), 1);
-      const __m256i v_9 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
-      const __m256i v_10 =
-          _mm256_inserti128_si256(v_9, _mm_loadu_si128((const __m128i *)row_12), 1);
-      const __m256i v_11 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_5));
-      const __m256i v_12 =
-          _mm256_inserti128_si256(v_11, _mm_loadu_si128((const __m128i *)row_13), 1);
-      const __m256i v_13 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_6));
-      const __m256i v_14 =
-          _mm256_inserti128_si256(v_13, _mm_loadu_si128((const __m128i *)row_14), 1);
-      const __m256i v_15 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_7));
-      const __m256i v_16 =
-          _mm256_inserti128_si256(v_15, _mm_loadu_si128((const __m128i *)row_15), 1);
-      const __m256i v_17 = _mm256_unpackhi_epi16(v_2, v_4);
-      const __m256i v_18 = _mm256_unpacklo_epi16(v_2, v_4);
-      const __m256i v_19 = _mm256_unpackhi_epi16(v_6, v_8);
-      const __m256i v_20 = _mm256_unpacklo_epi16(v_6, v_8);
-      const __m256i v_21 = _mm256_unpackhi_epi16(v_10, v_12);
-      const __m256i v_22 = _mm256_unpacklo_epi16(v_10, v_12);
-      const __m256i v_23 = _mm256_unpackhi_epi16(v_14, v_16);
-      const __m256i v_24 = _mm256_unpacklo_epi16(v_14, v_16);
-      const __m256i v_25 = _mm256_unpackhi_epi32(v_18, v_20);
-      const __m256i v_26 = _mm256_unpacklo_epi32(v_18, v_20);
-      const __m256i v_27 = _mm256_unpackhi_epi32(v_17, v_19);
-      const __m256i v_28 = _mm256_unpacklo_epi32(v_17, v_19);
-      const __m256i v_29 = _mm256_unpackhi_epi32(v_22, v_24);
-      const __m256i v_30 = _mm256_unpacklo_epi32(v_22, v_24);
-      const __m256i v_31 = _mm256_unpackhi_epi32(v_21, v_23);
-      const __m256i v_32 = _mm256_unpacklo_epi32(v_21, v_23);
-      const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_30);
-      const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_30);
-      const __m256i v_35 = _mm256_unpackhi_epi64(v_28, v_32);
-      const __m256i v_36 = _mm256_unpacklo_epi64(v_28, v_32);
-      const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_29);
-      const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
-      const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
-      const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
-      _mm256_storeu_si256((__m256i *)dst_at, v_34);
-      _mm256_storeu_si256((__m256i *)(dst_at + 32), v_33);
-      _mm256_storeu_si256((__m256i *)(dst_at + 64), v_38);
-      _mm256_storeu_si256((__m256i *)(dst_at + 96), v_37);
-      _mm256_storeu_si256((__m256i *)(dst_at + 128), v_36);
-      _mm256_storeu_si256((__m256i *)(dst_at + 160), v_35);
-      _mm256_storeu_si256((__m256i *)(dst_at + 192), v_40);
-      _mm256_storeu_si256((__m256i *)(dst_at + 224), v_39);
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 131136;
+void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
+  uint8_t scratch_memory[512];
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t k_2 = args->k;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 256;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 16;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 16 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 16 ? left : 16;
+    uint8_t* const bias = packed + k_2 * 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(bias, 0, 64);
     }
-    lhs += 16;
-    dst += 256;
-    s += 256;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 1; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m256i v_2 = _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_8), 1);
-      const __m256i v_3 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row));
-      const __m256i v_4 = _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_9), 1);
-      const __m256i v_5 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-      const __m256i v_6 = _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_10), 1);
-      const __m256i v_7 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-      const __m256i v_8 = _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_11), 1);
-      const __m256i v_9 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
-      const __m256i v_10 =
-          _mm256_inserti128_si256(v_9, _mm_loadu_si128((const __m128i *)row_12), 1);
-      const __m256i v_11 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_5));
-      const __m256i v_12 =
-          _mm256_inserti128_si256(v_11, _mm_loadu_si128((const __m128i *)row_13), 1);
-      const __m256i v_13 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_6));
-      const __m256i v_14 =
-          _mm256_inserti128_si256(v_13, _mm_loadu_si128((const __m128i *)row_14), 1);
-      const __m256i v_15 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_7));
-      const __m256i v_16 =
-          _mm256_inserti128_si256(v_15, _mm_loadu_si128((const __m128i *)row_15), 1);
-      const __m256i v_17 = _mm256_unpackhi_epi16(v_2, v_4);
-      const __m256i v_18 = _mm256_unpacklo_epi16(v_2, v_4);
-      const __m256i v_19 = _mm256_unpackhi_epi16(v_6, v_8);
-      const __m256i v_20 = _mm256_unpacklo_epi16(v_6, v_8);
-      const __m256i v_21 = _mm256_unpackhi_epi16(v_10, v_12);
-      const __m256i v_22 = _mm256_unpacklo_epi16(v_10, v_12);
-      const __m256i v_23 = _mm256_unpackhi_epi16(v_14, v_16);
-      const __m256i v_24 = _mm256_unpacklo_epi16(v_14, v_16);
-      const __m256i v_25 = _mm256_unpackhi_epi32(v_18, v_20);
-      const __m256i v_26 = _mm256_unpacklo_epi32(v_18, v_20);
-      const __m256i v_27 = _mm256_unpackhi_epi32(v_17, v_19);
-      const __m256i v_28 = _mm256_unpacklo_epi32(v_17, v_19);
-      const __m256i v_29 = _mm256_unpackhi_epi32(v_22, v_24);
-      const __m256i v_30 = _mm256_unpacklo_epi32(v_22, v_24);
-      const __m256i v_31 = _mm256_unpackhi_epi32(v_21, v_23);
-      const __m256i v_32 = _mm256_unpacklo_epi32(v_21, v_23);
-      const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_30);
-      const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_30);
-      const __m256i v_35 = _mm256_unpackhi_epi64(v_28, v_32);
-      const __m256i v_36 = _mm256_unpacklo_epi64(v_28, v_32);
-      const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_29);
-      const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
-      const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
-      const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
-      _mm256_stream_si256((__m256i *)dst_at, v_34);
-      _mm256_stream_si256((__m256i *)(dst_at + 32), v_33);
-      _mm256_stream_si256((__m256i *)(dst_at + 64), v_38);
-      _mm256_stream_si256((__m256i *)(dst_at + 96), v_37);
-      _mm256_stream_si256((__m256i *)(dst_at + 128), v_36);
-      _mm256_stream_si256((__m256i *)(dst_at + 160), v_35);
-      _mm256_stream_si256((__m256i *)(dst_at + 192), v_40);
-      _mm256_stream_si256((__m256i *)(dst_at + 224), v_39);
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 131136;
-    }
-    lhs += 16;
-    dst += 256;
-    s += 256;
-  }
-}
-
-enum {
-  BYTES = 2,  // of a value
-  BLOCK_K = 16      // values of k of all rows that are packed together
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel, size_t k,
-                        uint8_t *to) {
-  const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < panel) memset(to, 0, args->k * panel * BYTES);
-  for (; k < args->k; k += BLOCK_K) {
-    const size_t values = smaller(args->k - k, BLOCK_K);
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const value = from + r * args->source_stride + k * BYTES;
-      uint8_t *const at = to + (k * panel + r) * BYTES;
-      for (size_t i = 0; i < values; ++i) {
-        memcpy(at + i * panel * BYTES, value + i * BYTES, BYTES);
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_2 = left > 16 ? 16 * source_stride : 0;
+    const size_t s_3 = k / 8;
+    const size_t whole_steps = 16 > left ? 0 : s_3;
+    const size_t whole_end = 0 + whole_steps * 8;
+    const size_t s_4 = whole_steps == 0 ? 0 : 1;
+    const size_t s_5 = (k_2 - whole_end + 7) / 8;
+    const size_t runs = s_5 + s_4;
+    size_t k_3 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_3 * 32;
+      if (copied != 0) {
+        const size_t s_6 = k > k_3 ? k - k_3 : 0;
+        const size_t values = s_6 < 8 ? s_6 : 8;
+        memset(scratch, 0, 256);
+        const uint8_t* first = source + k_3 * 2;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, first, values * 2);
+          first += source_stride;
+          scratch_at += 16;
+        }
       }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 16;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_2 : 0;
+      const uint8_t* ahead = from + distance;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 1; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m256i v =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
+            const __m256i v_2 =
+                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_9), 1);
+            const __m256i v_3 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
+            const __m256i v_4 =
+                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_10), 1);
+            const __m256i v_5 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
+            const __m256i v_6 =
+                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_11), 1);
+            const __m256i v_7 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
+            const __m256i v_8 =
+                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_12), 1);
+            const __m256i v_9 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_5));
+            const __m256i v_10 =
+                _mm256_inserti128_si256(v_9, _mm_loadu_si128((const __m128i *)row_13), 1);
+            const __m256i v_11 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_6));
+            const __m256i v_12 =
+                _mm256_inserti128_si256(v_11, _mm_loadu_si128((const __m128i *)row_14), 1);
+            const __m256i v_13 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_7));
+            const __m256i v_14 =
+                _mm256_inserti128_si256(v_13, _mm_loadu_si128((const __m128i *)row_15), 1);
+            const __m256i v_15 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_8));
+            const __m256i v_16 =
+                _mm256_inserti128_si256(v_15, _mm_loadu_si128((const __m128i *)row_16), 1);
+            const __m256i v_17 = _mm256_unpackhi_epi16(v_2, v_4);
+            const __m256i v_18 = _mm256_unpacklo_epi16(v_2, v_4);
+            const __m256i v_19 = _mm256_unpackhi_epi16(v_6, v_8);
+            const __m256i v_20 = _mm256_unpacklo_epi16(v_6, v_8);
+            const __m256i v_21 = _mm256_unpackhi_epi16(v_10, v_12);
+            const __m256i v_22 = _mm256_unpacklo_epi16(v_10, v_12);
+            const __m256i v_23 = _mm256_unpackhi_epi16(v_14, v_16);
+            const __m256i v_24 = _mm256_unpacklo_epi16(v_14, v_16);
+            const __m256i v_25 = _mm256_unpackhi_epi32(v_18, v_20);
+            const __m256i v_26 = _mm256_unpacklo_epi32(v_18, v_20);
+            const __m256i v_27 = _mm256_unpackhi_epi32(v_17, v_19);
+            const __m256i v_28 = _mm256_unpacklo_epi32(v_17, v_19);
+            const __m256i v_29 = _mm256_unpackhi_epi32(v_22, v_24);
+            const __m256i v_30 = _mm256_unpacklo_epi32(v_22, v_24);
+            const __m256i v_31 = _mm256_unpackhi_epi32(v_21, v_23);
+            const __m256i v_32 = _mm256_unpacklo_epi32(v_21, v_23);
+            const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_30);
+            const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_30);
+            const __m256i v_35 = _mm256_unpackhi_epi64(v_28, v_32);
+            const __m256i v_36 = _mm256_unpacklo_epi64(v_28, v_32);
+            const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_29);
+            const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
+            const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
+            const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
+            _mm256_stream_si256((__m256i *)to_at, v_34);
+            _mm256_stream_si256((__m256i *)(to_at + 32), v_33);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_38);
+            _mm256_stream_si256((__m256i *)(to_at + 96), v_37);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_36);
+            _mm256_stream_si256((__m256i *)(to_at + 160), v_35);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_40);
+            _mm256_stream_si256((__m256i *)(to_at + 224), v_39);
+            from_at = row_16 + stride;
+            to_at += 131136;
+          }
+          from += 16;
+          to += 256;
+          ahead += 256;
+        }
+      } else {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 1; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m256i v =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
+            const __m256i v_2 =
+                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_9), 1);
+            const __m256i v_3 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
+            const __m256i v_4 =
+                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_10), 1);
+            const __m256i v_5 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
+            const __m256i v_6 =
+                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_11), 1);
+            const __m256i v_7 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
+            const __m256i v_8 =
+                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_12), 1);
+            const __m256i v_9 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_5));
+            const __m256i v_10 =
+                _mm256_inserti128_si256(v_9, _mm_loadu_si128((const __m128i *)row_13), 1);
+            const __m256i v_11 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_6));
+            const __m256i v_12 =
+                _mm256_inserti128_si256(v_11, _mm_loadu_si128((const __m128i *)row_14), 1);
+            const __m256i v_13 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_7));
+            const __m256i v_14 =
+                _mm256_inserti128_si256(v_13, _mm_loadu_si128((const __m128i *)row_15), 1);
+            const __m256i v_15 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_8));
+            const __m256i v_16 =
+                _mm256_inserti128_si256(v_15, _mm_loadu_si128((const __m128i *)row_16), 1);
+            const __m256i v_17 = _mm256_unpackhi_epi16(v_2, v_4);
+            const __m256i v_18 = _mm256_unpacklo_epi16(v_2, v_4);
+            const __m256i v_19 = _mm256_unpackhi_epi16(v_6, v_8);
+            const __m256i v_20 = _mm256_unpacklo_epi16(v_6, v_8);
+            const __m256i v_21 = _mm256_unpackhi_epi16(v_10, v_12);
+            const __m256i v_22 = _mm256_unpacklo_epi16(v_10, v_12);
+            const __m256i v_23 = _mm256_unpackhi_epi16(v_14, v_16);
+            const __m256i v_24 = _mm256_unpacklo_epi16(v_14, v_16);
+            const __m256i v_25 = _mm256_unpackhi_epi32(v_18, v_20);
+            const __m256i v_26 = _mm256_unpacklo_epi32(v_18, v_20);
+            const __m256i v_27 = _mm256_unpackhi_epi32(v_17, v_19);
+            const __m256i v_28 = _mm256_unpacklo_epi32(v_17, v_19);
+            const __m256i v_29 = _mm256_unpackhi_epi32(v_22, v_24);
+            const __m256i v_30 = _mm256_unpacklo_epi32(v_22, v_24);
+            const __m256i v_31 = _mm256_unpackhi_epi32(v_21, v_23);
+            const __m256i v_32 = _mm256_unpacklo_epi32(v_21, v_23);
+            const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_30);
+            const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_30);
+            const __m256i v_35 = _mm256_unpackhi_epi64(v_28, v_32);
+            const __m256i v_36 = _mm256_unpacklo_epi64(v_28, v_32);
+            const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_29);
+            const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
+            const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
+            const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
+            _mm256_storeu_si256((__m256i *)to_at, v_34);
+            _mm256_storeu_si256((__m256i *)(to_at + 32), v_33);
+            _mm256_storeu_si256((__m256i *)(to_at + 64), v_38);
+            _mm256_storeu_si256((__m256i *)(to_at + 96), v_37);
+            _mm256_storeu_si256((__m256i *)(to_at + 128), v_36);
+            _mm256_storeu_si256((__m256i *)(to_at + 160), v_35);
+            _mm256_storeu_si256((__m256i *)(to_at + 192), v_40);
+            _mm256_storeu_si256((__m256i *)(to_at + 224), v_39);
+            from_at = row_16 + stride;
+            to_at += 131136;
+          }
+          from += 16;
+          to += 256;
+          ahead += 256;
+        }
+      }
+      if (copied != 0) {
+        const size_t s_6 = k_2 - k_3 < 8 ? k_2 - k_3 : 8;
+        memcpy(packed_2, packed_copy, s_6 * 32);
+      }
+      k_3 = copied == 0 ? whole_end : k_3 + 8;
+      copied = 1;
     }
+    row += 16;
+    packed += packed_stride;
   }
-}
-
-enum { STEP_K = 8 };  // values of k that a step of the inner loop takes
-
-// As much of a whole panel as is whole steps. Returns how much of k that was.
-static size_t pack_whole_steps(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
-                               int is_last, uint8_t *to) {
-  if (rows < panel) return 0;
-  tw_args run;
-  tw_args *const inner = &run;
-  memset(inner, 0, sizeof run);
-  inner->size = sizeof run;
-  inner->lhs = (const uint8_t *)args->source + row * args->source_stride;
-  inner->lhs_stride = args->source_stride;
-  inner->k = args->k / STEP_K;
-  // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-  inner->rhs_prefetch = is_last ? 0 : panel * args->source_stride;
-  inner->dst = to;
-  const int stream = (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0;
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-  return inner->k * STEP_K;
-}
-
-void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args *args) {
-  const size_t panel = 16;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
-    const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, pack_whole_steps(args, row, rows, panel, end - row <= panel, to), to);
-    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

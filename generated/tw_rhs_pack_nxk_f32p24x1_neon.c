@@ -27,113 +27,112 @@ extern "C" {
 
 void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args);
 
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s, 0, 3);
-    __builtin_prefetch((const void *)(s + 64), 0, 3);
-    __builtin_prefetch((const void *)(s + 128), 0, 3);
-    __builtin_prefetch((const void *)(s + 192), 0, 3);
-    __builtin_prefetch((const void *)(s + 256), 0, 3);
-    __builtin_prefetch((const void *)(s + 320), 0, 3);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 6; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)lhs_at));
-      const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row));
-      const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
-      const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
-      const int64x2_t v_5 = vreinterpretq_s64_u32(vzip2q_u32(v, v_2));
-      const int64x2_t v_6 = vreinterpretq_s64_u32(vzip1q_u32(v, v_2));
-      const int64x2_t v_7 = vreinterpretq_s64_u32(vzip2q_u32(v_3, v_4));
-      const int64x2_t v_8 = vreinterpretq_s64_u32(vzip1q_u32(v_3, v_4));
-      const int64x2_t v_9 = vuzp2q_s64(v_6, v_8);
-      const int64x2_t v_10 = vuzp1q_s64(v_6, v_8);
-      const int64x2_t v_11 = vuzp2q_s64(v_5, v_7);
-      const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
-      vst1q_s8((int8_t *)dst_at, vreinterpretq_s8_s64(v_10));
-      vst1q_s8((int8_t *)(dst_at + 96), vreinterpretq_s8_s64(v_9));
-      vst1q_s8((int8_t *)(dst_at + 192), vreinterpretq_s8_s64(v_12));
-      vst1q_s8((int8_t *)(dst_at + 288), vreinterpretq_s8_s64(v_11));
-      lhs_at = row_3 + lhs_stride;
-      dst_at += 16;
+void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args) {
+  uint8_t scratch_memory[768];
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t k_2 = args->k;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 384;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 24;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 24 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 24) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 24 ? left : 24;
+    uint8_t* const bias = packed + k_2 * 96;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 96 - given_bytes);
+    } else {
+      memset(bias, 0, 96);
     }
-    lhs += 16;
-    dst += 384;
-    s += 384;
-  }
-}
-
-enum {
-  BYTES = 4,  // of a value
-  BLOCK_K = 16      // values of k of all rows that are packed together
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel, size_t k,
-                        uint8_t *to) {
-  const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < panel) memset(to, 0, args->k * panel * BYTES);
-  for (; k < args->k; k += BLOCK_K) {
-    const size_t values = smaller(args->k - k, BLOCK_K);
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const value = from + r * args->source_stride + k * BYTES;
-      uint8_t *const at = to + (k * panel + r) * BYTES;
-      for (size_t i = 0; i < values; ++i) {
-        memcpy(at + i * panel * BYTES, value + i * BYTES, BYTES);
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_2 = left > 24 ? 24 * source_stride : 0;
+    const size_t s_3 = k / 4;
+    const size_t whole_steps = 24 > left ? 0 : s_3;
+    const size_t whole_end = 0 + whole_steps * 4;
+    const size_t s_4 = whole_steps == 0 ? 0 : 1;
+    const size_t s_5 = (k_2 - whole_end + 3) / 4;
+    const size_t runs = s_5 + s_4;
+    size_t k_3 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_3 * 96;
+      if (copied != 0) {
+        const size_t s_6 = k > k_3 ? k - k_3 : 0;
+        const size_t values = s_6 < 4 ? s_6 : 4;
+        memset(scratch, 0, 384);
+        const uint8_t* first = source + k_3 * 4;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, first, values * 4);
+          first += source_stride;
+          scratch_at += 16;
+        }
       }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 16;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_2 : 0;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const uint8_t* ahead = from + distance;
+      // k loop
+      for (size_t i_k = 0; i_k < steps; ++i_k) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 128), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 192), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 256), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 320), 0, 3);
+        const uint8_t* from_at = from;
+        uint8_t* to_at = to;
+        // rows loop
+        for (size_t i_rows = 0; i_rows < 6; ++i_rows) {
+          const uint8_t* const row_2 = from_at + stride;
+          const uint8_t* const row_3 = row_2 + stride;
+          const uint8_t* const row_4 = row_3 + stride;
+          const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)from_at));
+          const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
+          const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
+          const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_4));
+          const int64x2_t v_5 = vreinterpretq_s64_u32(vzip2q_u32(v, v_2));
+          const int64x2_t v_6 = vreinterpretq_s64_u32(vzip1q_u32(v, v_2));
+          const int64x2_t v_7 = vreinterpretq_s64_u32(vzip2q_u32(v_3, v_4));
+          const int64x2_t v_8 = vreinterpretq_s64_u32(vzip1q_u32(v_3, v_4));
+          const int64x2_t v_9 = vuzp2q_s64(v_6, v_8);
+          const int64x2_t v_10 = vuzp1q_s64(v_6, v_8);
+          const int64x2_t v_11 = vuzp2q_s64(v_5, v_7);
+          const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
+          vst1q_s8((int8_t *)to_at, vreinterpretq_s8_s64(v_10));
+          vst1q_s8((int8_t *)(to_at + 96), vreinterpretq_s8_s64(v_9));
+          vst1q_s8((int8_t *)(to_at + 192), vreinterpretq_s8_s64(v_12));
+          vst1q_s8((int8_t *)(to_at + 288), vreinterpretq_s8_s64(v_11));
+          from_at = row_4 + stride;
+          to_at += 16;
+        }
+        from += 16;
+        to += 384;
+        ahead += 384;
+      }
+      if (copied != 0) {
+        const size_t s_6 = k_2 - k_3 < 4 ? k_2 - k_3 : 4;
+        memcpy(packed_2, packed_copy, s_6 * 96);
+      }
+      k_3 = copied == 0 ? whole_end : k_3 + 4;
+      copied = 1;
     }
-  }
-}
-
-enum { STEP_K = 4 };  // values of k that a step of the inner loop takes
-
-// As much of a whole panel as is whole steps. Returns how much of k that was.
-static size_t pack_whole_steps(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
-                               int is_last, uint8_t *to) {
-  if (rows < panel) return 0;
-  tw_args run;
-  tw_args *const inner = &run;
-  memset(inner, 0, sizeof run);
-  inner->size = sizeof run;
-  inner->lhs = (const uint8_t *)args->source + row * args->source_stride;
-  inner->lhs_stride = args->source_stride;
-  inner->k = args->k / STEP_K;
-  // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-  inner->rhs_prefetch = is_last ? 0 : panel * args->source_stride;
-  inner->dst = to;
-  const int stream = 0;
-  (void)stream;
-  pack_steps(inner);
-  return inner->k * STEP_K;
-}
-
-void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args *args) {
-  const size_t panel = 24;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
-    const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, pack_whole_steps(args, row, rows, panel, end - row <= panel, to), to);
-    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
+    row += 24;
+    packed += packed_stride;
   }
 }
 

@@ -28,400 +28,390 @@ extern "C" {
 void tw_rhs_pack_nxk_f32p32x1_avx512f(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1984), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i v = _mm512_loadu_si512((const void *)lhs_at);
-      const __m512i v_2 = _mm512_loadu_si512((const void *)row);
-      const __m512i v_3 = _mm512_loadu_si512((const void *)row_2);
-      const __m512i v_4 = _mm512_loadu_si512((const void *)row_3);
-      const __m512i v_5 = _mm512_loadu_si512((const void *)row_4);
-      const __m512i v_6 = _mm512_loadu_si512((const void *)row_5);
-      const __m512i v_7 = _mm512_loadu_si512((const void *)row_6);
-      const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-      const __m512i v_9 = _mm512_loadu_si512((const void *)row_8);
-      const __m512i v_10 = _mm512_loadu_si512((const void *)row_9);
-      const __m512i v_11 = _mm512_loadu_si512((const void *)row_10);
-      const __m512i v_12 = _mm512_loadu_si512((const void *)row_11);
-      const __m512i v_13 = _mm512_loadu_si512((const void *)row_12);
-      const __m512i v_14 = _mm512_loadu_si512((const void *)row_13);
-      const __m512i v_15 = _mm512_loadu_si512((const void *)row_14);
-      const __m512i v_16 = _mm512_loadu_si512((const void *)row_15);
-      const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
-      const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
-      const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
-      const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
-      const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
-      const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
-      const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
-      const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
-      const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
-      const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
-      const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
-      const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
-      const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
-      const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
-      const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
-      const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
-      const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
-      const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
-      const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
-      const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
-      const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
-      const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
-      const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
-      const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
-      const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
-      const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
-      const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
-      const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
-      const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
-      const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
-      const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
-      const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
-      const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
-      const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
-      const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
-      const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
-      const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
-      const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
-      const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
-      const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
-      const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
-      const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
-      const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
-      const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
-      const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
-      const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
-      const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
-      const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
-      const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
-      const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
-      const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
-      const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
-      const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
-      const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
-      const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
-      const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
-      const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
-      const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
-      const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
-      const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
-      const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
-      const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
-      const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
-      const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
-      _mm512_storeu_si512((void *)dst_at, v_66);
-      _mm512_storeu_si512((void *)(dst_at + 128), v_70);
-      _mm512_storeu_si512((void *)(dst_at + 256), v_68);
-      _mm512_storeu_si512((void *)(dst_at + 384), v_72);
-      _mm512_storeu_si512((void *)(dst_at + 512), v_65);
-      _mm512_storeu_si512((void *)(dst_at + 640), v_69);
-      _mm512_storeu_si512((void *)(dst_at + 768), v_67);
-      _mm512_storeu_si512((void *)(dst_at + 896), v_71);
-      _mm512_storeu_si512((void *)(dst_at + 1024), v_74);
-      _mm512_storeu_si512((void *)(dst_at + 1152), v_78);
-      _mm512_storeu_si512((void *)(dst_at + 1280), v_76);
-      _mm512_storeu_si512((void *)(dst_at + 1408), v_80);
-      _mm512_storeu_si512((void *)(dst_at + 1536), v_73);
-      _mm512_storeu_si512((void *)(dst_at + 1664), v_77);
-      _mm512_storeu_si512((void *)(dst_at + 1792), v_75);
-      _mm512_storeu_si512((void *)(dst_at + 1920), v_79);
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
+void tw_rhs_pack_nxk_f32p32x1_avx512f(const tw_pack_args* args) {
+  uint8_t scratch_memory[4096];
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t k_2 = args->k;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 2048;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 32;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 32 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 32 ? left : 32;
+    uint8_t* const bias = packed + k_2 * 128;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(bias, 0, 128);
     }
-    lhs += 64;
-    dst += 2048;
-    s += 2048;
-  }
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1984), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i v = _mm512_loadu_si512((const void *)lhs_at);
-      const __m512i v_2 = _mm512_loadu_si512((const void *)row);
-      const __m512i v_3 = _mm512_loadu_si512((const void *)row_2);
-      const __m512i v_4 = _mm512_loadu_si512((const void *)row_3);
-      const __m512i v_5 = _mm512_loadu_si512((const void *)row_4);
-      const __m512i v_6 = _mm512_loadu_si512((const void *)row_5);
-      const __m512i v_7 = _mm512_loadu_si512((const void *)row_6);
-      const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-      const __m512i v_9 = _mm512_loadu_si512((const void *)row_8);
-      const __m512i v_10 = _mm512_loadu_si512((const void *)row_9);
-      const __m512i v_11 = _mm512_loadu_si512((const void *)row_10);
-      const __m512i v_12 = _mm512_loadu_si512((const void *)row_11);
-      const __m512i v_13 = _mm512_loadu_si512((const void *)row_12);
-      const __m512i v_14 = _mm512_loadu_si512((const void *)row_13);
-      const __m512i v_15 = _mm512_loadu_si512((const void *)row_14);
-      const __m512i v_16 = _mm512_loadu_si512((const void *)row_15);
-      const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
-      const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
-      const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
-      const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
-      const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
-      const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
-      const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
-      const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
-      const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
-      const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
-      const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
-      const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
-      const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
-      const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
-      const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
-      const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
-      const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
-      const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
-      const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
-      const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
-      const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
-      const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
-      const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
-      const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
-      const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
-      const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
-      const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
-      const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
-      const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
-      const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
-      const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
-      const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
-      const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
-      const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
-      const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
-      const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
-      const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
-      const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
-      const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
-      const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
-      const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
-      const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
-      const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
-      const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
-      const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
-      const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
-      const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
-      const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
-      const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
-      const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
-      const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
-      const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
-      const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
-      const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
-      const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
-      const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
-      const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
-      const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
-      const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
-      const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
-      const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
-      const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
-      const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
-      const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
-      _mm512_stream_si512((__m512i *)dst_at, v_66);
-      _mm512_stream_si512((__m512i *)(dst_at + 128), v_70);
-      _mm512_stream_si512((__m512i *)(dst_at + 256), v_68);
-      _mm512_stream_si512((__m512i *)(dst_at + 384), v_72);
-      _mm512_stream_si512((__m512i *)(dst_at + 512), v_65);
-      _mm512_stream_si512((__m512i *)(dst_at + 640), v_69);
-      _mm512_stream_si512((__m512i *)(dst_at + 768), v_67);
-      _mm512_stream_si512((__m512i *)(dst_at + 896), v_71);
-      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_74);
-      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_78);
-      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_76);
-      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_80);
-      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_73);
-      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_77);
-      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_75);
-      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_79);
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-    }
-    lhs += 64;
-    dst += 2048;
-    s += 2048;
-  }
-}
-
-enum {
-  BYTES = 4,  // of a value
-  BLOCK_K = 16      // values of k of all rows that are packed together
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// A block of k after the other: the lines that it writes stay in the cache until they are full.
-static void pack_values(const tw_pack_args *args, size_t row, size_t rows, size_t panel, size_t k,
-                        uint8_t *to) {
-  const uint8_t *const from = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < panel) memset(to, 0, args->k * panel * BYTES);
-  for (; k < args->k; k += BLOCK_K) {
-    const size_t values = smaller(args->k - k, BLOCK_K);
-    for (size_t r = 0; r < rows; ++r) {
-      const uint8_t *const value = from + r * args->source_stride + k * BYTES;
-      uint8_t *const at = to + (k * panel + r) * BYTES;
-      for (size_t i = 0; i < values; ++i) {
-        memcpy(at + i * panel * BYTES, value + i * BYTES, BYTES);
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_2 = left > 32 ? 32 * source_stride : 0;
+    const size_t s_3 = k / 16;
+    const size_t whole_steps = 32 > left ? 0 : s_3;
+    const size_t whole_end = 0 + whole_steps * 16;
+    const size_t s_4 = whole_steps == 0 ? 0 : 1;
+    const size_t s_5 = (k_2 - whole_end + 15) / 16;
+    const size_t runs = s_5 + s_4;
+    size_t k_3 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_3 * 128;
+      if (copied != 0) {
+        const size_t s_6 = k > k_3 ? k - k_3 : 0;
+        const size_t values = s_6 < 16 ? s_6 : 16;
+        memset(scratch, 0, 2048);
+        const uint8_t* first = source + k_3 * 4;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, first, values * 4);
+          first += source_stride;
+          scratch_at += 64;
+        }
       }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 64;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_2 : 0;
+      const uint8_t* ahead = from + distance;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i v = _mm512_loadu_si512((const void *)from_at);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)row_2);
+            const __m512i v_3 = _mm512_loadu_si512((const void *)row_3);
+            const __m512i v_4 = _mm512_loadu_si512((const void *)row_4);
+            const __m512i v_5 = _mm512_loadu_si512((const void *)row_5);
+            const __m512i v_6 = _mm512_loadu_si512((const void *)row_6);
+            const __m512i v_7 = _mm512_loadu_si512((const void *)row_7);
+            const __m512i v_8 = _mm512_loadu_si512((const void *)row_8);
+            const __m512i v_9 = _mm512_loadu_si512((const void *)row_9);
+            const __m512i v_10 = _mm512_loadu_si512((const void *)row_10);
+            const __m512i v_11 = _mm512_loadu_si512((const void *)row_11);
+            const __m512i v_12 = _mm512_loadu_si512((const void *)row_12);
+            const __m512i v_13 = _mm512_loadu_si512((const void *)row_13);
+            const __m512i v_14 = _mm512_loadu_si512((const void *)row_14);
+            const __m512i v_15 = _mm512_loadu_si512((const void *)row_15);
+            const __m512i v_16 = _mm512_loadu_si512((const void *)row_16);
+            const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
+            const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
+            const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
+            const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
+            const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
+            const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
+            const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
+            const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
+            const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
+            const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
+            const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
+            const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
+            const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
+            const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
+            const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
+            const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
+            const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
+            const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
+            const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
+            const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
+            const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
+            const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
+            const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
+            const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
+            const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
+            const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
+            const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
+            const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
+            const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
+            const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
+            const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
+            const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
+            const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
+            const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
+            const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
+            const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
+            const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
+            const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
+            const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
+            const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
+            const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
+            const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
+            const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
+            const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
+            const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
+            const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
+            const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
+            const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
+            const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
+            const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
+            const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
+            const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
+            const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
+            const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
+            const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
+            const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
+            const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
+            const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
+            const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
+            const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
+            const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
+            const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
+            const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
+            const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
+            _mm512_stream_si512((__m512i *)to_at, v_66);
+            _mm512_stream_si512((__m512i *)(to_at + 128), v_70);
+            _mm512_stream_si512((__m512i *)(to_at + 256), v_68);
+            _mm512_stream_si512((__m512i *)(to_at + 384), v_72);
+            _mm512_stream_si512((__m512i *)(to_at + 512), v_65);
+            _mm512_stream_si512((__m512i *)(to_at + 640), v_69);
+            _mm512_stream_si512((__m512i *)(to_at + 768), v_67);
+            _mm512_stream_si512((__m512i *)(to_at + 896), v_71);
+            _mm512_stream_si512((__m512i *)(to_at + 1024), v_74);
+            _mm512_stream_si512((__m512i *)(to_at + 1152), v_78);
+            _mm512_stream_si512((__m512i *)(to_at + 1280), v_76);
+            _mm512_stream_si512((__m512i *)(to_at + 1408), v_80);
+            _mm512_stream_si512((__m512i *)(to_at + 1536), v_73);
+            _mm512_stream_si512((__m512i *)(to_at + 1664), v_77);
+            _mm512_stream_si512((__m512i *)(to_at + 1792), v_75);
+            _mm512_stream_si512((__m512i *)(to_at + 1920), v_79);
+            from_at = row_16 + stride;
+            to_at += 64;
+          }
+          from += 64;
+          to += 2048;
+          ahead += 2048;
+        }
+      } else {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i v = _mm512_loadu_si512((const void *)from_at);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)row_2);
+            const __m512i v_3 = _mm512_loadu_si512((const void *)row_3);
+            const __m512i v_4 = _mm512_loadu_si512((const void *)row_4);
+            const __m512i v_5 = _mm512_loadu_si512((const void *)row_5);
+            const __m512i v_6 = _mm512_loadu_si512((const void *)row_6);
+            const __m512i v_7 = _mm512_loadu_si512((const void *)row_7);
+            const __m512i v_8 = _mm512_loadu_si512((const void *)row_8);
+            const __m512i v_9 = _mm512_loadu_si512((const void *)row_9);
+            const __m512i v_10 = _mm512_loadu_si512((const void *)row_10);
+            const __m512i v_11 = _mm512_loadu_si512((const void *)row_11);
+            const __m512i v_12 = _mm512_loadu_si512((const void *)row_12);
+            const __m512i v_13 = _mm512_loadu_si512((const void *)row_13);
+            const __m512i v_14 = _mm512_loadu_si512((const void *)row_14);
+            const __m512i v_15 = _mm512_loadu_si512((const void *)row_15);
+            const __m512i v_16 = _mm512_loadu_si512((const void *)row_16);
+            const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
+            const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
+            const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
+            const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
+            const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
+            const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
+            const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
+            const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
+            const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
+            const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
+            const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
+            const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
+            const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
+            const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
+            const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
+            const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
+            const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
+            const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
+            const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
+            const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
+            const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
+            const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
+            const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
+            const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
+            const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
+            const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
+            const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
+            const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
+            const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
+            const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
+            const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
+            const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
+            const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
+            const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
+            const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
+            const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
+            const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
+            const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
+            const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
+            const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
+            const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
+            const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
+            const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
+            const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
+            const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
+            const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
+            const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
+            const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
+            const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
+            const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
+            const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
+            const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
+            const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
+            const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
+            const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
+            const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
+            const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
+            const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
+            const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
+            const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
+            const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
+            const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
+            const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
+            const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
+            _mm512_storeu_si512((void *)to_at, v_66);
+            _mm512_storeu_si512((void *)(to_at + 128), v_70);
+            _mm512_storeu_si512((void *)(to_at + 256), v_68);
+            _mm512_storeu_si512((void *)(to_at + 384), v_72);
+            _mm512_storeu_si512((void *)(to_at + 512), v_65);
+            _mm512_storeu_si512((void *)(to_at + 640), v_69);
+            _mm512_storeu_si512((void *)(to_at + 768), v_67);
+            _mm512_storeu_si512((void *)(to_at + 896), v_71);
+            _mm512_storeu_si512((void *)(to_at + 1024), v_74);
+            _mm512_storeu_si512((void *)(to_at + 1152), v_78);
+            _mm512_storeu_si512((void *)(to_at + 1280), v_76);
+            _mm512_storeu_si512((void *)(to_at + 1408), v_80);
+            _mm512_storeu_si512((void *)(to_at + 1536), v_73);
+            _mm512_storeu_si512((void *)(to_at + 1664), v_77);
+            _mm512_storeu_si512((void *)(to_at + 1792), v_75);
+            _mm512_storeu_si512((void *)(to_at + 1920), v_79);
+            from_at = row_16 + stride;
+            to_at += 64;
+          }
+          from += 64;
+          to += 2048;
+          ahead += 2048;
+        }
+      }
+      if (copied != 0) {
+        const size_t s_6 = k_2 - k_3 < 16 ? k_2 - k_3 : 16;
+        memcpy(packed_2, packed_copy, s_6 * 128);
+      }
+      k_3 = copied == 0 ? whole_end : k_3 + 16;
+      copied = 1;
     }
+    row += 32;
+    packed += packed_stride;
   }
-}
-
-enum { STEP_K = 16 };  // values of k that a step of the inner loop takes
-
-// As much of a whole panel as is whole steps. Returns how much of k that was.
-static size_t pack_whole_steps(const tw_pack_args *args, size_t row, size_t rows, size_t panel,
-                               int is_last, uint8_t *to) {
-  if (rows < panel) return 0;
-  tw_args run;
-  tw_args *const inner = &run;
-  memset(inner, 0, sizeof run);
-  inner->size = sizeof run;
-  inner->lhs = (const uint8_t *)args->source + row * args->source_stride;
-  inner->lhs_stride = args->source_stride;
-  inner->k = args->k / STEP_K;
-  // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-  inner->rhs_prefetch = is_last ? 0 : panel * args->source_stride;
-  inner->dst = to;
-  const int stream = (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0;
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-  return inner->k * STEP_K;
-}
-
-void tw_rhs_pack_nxk_f32p32x1_avx512f(const tw_pack_args *args) {
-  const size_t panel = 32;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
-    const size_t rows = smaller(end - row, panel);
-    pack_values(args, row, rows, panel, pack_whole_steps(args, row, rows, panel, end - row <= panel, to), to);
-    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -1425,8 +1425,8 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 // One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
 // nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
+static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
+  memset(to, 0, panel * sizeof(float));
   if (from == 0) return;
   memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
 }
@@ -1472,7 +1472,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
   uint8_t *const behind = panel + blocks * BLOCK_BYTES;
   memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns);
+  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
   for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
     uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
     uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];

@@ -25,134 +25,115 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32(const tw_pack_args* args);
 
-enum {
-  PANEL = 4,                   // columns of a panel, rows of the source
-  BLOCK = 32,                   // values of k that share a scale
-  BLOCK_BYTES = 80,       // of all columns of a panel
-  SCALES_OFFSET = 64,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 16,       // likewise
-  SCALE_BYTES = 4,
-  SCALE_PITCH = 4,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 16,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 8          // that the inner loop takes at a time
-};
-
-// The inner loop of the packer in plain C: packs args->k blocks, byte after byte.
-static void pack_steps(const tw_args *args) {
-  const uint8_t *source = (const uint8_t *)args->lhs + SOURCE_CODES;
-  const uint8_t *scales = (const uint8_t *)args->lookup;
-  const unsigned flip = (unsigned)args->flags & 255;
-  uint8_t *block = (uint8_t *)args->dst;
-  uint8_t *const sums = block + args->dst_stride;
-  for (size_t b = 0; b < args->k; ++b) {
-    int32_t codes[PANEL] = {0};
-    for (size_t at = 0; at < PANEL * BLOCK / 2; ++at) {
-      const size_t group = at / 16, i = at % 16;
-      const size_t low_column = i / 4, high_column = i / 4;
-      size_t k = group / 4 * 32 + group % 4 * 4 + i % 4;
-      const uint8_t *const low_from = source + low_column * args->lhs_stride + k / 2;
-      const unsigned low = (unsigned)*low_from >> (k % 2 * 4) & 15;
-      k = group / 4 * 32 + group % 4 * 4 + 16 + i % 4;
-      const uint8_t *const high_from = source + high_column * args->lhs_stride + k / 2;
-      const unsigned high = (unsigned)*high_from >> (k % 2 * 4) & 15;
-      const unsigned byte = (low | high << 4) ^ flip;
-      block[DATA_OFFSET + at] = (uint8_t)byte;
-      codes[low_column] += (int32_t)((byte & 15) ^ 0) - 8;
-      codes[high_column] += (int32_t)((byte >> 4) ^ 0) - 8;
+void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32(const tw_pack_args* args) {
+  const size_t source_stride = args->source_stride;
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t offset = 8 - given_offset;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    const size_t s_3 = padded / 32;
+    uint8_t* sums = packed + s_3 * 80;
+    memset(sums, 0, 16);
+    uint8_t* const bias = sums + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(bias, 0, 16);
     }
-    for (size_t c = 0; c < PANEL; ++c) {
-      const float scale = tw_f32_of_bits(tw_load_i32(scales + c * SCALE_BYTES));
-      uint8_t *const sum = sums + c * sizeof(float);
-      const float total = tw_fma_f32((float)codes[c], scale, tw_f32_of_bits(tw_load_i32(sum)));
-      tw_store_i32(sum, tw_bits_of_f32(total));
+    const size_t s_4 = padded / 32;
+    sums = packed + s_4 * 80;
+    size_t first_k = 0;
+    // k_part loop: 32 per iteration
+    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+      const size_t s_5 = k > first_k ? k - first_k : 0;
+      const size_t values = s_5 < 32 ? s_5 : 32;
+      const size_t s_6 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_6 < 32 ? s_6 : 32;
+      const size_t s_7 = first_k / 32;
+      const size_t s_8 = first_k / 32;
+      memset(packed + s_8 * 80 + 64, 0, 16);
+      memset(packed + s_7 * 80, 136, places * 2);
+      size_t row_2 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const size_t column = row + row_2;
+        const size_t s_9 = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_9;
+        const size_t s_10 = first_k / 32;
+        uint8_t* const to = packed + row_2 * 4 + s_10 * 80;
+        const size_t s_11 = values / 32;
+        const size_t pairs = s_11 * 16;
+        size_t pair = 0;
+        size_t sum = 0;
+        // pair loop
+        for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
+          const size_t s_12 = pair / 16;
+          const size_t k_2 = s_12 * 32 + (pair & 15);
+          const size_t s_13 = k_2 / 2;
+          size_t value = from[s_13];
+          size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
+          const size_t code = (given + offset) & 15;
+          const size_t far = k_2 + 16;
+          const size_t s_14 = far / 2;
+          value = from[s_14];
+          given = (far & 1) == 0 ? value & 15 : value >> 4;
+          const size_t code_2 = (given + offset) & 15;
+          const size_t byte = code + (code_2 << 4);
+          const size_t s_15 = k_2 / 4;
+          to[(s_15 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
+          pair += 1;
+          sum = sum + (code + code_2 - 16);
+        }
+        size_t k_2 = pairs * 2;
+        const size_t s_12 = values - k_2;
+        // value loop
+        for (size_t i_value = 0; i_value < s_12; ++i_value) {
+          const size_t s_13 = k_2 / 2;
+          const size_t value = from[s_13];
+          const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
+          const size_t code = (given + offset) & 15;
+          const size_t s_14 = k_2 / 4;
+          const size_t s_15 = k_2 / 16;
+          uint8_t* const s_16 = to + ((s_14 & 3) * 16 + (k_2 & 3));
+          const size_t old = *s_16;
+          const size_t s_17 = s_15 == 0 ? code - 8 : (code - 8) << 4;
+          *s_16 = (uint8_t)(old + s_17);
+          k_2 += 1;
+          sum = sum + (code - 8);
+        }
+        uint8_t* const at = sums + row_2 * 4;
+        const size_t s_13 = first_k / 32;
+        const size_t s_14 = first_k / 32;
+        const uint8_t* const scale_from =
+            (const uint8_t*)args->scales + column * args->scale_stride + s_14 * 4;
+        const int32_t scale = tw_load_i32(scale_from);
+        tw_store_i32(packed + s_13 * 80 + 64 + row_2 * 4, scale);
+        const int32_t v = (int32_t)sum;
+        const float v_2 = (float)v;
+        const float old = tw_f32_of_bits(tw_load_i32(at));
+        const float total = tw_fma_f32(v_2, tw_f32_of_bits(scale), old);
+        tw_store_i32(at, tw_bits_of_f32(total));
+        row_2 += 1;
+      }
+      first_k += 32;
     }
-    memcpy(block + SCALES_OFFSET, scales, PANEL * SCALE_BYTES);
-    source += SOURCE_BLOCK;
-    scales += PANEL * SCALE_BYTES;
-    block += BLOCK_BYTES;
-  }
-}
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
-    }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
+    row += 4;
+    packed += packed_stride;
   }
 }
 

@@ -28,541 +28,469 @@ extern "C" {
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  const size_t lhs_stride = args->lhs_stride;
+void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
+  uint8_t scratch_memory[1024];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x88888888 : 0;
+  const __m256i flip = _mm256_set1_epi32((int32_t)bits);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_loadu_si256((const __m256i *)lhs_at);
-      const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row);
-      const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_2);
-      const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_3);
-      const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_4);
-      const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_5);
-      const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_6);
-      const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_7);
-      const __m256i v_9 = _mm256_unpackhi_epi16(v, v_2);
-      const __m256i v_10 = _mm256_unpacklo_epi16(v, v_2);
-      const __m256i v_11 = _mm256_unpackhi_epi16(v_3, v_4);
-      const __m256i v_12 = _mm256_unpacklo_epi16(v_3, v_4);
-      const __m256i v_13 = _mm256_unpackhi_epi16(v_5, v_6);
-      const __m256i v_14 = _mm256_unpacklo_epi16(v_5, v_6);
-      const __m256i v_15 = _mm256_unpackhi_epi16(v_7, v_8);
-      const __m256i v_16 = _mm256_unpacklo_epi16(v_7, v_8);
-      const __m256i v_17 = _mm256_unpackhi_epi32(v_10, v_12);
-      const __m256i v_18 = _mm256_unpacklo_epi32(v_10, v_12);
-      const __m256i v_19 = _mm256_unpackhi_epi32(v_9, v_11);
-      const __m256i v_20 = _mm256_unpacklo_epi32(v_9, v_11);
-      const __m256i v_21 = _mm256_unpackhi_epi32(v_14, v_16);
-      const __m256i v_22 = _mm256_unpacklo_epi32(v_14, v_16);
-      const __m256i v_23 = _mm256_unpackhi_epi32(v_13, v_15);
-      const __m256i v_24 = _mm256_unpacklo_epi32(v_13, v_15);
-      const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
-      const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
-      const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
-      const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
-      const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
-      const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
-      const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
-      const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
-      const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_28);
-      const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_28);
-      const __m256i v_35 = _mm256_unpackhi_epi64(v_30, v_32);
-      const __m256i v_36 = _mm256_unpacklo_epi64(v_30, v_32);
-      const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_27);
-      const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_27);
-      const __m256i v_39 = _mm256_unpackhi_epi64(v_29, v_31);
-      const __m256i v_40 = _mm256_unpacklo_epi64(v_29, v_31);
-      const __m256i v_41 = _mm256_srli_epi32(v_34, 4);
-      const __m256i v_42 = _mm256_xor_si256(v_41, v_33);
-      const __m256i v_43 = _mm256_and_si256(v_42, low_nibbles);
-      const __m256i v_44 = _mm256_slli_epi32(v_43, 4);
-      const __m256i v_45 = _mm256_xor_si256(v_34, v_44);
-      const __m256i v_46 = _mm256_xor_si256(v_33, v_43);
-      const __m256i v_47 = _mm256_srli_epi32(v_36, 4);
-      const __m256i v_48 = _mm256_xor_si256(v_47, v_35);
-      const __m256i v_49 = _mm256_and_si256(v_48, low_nibbles);
-      const __m256i v_50 = _mm256_slli_epi32(v_49, 4);
-      const __m256i v_51 = _mm256_xor_si256(v_36, v_50);
-      const __m256i v_52 = _mm256_xor_si256(v_35, v_49);
-      const __m256i v_53 = _mm256_srli_epi32(v_38, 4);
-      const __m256i v_54 = _mm256_xor_si256(v_53, v_37);
-      const __m256i v_55 = _mm256_and_si256(v_54, low_nibbles);
-      const __m256i v_56 = _mm256_slli_epi32(v_55, 4);
-      const __m256i v_57 = _mm256_xor_si256(v_38, v_56);
-      const __m256i v_58 = _mm256_xor_si256(v_37, v_55);
-      const __m256i v_59 = _mm256_srli_epi32(v_40, 4);
-      const __m256i v_60 = _mm256_xor_si256(v_59, v_39);
-      const __m256i v_61 = _mm256_and_si256(v_60, low_nibbles);
-      const __m256i v_62 = _mm256_slli_epi32(v_61, 4);
-      const __m256i v_63 = _mm256_xor_si256(v_40, v_62);
-      const __m256i v_64 = _mm256_xor_si256(v_39, v_61);
-      const __m256i v_65 = _mm256_unpackhi_epi8(v_45, v_46);
-      const __m256i v_66 = _mm256_unpacklo_epi8(v_45, v_46);
-      const __m256i v_67 = _mm256_unpackhi_epi8(v_51, v_52);
-      const __m256i v_68 = _mm256_unpacklo_epi8(v_51, v_52);
-      const __m256i v_69 = _mm256_unpackhi_epi8(v_57, v_58);
-      const __m256i v_70 = _mm256_unpacklo_epi8(v_57, v_58);
-      const __m256i v_71 = _mm256_unpackhi_epi8(v_63, v_64);
-      const __m256i v_72 = _mm256_unpacklo_epi8(v_63, v_64);
-      const __m256i v_73 = _mm256_xor_si256(v_66, flip);
-      const __m256i v_74 = _mm256_and_si256(v_73, low_nibbles_2);
-      const __m256i v_75 = _mm256_maddubs_epi16(v_73, ones);
-      const __m256i v_76 = _mm256_madd_epi16(v_75, ones_16);
-      const __m256i v_77 = _mm256_add_epi32(sum, v_76);
-      const __m256i v_78 = _mm256_maddubs_epi16(v_74, low_nibbles_2);
-      const __m256i v_79 = _mm256_madd_epi16(v_78, ones_16);
-      const __m256i v_80 = _mm256_add_epi32(v_77, v_79);
-      _mm256_storeu_si256((__m256i *)dst_at, v_73);
-      const __m256i v_81 = _mm256_xor_si256(v_68, flip);
-      const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles_2);
-      const __m256i v_83 = _mm256_maddubs_epi16(v_81, ones);
-      const __m256i v_84 = _mm256_madd_epi16(v_83, ones_16);
-      const __m256i v_85 = _mm256_add_epi32(v_80, v_84);
-      const __m256i v_86 = _mm256_maddubs_epi16(v_82, low_nibbles_2);
-      const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
-      const __m256i v_88 = _mm256_add_epi32(v_85, v_87);
-      _mm256_storeu_si256((__m256i *)(dst_at + 64), v_81);
-      const __m256i v_89 = _mm256_xor_si256(v_65, flip);
-      const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles_2);
-      const __m256i v_91 = _mm256_maddubs_epi16(v_89, ones);
-      const __m256i v_92 = _mm256_madd_epi16(v_91, ones_16);
-      const __m256i v_93 = _mm256_add_epi32(v_88, v_92);
-      const __m256i v_94 = _mm256_maddubs_epi16(v_90, low_nibbles_2);
-      const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
-      const __m256i v_96 = _mm256_add_epi32(v_93, v_95);
-      _mm256_storeu_si256((__m256i *)(dst_at + 128), v_89);
-      const __m256i v_97 = _mm256_xor_si256(v_67, flip);
-      const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles_2);
-      const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
-      const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
-      const __m256i v_101 = _mm256_add_epi32(v_96, v_100);
-      const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles_2);
-      const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
-      const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-      _mm256_storeu_si256((__m256i *)(dst_at + 192), v_97);
-      const __m256i v_105 = _mm256_xor_si256(v_70, flip);
-      const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles_2);
-      const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
-      const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
-      const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
-      const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles_2);
-      const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
-      const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-      _mm256_storeu_si256((__m256i *)(dst_at + 256), v_105);
-      const __m256i v_113 = _mm256_xor_si256(v_72, flip);
-      const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles_2);
-      const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
-      const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
-      const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
-      const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles_2);
-      const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
-      const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-      _mm256_storeu_si256((__m256i *)(dst_at + 320), v_113);
-      const __m256i v_121 = _mm256_xor_si256(v_69, flip);
-      const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles_2);
-      const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
-      const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
-      const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
-      const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles_2);
-      const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
-      const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-      _mm256_storeu_si256((__m256i *)(dst_at + 384), v_121);
-      const __m256i v_129 = _mm256_xor_si256(v_71, flip);
-      const __m256i v_130 = _mm256_and_si256(v_129, low_nibbles_2);
-      const __m256i v_131 = _mm256_maddubs_epi16(v_129, ones);
-      const __m256i v_132 = _mm256_madd_epi16(v_131, ones_16);
-      const __m256i v_133 = _mm256_add_epi32(v_128, v_132);
-      const __m256i v_134 = _mm256_maddubs_epi16(v_130, low_nibbles_2);
-      const __m256i v_135 = _mm256_madd_epi16(v_134, ones_16);
-      const __m256i v_136 = _mm256_add_epi32(v_133, v_135);
-      _mm256_storeu_si256((__m256i *)(dst_at + 448), v_129);
-      const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 3));
-      const __m256i v_137 = _mm256_srai_epi32(v_136, 4);
-      const __m256i v_138 = _mm256_sub_epi32(v_137, offset);
-      const __m256i v_139 = _mm256_loadu_si256((const __m256i *)sums_at);
-      const __m256i v_140 = _mm256_add_epi32(v_139, v_138);
-      _mm256_storeu_si256((__m256i *)sums_at, v_140);
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      sums_at += 32;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 16;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 16 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 16 ? left : 16;
+    uint8_t* sums = packed + padded * 8;
+    memset(sums, 0, 64);
+    uint8_t* const scales = sums + 64;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(scales, 0, 64);
     }
-    lhs += 32;
-    dst += 512;
-    s += 512;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  const size_t lhs_stride = args->lhs_stride;
-  const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
-  const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_loadu_si256((const __m256i *)lhs_at);
-      const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row);
-      const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_2);
-      const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_3);
-      const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_4);
-      const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_5);
-      const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_6);
-      const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_7);
-      const __m256i v_9 = _mm256_unpackhi_epi16(v, v_2);
-      const __m256i v_10 = _mm256_unpacklo_epi16(v, v_2);
-      const __m256i v_11 = _mm256_unpackhi_epi16(v_3, v_4);
-      const __m256i v_12 = _mm256_unpacklo_epi16(v_3, v_4);
-      const __m256i v_13 = _mm256_unpackhi_epi16(v_5, v_6);
-      const __m256i v_14 = _mm256_unpacklo_epi16(v_5, v_6);
-      const __m256i v_15 = _mm256_unpackhi_epi16(v_7, v_8);
-      const __m256i v_16 = _mm256_unpacklo_epi16(v_7, v_8);
-      const __m256i v_17 = _mm256_unpackhi_epi32(v_10, v_12);
-      const __m256i v_18 = _mm256_unpacklo_epi32(v_10, v_12);
-      const __m256i v_19 = _mm256_unpackhi_epi32(v_9, v_11);
-      const __m256i v_20 = _mm256_unpacklo_epi32(v_9, v_11);
-      const __m256i v_21 = _mm256_unpackhi_epi32(v_14, v_16);
-      const __m256i v_22 = _mm256_unpacklo_epi32(v_14, v_16);
-      const __m256i v_23 = _mm256_unpackhi_epi32(v_13, v_15);
-      const __m256i v_24 = _mm256_unpacklo_epi32(v_13, v_15);
-      const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
-      const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
-      const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
-      const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
-      const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
-      const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
-      const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
-      const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
-      const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_28);
-      const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_28);
-      const __m256i v_35 = _mm256_unpackhi_epi64(v_30, v_32);
-      const __m256i v_36 = _mm256_unpacklo_epi64(v_30, v_32);
-      const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_27);
-      const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_27);
-      const __m256i v_39 = _mm256_unpackhi_epi64(v_29, v_31);
-      const __m256i v_40 = _mm256_unpacklo_epi64(v_29, v_31);
-      const __m256i v_41 = _mm256_srli_epi32(v_34, 4);
-      const __m256i v_42 = _mm256_xor_si256(v_41, v_33);
-      const __m256i v_43 = _mm256_and_si256(v_42, low_nibbles);
-      const __m256i v_44 = _mm256_slli_epi32(v_43, 4);
-      const __m256i v_45 = _mm256_xor_si256(v_34, v_44);
-      const __m256i v_46 = _mm256_xor_si256(v_33, v_43);
-      const __m256i v_47 = _mm256_srli_epi32(v_36, 4);
-      const __m256i v_48 = _mm256_xor_si256(v_47, v_35);
-      const __m256i v_49 = _mm256_and_si256(v_48, low_nibbles);
-      const __m256i v_50 = _mm256_slli_epi32(v_49, 4);
-      const __m256i v_51 = _mm256_xor_si256(v_36, v_50);
-      const __m256i v_52 = _mm256_xor_si256(v_35, v_49);
-      const __m256i v_53 = _mm256_srli_epi32(v_38, 4);
-      const __m256i v_54 = _mm256_xor_si256(v_53, v_37);
-      const __m256i v_55 = _mm256_and_si256(v_54, low_nibbles);
-      const __m256i v_56 = _mm256_slli_epi32(v_55, 4);
-      const __m256i v_57 = _mm256_xor_si256(v_38, v_56);
-      const __m256i v_58 = _mm256_xor_si256(v_37, v_55);
-      const __m256i v_59 = _mm256_srli_epi32(v_40, 4);
-      const __m256i v_60 = _mm256_xor_si256(v_59, v_39);
-      const __m256i v_61 = _mm256_and_si256(v_60, low_nibbles);
-      const __m256i v_62 = _mm256_slli_epi32(v_61, 4);
-      const __m256i v_63 = _mm256_xor_si256(v_40, v_62);
-      const __m256i v_64 = _mm256_xor_si256(v_39, v_61);
-      const __m256i v_65 = _mm256_unpackhi_epi8(v_45, v_46);
-      const __m256i v_66 = _mm256_unpacklo_epi8(v_45, v_46);
-      const __m256i v_67 = _mm256_unpackhi_epi8(v_51, v_52);
-      const __m256i v_68 = _mm256_unpacklo_epi8(v_51, v_52);
-      const __m256i v_69 = _mm256_unpackhi_epi8(v_57, v_58);
-      const __m256i v_70 = _mm256_unpacklo_epi8(v_57, v_58);
-      const __m256i v_71 = _mm256_unpackhi_epi8(v_63, v_64);
-      const __m256i v_72 = _mm256_unpacklo_epi8(v_63, v_64);
-      const __m256i v_73 = _mm256_xor_si256(v_66, flip);
-      const __m256i v_74 = _mm256_and_si256(v_73, low_nibbles_2);
-      const __m256i v_75 = _mm256_maddubs_epi16(v_73, ones);
-      const __m256i v_76 = _mm256_madd_epi16(v_75, ones_16);
-      const __m256i v_77 = _mm256_add_epi32(sum, v_76);
-      const __m256i v_78 = _mm256_maddubs_epi16(v_74, low_nibbles_2);
-      const __m256i v_79 = _mm256_madd_epi16(v_78, ones_16);
-      const __m256i v_80 = _mm256_add_epi32(v_77, v_79);
-      _mm256_stream_si256((__m256i *)dst_at, v_73);
-      const __m256i v_81 = _mm256_xor_si256(v_68, flip);
-      const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles_2);
-      const __m256i v_83 = _mm256_maddubs_epi16(v_81, ones);
-      const __m256i v_84 = _mm256_madd_epi16(v_83, ones_16);
-      const __m256i v_85 = _mm256_add_epi32(v_80, v_84);
-      const __m256i v_86 = _mm256_maddubs_epi16(v_82, low_nibbles_2);
-      const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
-      const __m256i v_88 = _mm256_add_epi32(v_85, v_87);
-      _mm256_stream_si256((__m256i *)(dst_at + 64), v_81);
-      const __m256i v_89 = _mm256_xor_si256(v_65, flip);
-      const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles_2);
-      const __m256i v_91 = _mm256_maddubs_epi16(v_89, ones);
-      const __m256i v_92 = _mm256_madd_epi16(v_91, ones_16);
-      const __m256i v_93 = _mm256_add_epi32(v_88, v_92);
-      const __m256i v_94 = _mm256_maddubs_epi16(v_90, low_nibbles_2);
-      const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
-      const __m256i v_96 = _mm256_add_epi32(v_93, v_95);
-      _mm256_stream_si256((__m256i *)(dst_at + 128), v_89);
-      const __m256i v_97 = _mm256_xor_si256(v_67, flip);
-      const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles_2);
-      const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
-      const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
-      const __m256i v_101 = _mm256_add_epi32(v_96, v_100);
-      const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles_2);
-      const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
-      const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-      _mm256_stream_si256((__m256i *)(dst_at + 192), v_97);
-      const __m256i v_105 = _mm256_xor_si256(v_70, flip);
-      const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles_2);
-      const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
-      const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
-      const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
-      const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles_2);
-      const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
-      const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-      _mm256_stream_si256((__m256i *)(dst_at + 256), v_105);
-      const __m256i v_113 = _mm256_xor_si256(v_72, flip);
-      const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles_2);
-      const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
-      const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
-      const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
-      const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles_2);
-      const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
-      const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-      _mm256_stream_si256((__m256i *)(dst_at + 320), v_113);
-      const __m256i v_121 = _mm256_xor_si256(v_69, flip);
-      const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles_2);
-      const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
-      const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
-      const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
-      const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles_2);
-      const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
-      const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-      _mm256_stream_si256((__m256i *)(dst_at + 384), v_121);
-      const __m256i v_129 = _mm256_xor_si256(v_71, flip);
-      const __m256i v_130 = _mm256_and_si256(v_129, low_nibbles_2);
-      const __m256i v_131 = _mm256_maddubs_epi16(v_129, ones);
-      const __m256i v_132 = _mm256_madd_epi16(v_131, ones_16);
-      const __m256i v_133 = _mm256_add_epi32(v_128, v_132);
-      const __m256i v_134 = _mm256_maddubs_epi16(v_130, low_nibbles_2);
-      const __m256i v_135 = _mm256_madd_epi16(v_134, ones_16);
-      const __m256i v_136 = _mm256_add_epi32(v_133, v_135);
-      _mm256_stream_si256((__m256i *)(dst_at + 448), v_129);
-      const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 3));
-      const __m256i v_137 = _mm256_srai_epi32(v_136, 4);
-      const __m256i v_138 = _mm256_sub_epi32(v_137, offset);
-      const __m256i v_139 = _mm256_loadu_si256((const __m256i *)sums_at);
-      const __m256i v_140 = _mm256_add_epi32(v_139, v_138);
-      _mm256_storeu_si256((__m256i *)sums_at, v_140);
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      sums_at += 32;
+    uint8_t* const bias = scales + 64;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(bias, 0, 64);
     }
-    lhs += 32;
-    dst += 512;
-    s += 512;
-  }
-}
-
-
-enum {
-  PANEL = 16,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 32,  // of each source row that one step of the inner loop takes
-  CODES = 2,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+    sums = packed + padded * 8;
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_3 = left > 16 ? 16 * source_stride : 0;
+    const size_t s_4 = k / 64;
+    const size_t whole_steps = 16 > left ? 0 : s_4;
+    const size_t whole_end = 0 + whole_steps * 64;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t s_6 = (padded - whole_end + 63) / 64;
+    const size_t runs = s_6 + s_5;
+    size_t k_2 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_2 * 8;
+      if (copied != 0) {
+        const size_t s_7 = k > k_2 ? k - k_2 : 0;
+        const size_t values = s_7 < 64 ? s_7 : 64;
+        memset(scratch, no_codes, 512);
+        const size_t s_8 = k_2 / 2;
+        const uint8_t* first = source + s_8;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          const size_t s_9 = (values + 1) / 2;
+          memcpy(scratch_at, first, s_9);
+          if ((values & 1) != 0) {
+            const size_t s_10 = values / 2;
+            uint8_t* const last = scratch_at + s_10;
+            const size_t byte = *last;
+            *last = (uint8_t)((byte & 15) + (no_codes & 240));
+          }
+          first += source_stride;
+          scratch_at += 32;
+        }
+      }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 32;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_3 : 0;
+      const uint8_t* ahead = from + distance;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          uint8_t* sums_at = sums;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_2);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_6);
+            const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_7);
+            const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_8);
+            const __m256i v_9 = _mm256_unpackhi_epi16(v, v_2);
+            const __m256i v_10 = _mm256_unpacklo_epi16(v, v_2);
+            const __m256i v_11 = _mm256_unpackhi_epi16(v_3, v_4);
+            const __m256i v_12 = _mm256_unpacklo_epi16(v_3, v_4);
+            const __m256i v_13 = _mm256_unpackhi_epi16(v_5, v_6);
+            const __m256i v_14 = _mm256_unpacklo_epi16(v_5, v_6);
+            const __m256i v_15 = _mm256_unpackhi_epi16(v_7, v_8);
+            const __m256i v_16 = _mm256_unpacklo_epi16(v_7, v_8);
+            const __m256i v_17 = _mm256_unpackhi_epi32(v_10, v_12);
+            const __m256i v_18 = _mm256_unpacklo_epi32(v_10, v_12);
+            const __m256i v_19 = _mm256_unpackhi_epi32(v_9, v_11);
+            const __m256i v_20 = _mm256_unpacklo_epi32(v_9, v_11);
+            const __m256i v_21 = _mm256_unpackhi_epi32(v_14, v_16);
+            const __m256i v_22 = _mm256_unpacklo_epi32(v_14, v_16);
+            const __m256i v_23 = _mm256_unpackhi_epi32(v_13, v_15);
+            const __m256i v_24 = _mm256_unpacklo_epi32(v_13, v_15);
+            const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
+            const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
+            const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
+            const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
+            const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
+            const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
+            const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
+            const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
+            const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_28);
+            const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_28);
+            const __m256i v_35 = _mm256_unpackhi_epi64(v_30, v_32);
+            const __m256i v_36 = _mm256_unpacklo_epi64(v_30, v_32);
+            const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_27);
+            const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_27);
+            const __m256i v_39 = _mm256_unpackhi_epi64(v_29, v_31);
+            const __m256i v_40 = _mm256_unpacklo_epi64(v_29, v_31);
+            const __m256i v_41 = _mm256_srli_epi32(v_34, 4);
+            const __m256i v_42 = _mm256_xor_si256(v_41, v_33);
+            const __m256i v_43 = _mm256_and_si256(v_42, low_nibbles);
+            const __m256i v_44 = _mm256_slli_epi32(v_43, 4);
+            const __m256i v_45 = _mm256_xor_si256(v_34, v_44);
+            const __m256i v_46 = _mm256_xor_si256(v_33, v_43);
+            const __m256i v_47 = _mm256_srli_epi32(v_36, 4);
+            const __m256i v_48 = _mm256_xor_si256(v_47, v_35);
+            const __m256i v_49 = _mm256_and_si256(v_48, low_nibbles);
+            const __m256i v_50 = _mm256_slli_epi32(v_49, 4);
+            const __m256i v_51 = _mm256_xor_si256(v_36, v_50);
+            const __m256i v_52 = _mm256_xor_si256(v_35, v_49);
+            const __m256i v_53 = _mm256_srli_epi32(v_38, 4);
+            const __m256i v_54 = _mm256_xor_si256(v_53, v_37);
+            const __m256i v_55 = _mm256_and_si256(v_54, low_nibbles);
+            const __m256i v_56 = _mm256_slli_epi32(v_55, 4);
+            const __m256i v_57 = _mm256_xor_si256(v_38, v_56);
+            const __m256i v_58 = _mm256_xor_si256(v_37, v_55);
+            const __m256i v_59 = _mm256_srli_epi32(v_40, 4);
+            const __m256i v_60 = _mm256_xor_si256(v_59, v_39);
+            const __m256i v_61 = _mm256_and_si256(v_60, low_nibbles);
+            const __m256i v_62 = _mm256_slli_epi32(v_61, 4);
+            const __m256i v_63 = _mm256_xor_si256(v_40, v_62);
+            const __m256i v_64 = _mm256_xor_si256(v_39, v_61);
+            const __m256i v_65 = _mm256_unpackhi_epi8(v_45, v_46);
+            const __m256i v_66 = _mm256_unpacklo_epi8(v_45, v_46);
+            const __m256i v_67 = _mm256_unpackhi_epi8(v_51, v_52);
+            const __m256i v_68 = _mm256_unpacklo_epi8(v_51, v_52);
+            const __m256i v_69 = _mm256_unpackhi_epi8(v_57, v_58);
+            const __m256i v_70 = _mm256_unpacklo_epi8(v_57, v_58);
+            const __m256i v_71 = _mm256_unpackhi_epi8(v_63, v_64);
+            const __m256i v_72 = _mm256_unpacklo_epi8(v_63, v_64);
+            const __m256i v_73 = _mm256_xor_si256(v_66, flip);
+            const __m256i v_74 = _mm256_and_si256(v_73, low_nibbles_2);
+            const __m256i v_75 = _mm256_maddubs_epi16(v_73, ones);
+            const __m256i v_76 = _mm256_madd_epi16(v_75, ones_16);
+            const __m256i v_77 = _mm256_add_epi32(sum, v_76);
+            const __m256i v_78 = _mm256_maddubs_epi16(v_74, low_nibbles_2);
+            const __m256i v_79 = _mm256_madd_epi16(v_78, ones_16);
+            const __m256i v_80 = _mm256_add_epi32(v_77, v_79);
+            _mm256_stream_si256((__m256i *)to_at, v_73);
+            const __m256i v_81 = _mm256_xor_si256(v_68, flip);
+            const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles_2);
+            const __m256i v_83 = _mm256_maddubs_epi16(v_81, ones);
+            const __m256i v_84 = _mm256_madd_epi16(v_83, ones_16);
+            const __m256i v_85 = _mm256_add_epi32(v_80, v_84);
+            const __m256i v_86 = _mm256_maddubs_epi16(v_82, low_nibbles_2);
+            const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
+            const __m256i v_88 = _mm256_add_epi32(v_85, v_87);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_81);
+            const __m256i v_89 = _mm256_xor_si256(v_65, flip);
+            const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles_2);
+            const __m256i v_91 = _mm256_maddubs_epi16(v_89, ones);
+            const __m256i v_92 = _mm256_madd_epi16(v_91, ones_16);
+            const __m256i v_93 = _mm256_add_epi32(v_88, v_92);
+            const __m256i v_94 = _mm256_maddubs_epi16(v_90, low_nibbles_2);
+            const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
+            const __m256i v_96 = _mm256_add_epi32(v_93, v_95);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_89);
+            const __m256i v_97 = _mm256_xor_si256(v_67, flip);
+            const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles_2);
+            const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
+            const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
+            const __m256i v_101 = _mm256_add_epi32(v_96, v_100);
+            const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles_2);
+            const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
+            const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_97);
+            const __m256i v_105 = _mm256_xor_si256(v_70, flip);
+            const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles_2);
+            const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
+            const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
+            const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
+            const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles_2);
+            const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
+            const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_105);
+            const __m256i v_113 = _mm256_xor_si256(v_72, flip);
+            const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles_2);
+            const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
+            const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
+            const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
+            const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles_2);
+            const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
+            const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_113);
+            const __m256i v_121 = _mm256_xor_si256(v_69, flip);
+            const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles_2);
+            const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
+            const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
+            const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
+            const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles_2);
+            const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
+            const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_121);
+            const __m256i v_129 = _mm256_xor_si256(v_71, flip);
+            const __m256i v_130 = _mm256_and_si256(v_129, low_nibbles_2);
+            const __m256i v_131 = _mm256_maddubs_epi16(v_129, ones);
+            const __m256i v_132 = _mm256_madd_epi16(v_131, ones_16);
+            const __m256i v_133 = _mm256_add_epi32(v_128, v_132);
+            const __m256i v_134 = _mm256_maddubs_epi16(v_130, low_nibbles_2);
+            const __m256i v_135 = _mm256_madd_epi16(v_134, ones_16);
+            const __m256i v_136 = _mm256_add_epi32(v_133, v_135);
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_129);
+            const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 3));
+            const __m256i v_137 = _mm256_srai_epi32(v_136, 4);
+            const __m256i v_138 = _mm256_sub_epi32(v_137, offset);
+            const __m256i v_139 = _mm256_loadu_si256((const __m256i *)sums_at);
+            const __m256i v_140 = _mm256_add_epi32(v_139, v_138);
+            _mm256_storeu_si256((__m256i *)sums_at, v_140);
+            from_at = row_8 + stride;
+            to_at += 32;
+            sums_at += 32;
+          }
+          from += 32;
+          to += 512;
+          ahead += 512;
+        }
+      } else {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          uint8_t* sums_at = sums;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_2);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_6);
+            const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_7);
+            const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_8);
+            const __m256i v_9 = _mm256_unpackhi_epi16(v, v_2);
+            const __m256i v_10 = _mm256_unpacklo_epi16(v, v_2);
+            const __m256i v_11 = _mm256_unpackhi_epi16(v_3, v_4);
+            const __m256i v_12 = _mm256_unpacklo_epi16(v_3, v_4);
+            const __m256i v_13 = _mm256_unpackhi_epi16(v_5, v_6);
+            const __m256i v_14 = _mm256_unpacklo_epi16(v_5, v_6);
+            const __m256i v_15 = _mm256_unpackhi_epi16(v_7, v_8);
+            const __m256i v_16 = _mm256_unpacklo_epi16(v_7, v_8);
+            const __m256i v_17 = _mm256_unpackhi_epi32(v_10, v_12);
+            const __m256i v_18 = _mm256_unpacklo_epi32(v_10, v_12);
+            const __m256i v_19 = _mm256_unpackhi_epi32(v_9, v_11);
+            const __m256i v_20 = _mm256_unpacklo_epi32(v_9, v_11);
+            const __m256i v_21 = _mm256_unpackhi_epi32(v_14, v_16);
+            const __m256i v_22 = _mm256_unpacklo_epi32(v_14, v_16);
+            const __m256i v_23 = _mm256_unpackhi_epi32(v_13, v_15);
+            const __m256i v_24 = _mm256_unpacklo_epi32(v_13, v_15);
+            const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
+            const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
+            const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
+            const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
+            const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
+            const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
+            const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
+            const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
+            const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_28);
+            const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_28);
+            const __m256i v_35 = _mm256_unpackhi_epi64(v_30, v_32);
+            const __m256i v_36 = _mm256_unpacklo_epi64(v_30, v_32);
+            const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_27);
+            const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_27);
+            const __m256i v_39 = _mm256_unpackhi_epi64(v_29, v_31);
+            const __m256i v_40 = _mm256_unpacklo_epi64(v_29, v_31);
+            const __m256i v_41 = _mm256_srli_epi32(v_34, 4);
+            const __m256i v_42 = _mm256_xor_si256(v_41, v_33);
+            const __m256i v_43 = _mm256_and_si256(v_42, low_nibbles);
+            const __m256i v_44 = _mm256_slli_epi32(v_43, 4);
+            const __m256i v_45 = _mm256_xor_si256(v_34, v_44);
+            const __m256i v_46 = _mm256_xor_si256(v_33, v_43);
+            const __m256i v_47 = _mm256_srli_epi32(v_36, 4);
+            const __m256i v_48 = _mm256_xor_si256(v_47, v_35);
+            const __m256i v_49 = _mm256_and_si256(v_48, low_nibbles);
+            const __m256i v_50 = _mm256_slli_epi32(v_49, 4);
+            const __m256i v_51 = _mm256_xor_si256(v_36, v_50);
+            const __m256i v_52 = _mm256_xor_si256(v_35, v_49);
+            const __m256i v_53 = _mm256_srli_epi32(v_38, 4);
+            const __m256i v_54 = _mm256_xor_si256(v_53, v_37);
+            const __m256i v_55 = _mm256_and_si256(v_54, low_nibbles);
+            const __m256i v_56 = _mm256_slli_epi32(v_55, 4);
+            const __m256i v_57 = _mm256_xor_si256(v_38, v_56);
+            const __m256i v_58 = _mm256_xor_si256(v_37, v_55);
+            const __m256i v_59 = _mm256_srli_epi32(v_40, 4);
+            const __m256i v_60 = _mm256_xor_si256(v_59, v_39);
+            const __m256i v_61 = _mm256_and_si256(v_60, low_nibbles);
+            const __m256i v_62 = _mm256_slli_epi32(v_61, 4);
+            const __m256i v_63 = _mm256_xor_si256(v_40, v_62);
+            const __m256i v_64 = _mm256_xor_si256(v_39, v_61);
+            const __m256i v_65 = _mm256_unpackhi_epi8(v_45, v_46);
+            const __m256i v_66 = _mm256_unpacklo_epi8(v_45, v_46);
+            const __m256i v_67 = _mm256_unpackhi_epi8(v_51, v_52);
+            const __m256i v_68 = _mm256_unpacklo_epi8(v_51, v_52);
+            const __m256i v_69 = _mm256_unpackhi_epi8(v_57, v_58);
+            const __m256i v_70 = _mm256_unpacklo_epi8(v_57, v_58);
+            const __m256i v_71 = _mm256_unpackhi_epi8(v_63, v_64);
+            const __m256i v_72 = _mm256_unpacklo_epi8(v_63, v_64);
+            const __m256i v_73 = _mm256_xor_si256(v_66, flip);
+            const __m256i v_74 = _mm256_and_si256(v_73, low_nibbles_2);
+            const __m256i v_75 = _mm256_maddubs_epi16(v_73, ones);
+            const __m256i v_76 = _mm256_madd_epi16(v_75, ones_16);
+            const __m256i v_77 = _mm256_add_epi32(sum, v_76);
+            const __m256i v_78 = _mm256_maddubs_epi16(v_74, low_nibbles_2);
+            const __m256i v_79 = _mm256_madd_epi16(v_78, ones_16);
+            const __m256i v_80 = _mm256_add_epi32(v_77, v_79);
+            _mm256_storeu_si256((__m256i *)to_at, v_73);
+            const __m256i v_81 = _mm256_xor_si256(v_68, flip);
+            const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles_2);
+            const __m256i v_83 = _mm256_maddubs_epi16(v_81, ones);
+            const __m256i v_84 = _mm256_madd_epi16(v_83, ones_16);
+            const __m256i v_85 = _mm256_add_epi32(v_80, v_84);
+            const __m256i v_86 = _mm256_maddubs_epi16(v_82, low_nibbles_2);
+            const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
+            const __m256i v_88 = _mm256_add_epi32(v_85, v_87);
+            _mm256_storeu_si256((__m256i *)(to_at + 64), v_81);
+            const __m256i v_89 = _mm256_xor_si256(v_65, flip);
+            const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles_2);
+            const __m256i v_91 = _mm256_maddubs_epi16(v_89, ones);
+            const __m256i v_92 = _mm256_madd_epi16(v_91, ones_16);
+            const __m256i v_93 = _mm256_add_epi32(v_88, v_92);
+            const __m256i v_94 = _mm256_maddubs_epi16(v_90, low_nibbles_2);
+            const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
+            const __m256i v_96 = _mm256_add_epi32(v_93, v_95);
+            _mm256_storeu_si256((__m256i *)(to_at + 128), v_89);
+            const __m256i v_97 = _mm256_xor_si256(v_67, flip);
+            const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles_2);
+            const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
+            const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
+            const __m256i v_101 = _mm256_add_epi32(v_96, v_100);
+            const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles_2);
+            const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
+            const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
+            _mm256_storeu_si256((__m256i *)(to_at + 192), v_97);
+            const __m256i v_105 = _mm256_xor_si256(v_70, flip);
+            const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles_2);
+            const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
+            const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
+            const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
+            const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles_2);
+            const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
+            const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
+            _mm256_storeu_si256((__m256i *)(to_at + 256), v_105);
+            const __m256i v_113 = _mm256_xor_si256(v_72, flip);
+            const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles_2);
+            const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
+            const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
+            const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
+            const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles_2);
+            const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
+            const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
+            _mm256_storeu_si256((__m256i *)(to_at + 320), v_113);
+            const __m256i v_121 = _mm256_xor_si256(v_69, flip);
+            const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles_2);
+            const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
+            const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
+            const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
+            const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles_2);
+            const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
+            const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
+            _mm256_storeu_si256((__m256i *)(to_at + 384), v_121);
+            const __m256i v_129 = _mm256_xor_si256(v_71, flip);
+            const __m256i v_130 = _mm256_and_si256(v_129, low_nibbles_2);
+            const __m256i v_131 = _mm256_maddubs_epi16(v_129, ones);
+            const __m256i v_132 = _mm256_madd_epi16(v_131, ones_16);
+            const __m256i v_133 = _mm256_add_epi32(v_128, v_132);
+            const __m256i v_134 = _mm256_maddubs_epi16(v_130, low_nibbles_2);
+            const __m256i v_135 = _mm256_madd_epi16(v_134, ones_16);
+            const __m256i v_136 = _mm256_add_epi32(v_133, v_135);
+            _mm256_storeu_si256((__m256i *)(to_at + 448), v_129);
+            const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 3));
+            const __m256i v_137 = _mm256_srai_epi32(v_136, 4);
+            const __m256i v_138 = _mm256_sub_epi32(v_137, offset);
+            const __m256i v_139 = _mm256_loadu_si256((const __m256i *)sums_at);
+            const __m256i v_140 = _mm256_add_epi32(v_139, v_138);
+            _mm256_storeu_si256((__m256i *)sums_at, v_140);
+            from_at = row_8 + stride;
+            to_at += 32;
+            sums_at += 32;
+          }
+          from += 32;
+          to += 512;
+          ahead += 512;
+        }
+      }
+      if (copied != 0) {
+        const size_t s_7 = padded - k_2 < 64 ? padded - k_2 : 64;
+        memcpy(packed_2, packed_copy, s_7 * 8);
+      }
+      k_2 = copied == 0 ? whole_end : k_2 + 64;
+      copied = 1;
     }
+    row += 16;
+    packed += packed_stride;
   }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 256; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 64, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 128, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

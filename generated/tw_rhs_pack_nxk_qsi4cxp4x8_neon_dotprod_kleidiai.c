@@ -28,219 +28,177 @@ extern "C" {
 void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  const size_t lhs_stride = args->lhs_stride;
+void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) {
+  uint8_t scratch_memory[128];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0 : 0x88888888;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t high_nibbles = vdupq_n_u8(240);
-  int32x4_t sum = vdupq_n_s32(0);
-  int32x4_t sum_2 = vdupq_n_s32(0);
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s, 0, 3);
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)lhs));
-    const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row));
-    const uint8x16_t v_3 = vreinterpretq_u8_u32(vzip2q_u32(v, v_2));
-    const uint8x16_t v_4 = vreinterpretq_u8_u32(vzip1q_u32(v, v_2));
-    const uint8x16_t v_5 = vsliq_n_u8(v_4, v_3, 4);
-    const uint8x16_t v_6 = vsriq_n_u8(v_3, v_4, 4);
-    const uint8x16_t v_7 = vzip2q_u8(v_5, v_6);
-    const uint8x16_t v_8 = vzip1q_u8(v_5, v_6);
-    const uint8x16_t v_9 = veorq_u8(v_8, flip);
-    const uint8x16_t v_10 = vshlq_n_u8(v_9, 4);
-    const int32x4_t v_11 = vdotq_s32(sum, vreinterpretq_s8_u8(v_10), ones);
-    const uint8x16_t v_12 = vandq_u8(v_9, high_nibbles);
-    const int32x4_t v_13 = vdotq_s32(v_11, vreinterpretq_s8_u8(v_12), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_9));
-    const uint8x16_t v_14 = veorq_u8(v_7, flip);
-    const uint8x16_t v_15 = vshlq_n_u8(v_14, 4);
-    const int32x4_t v_16 = vdotq_s32(v_13, vreinterpretq_s8_u8(v_15), ones);
-    const uint8x16_t v_17 = vandq_u8(v_14, high_nibbles);
-    sum = vdotq_s32(v_16, vreinterpretq_s8_u8(v_17), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_14));
-    const uint32x4_t v_18 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
-    const uint32x4_t v_19 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_20 = vreinterpretq_u8_u32(vzip2q_u32(v_18, v_19));
-    const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip1q_u32(v_18, v_19));
-    const uint8x16_t v_22 = vsliq_n_u8(v_21, v_20, 4);
-    const uint8x16_t v_23 = vsriq_n_u8(v_20, v_21, 4);
-    const uint8x16_t v_24 = vzip2q_u8(v_22, v_23);
-    const uint8x16_t v_25 = vzip1q_u8(v_22, v_23);
-    const uint8x16_t v_26 = veorq_u8(v_25, flip);
-    const uint8x16_t v_27 = vshlq_n_u8(v_26, 4);
-    const int32x4_t v_28 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_27), ones);
-    const uint8x16_t v_29 = vandq_u8(v_26, high_nibbles);
-    const int32x4_t v_30 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_29), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_26));
-    const uint8x16_t v_31 = veorq_u8(v_24, flip);
-    const uint8x16_t v_32 = vshlq_n_u8(v_31, 4);
-    const int32x4_t v_33 = vdotq_s32(v_30, vreinterpretq_s8_u8(v_32), ones);
-    const uint8x16_t v_34 = vandq_u8(v_31, high_nibbles);
-    sum_2 = vdotq_s32(v_33, vreinterpretq_s8_u8(v_34), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_31));
-    lhs += 16;
-    dst += 64;
-    s += 64;
-  }
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const int32x4_t v = vpaddq_s32(sum, sum_2);
-  const int32x4_t v_2 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_3 = vaddq_s32(v_2, v);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_3));
-}
-
-
-enum {
-  PANEL = 4,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 16,  // of each source row that one step of the inner loop takes
-  CODES = 2,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x00, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 64;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    uint8_t* sums = packed + padded * 2;
+    memset(sums, 0, 16);
+    uint8_t* const scales = sums + 16;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      const size_t s_3 = (16 - given_bytes) / 4;
+      uint8_t* behind = scales + given_bytes;
+      const size_t last = (uint32_t)tw_load_i32(behind - 4);
+      // repeat loop
+      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+        tw_store_i32(behind, (int32_t)last);
+        behind += 4;
+      }
+      const float32x4_t part = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3d800000));
+      const float32x4_t v = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)scales));
+      const float32x4_t v_2 = vmulq_f32(v, part);
+      vst1q_s8((int8_t *)scales, vreinterpretq_s8_f32(v_2));
+    } else {
+      memset(scales, 0, 16);
     }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 64; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros), times `part`; the last one again for
-// columns that do not exist. Bytes, because nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns,
-                         float part) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    const size_t at = (row + smaller(c, columns - 1)) * sizeof(float);
-    float value = 0;
-    if (from != 0) memcpy(&value, (const uint8_t *)from + at, sizeof value);
-    value *= part;
-    memcpy(to + c * sizeof(float), &value, sizeof value);
-  }
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 16, args->scales, row, columns, 1.0f / 16);
-  write_floats(panel + data_bytes(padded) + 32, args->bias, row, columns, 1.0f);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: rows that do not exist repeat the last ones, values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < PANEL; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + smaller(c, columns - 1) * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
+    uint8_t* const bias = scales + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      const size_t s_3 = (16 - given_bytes) / 4;
+      uint8_t* behind = bias + given_bytes;
+      const size_t last = (uint32_t)tw_load_i32(behind - 4);
+      // repeat loop
+      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+        tw_store_i32(behind, (int32_t)last);
+        behind += 4;
+      }
+    } else {
+      memset(bias, 0, 16);
+    }
+    sums = packed + padded * 2;
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_3 = left > 4 ? 4 * source_stride : 0;
+    const size_t s_4 = k / 32;
+    const size_t whole_steps = 4 > left ? 0 : s_4;
+    const size_t whole_end = 0 + whole_steps * 32;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t s_6 = (padded - whole_end + 31) / 32;
+    const size_t runs = s_6 + s_5;
+    size_t k_2 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_2 * 2;
+      if (copied != 0) {
+        const size_t s_7 = k > k_2 ? k - k_2 : 0;
+        const size_t values = s_7 < 32 ? s_7 : 32;
+        memset(scratch, no_codes, 64);
+        const size_t s_8 = k_2 / 2;
+        size_t following = rows > 1 ? rows - 1 : 0;
+        const uint8_t* first = source + s_8;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < 4; ++i_copy) {
+          const size_t s_9 = (values + 1) / 2;
+          memcpy(scratch_at, first, s_9);
+          if ((values & 1) != 0) {
+            const size_t s_10 = values / 2;
+            uint8_t* const last = scratch_at + s_10;
+            const size_t byte = *last;
+            *last = (uint8_t)((byte & 15) + (no_codes & 240));
+          }
+          first = following == 0 ? first : first + source_stride;
+          following = following > 1 ? following - 1 : 0;
+          scratch_at += 16;
+        }
+      }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 16;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_3 : 0;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      int32x4_t sum = vdupq_n_s32(0);
+      int32x4_t sum_2 = vdupq_n_s32(0);
+      const uint8_t* ahead = from + distance;
+      // k loop
+      for (size_t i_k = 0; i_k < steps; ++i_k) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        const uint8_t* const row_2 = from + stride;
+        const uint8_t* const row_3 = row_2 + stride;
+        const uint8_t* const row_4 = row_3 + stride;
+        const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)from));
+        const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
+        const uint8x16_t v_3 = vreinterpretq_u8_u32(vzip2q_u32(v, v_2));
+        const uint8x16_t v_4 = vreinterpretq_u8_u32(vzip1q_u32(v, v_2));
+        const uint8x16_t v_5 = vsliq_n_u8(v_4, v_3, 4);
+        const uint8x16_t v_6 = vsriq_n_u8(v_3, v_4, 4);
+        const uint8x16_t v_7 = vzip2q_u8(v_5, v_6);
+        const uint8x16_t v_8 = vzip1q_u8(v_5, v_6);
+        const uint8x16_t v_9 = veorq_u8(v_8, flip);
+        const uint8x16_t v_10 = vshlq_n_u8(v_9, 4);
+        const int32x4_t v_11 = vdotq_s32(sum, vreinterpretq_s8_u8(v_10), ones);
+        const uint8x16_t v_12 = vandq_u8(v_9, high_nibbles);
+        const int32x4_t v_13 = vdotq_s32(v_11, vreinterpretq_s8_u8(v_12), ones);
+        vst1q_s8((int8_t *)to, vreinterpretq_s8_u8(v_9));
+        const uint8x16_t v_14 = veorq_u8(v_7, flip);
+        const uint8x16_t v_15 = vshlq_n_u8(v_14, 4);
+        const int32x4_t v_16 = vdotq_s32(v_13, vreinterpretq_s8_u8(v_15), ones);
+        const uint8x16_t v_17 = vandq_u8(v_14, high_nibbles);
+        sum = vdotq_s32(v_16, vreinterpretq_s8_u8(v_17), ones);
+        vst1q_s8((int8_t *)(to + 32), vreinterpretq_s8_u8(v_14));
+        const uint32x4_t v_18 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
+        const uint32x4_t v_19 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_4));
+        const uint8x16_t v_20 = vreinterpretq_u8_u32(vzip2q_u32(v_18, v_19));
+        const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip1q_u32(v_18, v_19));
+        const uint8x16_t v_22 = vsliq_n_u8(v_21, v_20, 4);
+        const uint8x16_t v_23 = vsriq_n_u8(v_20, v_21, 4);
+        const uint8x16_t v_24 = vzip2q_u8(v_22, v_23);
+        const uint8x16_t v_25 = vzip1q_u8(v_22, v_23);
+        const uint8x16_t v_26 = veorq_u8(v_25, flip);
+        const uint8x16_t v_27 = vshlq_n_u8(v_26, 4);
+        const int32x4_t v_28 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_27), ones);
+        const uint8x16_t v_29 = vandq_u8(v_26, high_nibbles);
+        const int32x4_t v_30 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_29), ones);
+        vst1q_s8((int8_t *)(to + 16), vreinterpretq_s8_u8(v_26));
+        const uint8x16_t v_31 = veorq_u8(v_24, flip);
+        const uint8x16_t v_32 = vshlq_n_u8(v_31, 4);
+        const int32x4_t v_33 = vdotq_s32(v_30, vreinterpretq_s8_u8(v_32), ones);
+        const uint8x16_t v_34 = vandq_u8(v_31, high_nibbles);
+        sum_2 = vdotq_s32(v_33, vreinterpretq_s8_u8(v_34), ones);
+        vst1q_s8((int8_t *)(to + 48), vreinterpretq_s8_u8(v_31));
+        from += 16;
+        to += 64;
+        ahead += 64;
+      }
+      const int32x4_t v = vpaddq_s32(sum, sum_2);
+      const int32x4_t v_2 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
+      const int32x4_t v_3 = vaddq_s32(v_2, v);
+      vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_3));
+      if (copied != 0) {
+        const size_t s_7 = padded - k_2 < 32 ? padded - k_2 : 32;
+        memcpy(packed_2, packed_copy, s_7 * 2);
+      }
+      k_2 = copied == 0 ? whole_end : k_2 + 32;
+      copied = 1;
+    }
+    row += 4;
+    packed += packed_stride;
   }
 }
 

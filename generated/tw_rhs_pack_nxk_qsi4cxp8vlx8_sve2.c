@@ -25,78 +25,146 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2(const tw_pack_args* args);
 
-enum {
-  PANEL_VL = 8,      // columns of a panel for every 16 bytes of vector length
-  KR = 8,                  // values of k that stand together
-  K_MULTIPLE = 32   // k is padded to a multiple of this
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// Code k of a column, as two's complement in 4 bits; 0 where there is none.
-static unsigned code_at(const tw_pack_args *args, size_t column, size_t columns, size_t k) {
-  const uint8_t *const source = (const uint8_t *)args->source;
-  const size_t stride = args->source_stride;
-  if (column >= columns || k >= args->k) return 0;
-  const unsigned code = source[column * stride + k / 2] >> (k % 2 * 4) & 15;
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? code ^ 8 : code;
-}
-
-static void add_sum(uint8_t *at, unsigned code) {
-  tw_store_i32(at, tw_load_i32(at) + (int32_t)(code ^ 8) - 8);
-}
-
-// A vector of `half` columns in its high nibbles and as many behind them in its low ones, KR values
-// of k each. `column` is of the operand, `end` behind its last one.
-static void pack_vector(const tw_pack_args *args, uint8_t *to, uint8_t *sums, size_t half,
-                        size_t column, size_t end, size_t k) {
-  for (size_t i = 0; i < half; ++i) {
-    for (size_t j = 0; j < KR; ++j) {
-      const unsigned high = code_at(args, column + i, end, k + j);
-      const unsigned low = code_at(args, column + half + i, end, k + j);
-      *to++ = (uint8_t)((high << 4 | low) ^ 0x08);
-      add_sum(sums + i * sizeof(int32_t), high);
-      add_sum(sums + (half + i) * sizeof(int32_t), low);
+void tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2(const tw_pack_args* args) {
+  const size_t source_stride = args->source_stride;
+  const size_t segments = args->vector_bytes >> 4;
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t offset = 8 - given_offset;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t panel = (args->vector_bytes >> 4) * 8;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / panel;
+  size_t row = row_begin;
+  const size_t panels = (rows_left + panel - 1) / panel;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop
+  for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
+    const size_t left = row_end - row;
+    const size_t rows = left < panel ? left : panel;
+    uint8_t* sums = packed + padded * ((args->vector_bytes >> 4) * 4);
+    memset(sums, 0, (args->vector_bytes >> 4) * 32);
+    uint8_t* const scales = sums + (args->vector_bytes >> 4) * 32;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    const size_t s_3 = (args->vector_bytes >> 4) * 32;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, s_3 - given_bytes);
+    } else {
+      memset(scales, 0, s_3);
     }
-  }
-}
-
-static void pack_panel(const tw_pack_args *args, uint8_t *to, size_t panel, size_t row,
-                       size_t columns, size_t padded) {
-  const size_t half = args->vector_bytes / KR;
-  uint8_t *at = to + padded / 2 * panel;
-  uint8_t *const sums = at;
-  memset(sums, 0, panel * sizeof(int32_t));
-  at += panel * sizeof(float);
-  write_floats(at, args->scales, row, columns, panel);
-  at += panel * sizeof(float);
-  write_floats(at, args->bias, row, columns, panel);
-  at += panel * sizeof(float);
-
-  for (size_t k = 0; k < padded; k += KR) {
-    for (size_t c = 0; c < panel; c += 2 * half) {
-      pack_vector(args, to, sums + c * sizeof(int32_t), half, row + c, row + columns, k);
-      to += args->vector_bytes;
+    uint8_t* const bias = scales + (args->vector_bytes >> 4) * 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    const size_t s_4 = (args->vector_bytes >> 4) * 32;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, s_4 - given_bytes);
+    } else {
+      memset(bias, 0, s_4);
     }
-  }
-}
-
-// The vector length is the caller's word, not this machine's: weights are packed for where they run.
-void tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2(const tw_pack_args *args) {
-  const size_t panel = args->vector_bytes / 16 * PANEL_VL;
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    uint8_t *const to = (uint8_t *)args->packed + row / panel * args->packed_stride;
-    pack_panel(args, to, panel, row, smaller(end - row, panel), padded);
+    sums = packed + padded * ((args->vector_bytes >> 4) * 4);
+    size_t first_k = 0;
+    // k_part loop: 32 per iteration
+    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+      const size_t s_5 = k > first_k ? k - first_k : 0;
+      const size_t values = s_5 < 32 ? s_5 : 32;
+      const size_t s_6 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_6 < 32 ? s_6 : 32;
+      memset(packed + first_k * ((args->vector_bytes >> 4) * 4), 8,
+          places * ((args->vector_bytes >> 4) * 4));
+      size_t row_2 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const size_t other = row_2 + segments * 2;
+        const size_t s_7 = row_2 / (segments * 2);
+        if ((s_7 & 1) == 0) {
+          if (other < rows) {
+            size_t column = row + row_2;
+            const size_t s_8 = first_k / 2;
+            const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_8;
+            const size_t s_9 = row_2 / (segments * 4);
+            const size_t s_10 = segments * 2;
+            const size_t s_11 = row_2 / s_10;
+            const size_t s_12 = first_k / 8;
+            uint8_t* const to = packed + (s_9 * (segments * 16) + (row_2 - s_11 * s_10) * 8) + s_12
+                * (segments * 32);
+            column = row + other;
+            const size_t s_13 = first_k / 2;
+            const uint8_t* const from_2 =
+                (const uint8_t*)args->source + column * source_stride + s_13;
+            size_t k_2 = 0;
+            size_t sum = 0;
+            size_t other_sum = 0;
+            // pair loop
+            for (size_t i_pair = 0; i_pair < values; ++i_pair) {
+              const size_t s_14 = k_2 / 2;
+              size_t value = from[s_14];
+              size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
+              const size_t code = (given + offset) & 15;
+              const size_t s_15 = k_2 / 2;
+              value = from_2[s_15];
+              given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
+              const size_t code_2 = (given + offset) & 15;
+              const size_t stored = (code + 8) & 15;
+              const size_t byte = code_2 + (stored << 4);
+              const size_t s_16 = k_2 / 8;
+              to[s_16 * (segments * 32) + (k_2 & 7)] = (uint8_t)byte;
+              k_2 += 1;
+              sum = sum + (code - 8);
+              other_sum = other_sum + (code_2 - 8);
+            }
+            uint8_t* at = sums + row_2 * 4;
+            size_t old = (uint32_t)tw_load_i32(at);
+            tw_store_i32(at, (int32_t)(old + sum));
+            at = sums + other * 4;
+            old = (uint32_t)tw_load_i32(at);
+            tw_store_i32(at, (int32_t)(old + other_sum));
+          } else {
+            const size_t column = row + row_2;
+            const size_t s_8 = first_k / 2;
+            const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_8;
+            const size_t s_9 = row_2 / (segments * 4);
+            const size_t s_10 = segments * 2;
+            const size_t s_11 = row_2 / s_10;
+            const size_t s_12 = row_2 / (segments * 2);
+            const size_t s_13 = 1 - (s_12 & 1);
+            const size_t s_14 = first_k / 8;
+            uint8_t* const to = packed + (s_9 * (segments * 16) + (row_2 - s_11 * s_10) * 8) + s_14
+                * (segments * 32);
+            size_t k_2 = 0;
+            size_t sum = 0;
+            // value loop
+            for (size_t i_value = 0; i_value < values; ++i_value) {
+              const size_t s_15 = k_2 / 2;
+              const size_t value = from[s_15];
+              const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
+              const size_t code = (given + offset) & 15;
+              const size_t s_16 = k_2 / 8;
+              uint8_t* const s_17 = to + (s_16 * (segments * 32) + (k_2 & 7));
+              const size_t stored = (code + 8) & 15;
+              const size_t old = *s_17;
+              const size_t s_18 = s_13 == 0 ? code - 8 : stored << 4;
+              *s_17 = (uint8_t)(old + s_18);
+              k_2 += 1;
+              sum = sum + (code - 8);
+            }
+            uint8_t* const at = sums + row_2 * 4;
+            const size_t old = (uint32_t)tw_load_i32(at);
+            tw_store_i32(at, (int32_t)(old + sum));
+          }
+        }
+        row_2 += 1;
+      }
+      first_k += 32;
+    }
+    row += panel;
+    packed += packed_stride;
   }
 }
 

@@ -28,265 +28,208 @@ extern "C" {
 void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  const size_t lhs_stride = args->lhs_stride;
+void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
+  uint8_t scratch_memory[256];
+  const size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t low_nibbles = vdupq_n_u8(15);
-  int32x4_t sum = vdupq_n_s32(0);
-  int32x4_t sum_2 = vdupq_n_s32(0);
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s, 0, 3);
-    __builtin_prefetch((const void *)(s + 64), 0, 3);
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const uint8_t* const row_4 = row_3 + lhs_stride;
-    const uint8_t* const row_5 = row_4 + lhs_stride;
-    const uint8_t* const row_6 = row_5 + lhs_stride;
-    const uint8_t* const row_7 = row_6 + lhs_stride;
-    const uint16x8_t v = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)lhs));
-    const uint16x8_t v_2 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_4));
-    const uint16x8_t v_3 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row));
-    const uint16x8_t v_4 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_5));
-    const uint16x8_t v_5 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_2));
-    const uint16x8_t v_6 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_6));
-    const uint16x8_t v_7 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_3));
-    const uint16x8_t v_8 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_7));
-    const uint32x4_t v_9 = vreinterpretq_u32_u16(vzip2q_u16(v, v_3));
-    const uint32x4_t v_10 = vreinterpretq_u32_u16(vzip1q_u16(v, v_3));
-    const uint32x4_t v_11 = vreinterpretq_u32_u16(vzip2q_u16(v_2, v_4));
-    const uint32x4_t v_12 = vreinterpretq_u32_u16(vzip1q_u16(v_2, v_4));
-    const uint32x4_t v_13 = vreinterpretq_u32_u16(vzip2q_u16(v_5, v_7));
-    const uint32x4_t v_14 = vreinterpretq_u32_u16(vzip1q_u16(v_5, v_7));
-    const uint32x4_t v_15 = vreinterpretq_u32_u16(vzip2q_u16(v_6, v_8));
-    const uint32x4_t v_16 = vreinterpretq_u32_u16(vzip1q_u16(v_6, v_8));
-    const uint8x16_t v_17 = vreinterpretq_u8_u32(vzip2q_u32(v_10, v_14));
-    const uint8x16_t v_18 = vreinterpretq_u8_u32(vzip1q_u32(v_10, v_14));
-    const uint8x16_t v_19 = vreinterpretq_u8_u32(vzip2q_u32(v_12, v_16));
-    const uint8x16_t v_20 = vreinterpretq_u8_u32(vzip1q_u32(v_12, v_16));
-    const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip2q_u32(v_9, v_13));
-    const uint8x16_t v_22 = vreinterpretq_u8_u32(vzip1q_u32(v_9, v_13));
-    const uint8x16_t v_23 = vreinterpretq_u8_u32(vzip2q_u32(v_11, v_15));
-    const uint8x16_t v_24 = vreinterpretq_u8_u32(vzip1q_u32(v_11, v_15));
-    const uint8x16_t v_25 = vsliq_n_u8(v_20, v_18, 4);
-    const uint8x16_t v_26 = vsriq_n_u8(v_18, v_20, 4);
-    const uint8x16_t v_27 = vsliq_n_u8(v_24, v_22, 4);
-    const uint8x16_t v_28 = vsriq_n_u8(v_22, v_24, 4);
-    const uint8x16_t v_29 = vsliq_n_u8(v_19, v_17, 4);
-    const uint8x16_t v_30 = vsriq_n_u8(v_17, v_19, 4);
-    const uint8x16_t v_31 = vsliq_n_u8(v_23, v_21, 4);
-    const uint8x16_t v_32 = vsriq_n_u8(v_21, v_23, 4);
-    const uint8x16_t v_33 = vzip2q_u8(v_25, v_26);
-    const uint8x16_t v_34 = vzip1q_u8(v_25, v_26);
-    const uint8x16_t v_35 = vzip2q_u8(v_27, v_28);
-    const uint8x16_t v_36 = vzip1q_u8(v_27, v_28);
-    const uint8x16_t v_37 = vzip2q_u8(v_29, v_30);
-    const uint8x16_t v_38 = vzip1q_u8(v_29, v_30);
-    const uint8x16_t v_39 = vzip2q_u8(v_31, v_32);
-    const uint8x16_t v_40 = vzip1q_u8(v_31, v_32);
-    const uint8x16_t v_41 = veorq_u8(v_34, flip);
-    const uint8x16_t v_42 = vandq_u8(v_41, low_nibbles);
-    const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_41), ones);
-    const int32x4_t v_44 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_42), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_41));
-    const uint8x16_t v_45 = veorq_u8(v_33, flip);
-    const uint8x16_t v_46 = vandq_u8(v_45, low_nibbles);
-    const int32x4_t v_47 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_45), ones);
-    const int32x4_t v_48 = vdotq_s32(v_44, vreinterpretq_s8_u8(v_46), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_45));
-    const uint8x16_t v_49 = veorq_u8(v_38, flip);
-    const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
-    const int32x4_t v_51 = vdotq_s32(v_47, vreinterpretq_s8_u8(v_49), ones);
-    const int32x4_t v_52 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_50), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_49));
-    const uint8x16_t v_53 = veorq_u8(v_37, flip);
-    const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
-    const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
-    const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_53));
-    const uint8x16_t v_57 = veorq_u8(v_36, flip);
-    const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
-    const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
-    const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
-    vst1q_s8((int8_t *)(dst + 64), vreinterpretq_s8_u8(v_57));
-    const uint8x16_t v_61 = veorq_u8(v_35, flip);
-    const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
-    const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
-    const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
-    vst1q_s8((int8_t *)(dst + 80), vreinterpretq_s8_u8(v_61));
-    const uint8x16_t v_65 = veorq_u8(v_40, flip);
-    const uint8x16_t v_66 = vandq_u8(v_65, low_nibbles);
-    const int32x4_t v_67 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_65), ones);
-    const int32x4_t v_68 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_66), ones);
-    vst1q_s8((int8_t *)(dst + 96), vreinterpretq_s8_u8(v_65));
-    const uint8x16_t v_69 = veorq_u8(v_39, flip);
-    const uint8x16_t v_70 = vandq_u8(v_69, low_nibbles);
-    sum = vdotq_s32(v_67, vreinterpretq_s8_u8(v_69), ones);
-    sum_2 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_70), ones);
-    vst1q_s8((int8_t *)(dst + 112), vreinterpretq_s8_u8(v_69));
-    lhs += 16;
-    dst += 128;
-    s += 128;
-  }
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const int32x4_t offset = vdupq_n_s32((int32_t)((args->k * 32) << 3));
-  const int32x4_t v = vsubq_s32(sum, sum_2);
-  const int32x4_t v_2 = vshrq_n_s32(v, 4);
-  const int32x4_t v_3 = vsubq_s32(sum_2, offset);
-  const int32x4_t v_4 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
-  const int32x4_t v_5 = vaddq_s32(v_4, v_2);
-  vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_5));
-  const int32x4_t v_6 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums + 16)));
-  const int32x4_t v_7 = vaddq_s32(v_6, v_3);
-  vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_7));
-}
-
-
-enum {
-  PANEL = 8,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 16,  // of each source row that one step of the inner loop takes
-  CODES = 2,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants of its nibbles, an offset of 8.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  const uint64_t wanted = 0x08, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  return wanted ^ given;
-}
-
-// What a source byte holds where there are no codes: two codes 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  return args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0x00;
-}
-
-// Copies codes first .. first + values of a source row; the other half of the last byte becomes
-// code 0.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  const uint8_t *const from = row + first / 2;
-  if (first % 2 == 0) {
-    memcpy(to, from, (values + 1) / 2);
-  } else {
-    for (size_t i = 0; i < values; i += 2) {
-      const unsigned next = i + 1 < values ? from[i / 2 + 1] : 0;
-      to[i / 2] = (uint8_t)(from[i / 2] >> 4 | next << 4);
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 128;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    uint8_t* sums = packed + padded * 4;
+    memset(sums, 0, 32);
+    uint8_t* const scales = sums + 32;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(scales, 0, 32);
     }
-  }
-  if (values % 2 != 0) {
-    uint8_t *const last = to + values / 2;
-    *last = (uint8_t)((*last & 0x0f) | (no_codes(args) & 0xf0));
-  }
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 32, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 64, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
+    uint8_t* const bias = scales + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(bias, 0, 32);
+    }
+    sums = packed + padded * 4;
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_3 = left > 8 ? 8 * source_stride : 0;
+    const size_t s_4 = k / 32;
+    const size_t whole_steps = 8 > left ? 0 : s_4;
+    const size_t whole_end = 0 + whole_steps * 32;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t s_6 = (padded - whole_end + 31) / 32;
+    const size_t runs = s_6 + s_5;
+    size_t k_2 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_2 * 4;
+      if (copied != 0) {
+        const size_t s_7 = k > k_2 ? k - k_2 : 0;
+        const size_t values = s_7 < 32 ? s_7 : 32;
+        memset(scratch, no_codes, 128);
+        const size_t s_8 = k_2 / 2;
+        const uint8_t* first = source + s_8;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          const size_t s_9 = (values + 1) / 2;
+          memcpy(scratch_at, first, s_9);
+          if ((values & 1) != 0) {
+            const size_t s_10 = values / 2;
+            uint8_t* const last = scratch_at + s_10;
+            const size_t byte = *last;
+            *last = (uint8_t)((byte & 15) + (no_codes & 240));
+          }
+          first += source_stride;
+          scratch_at += 16;
+        }
+      }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 16;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_3 : 0;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      int32x4_t sum = vdupq_n_s32(0);
+      int32x4_t sum_2 = vdupq_n_s32(0);
+      const uint8_t* ahead = from + distance;
+      // k loop
+      for (size_t i_k = 0; i_k < steps; ++i_k) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        const uint8_t* const row_2 = from + stride;
+        const uint8_t* const row_3 = row_2 + stride;
+        const uint8_t* const row_4 = row_3 + stride;
+        const uint8_t* const row_5 = row_4 + stride;
+        const uint8_t* const row_6 = row_5 + stride;
+        const uint8_t* const row_7 = row_6 + stride;
+        const uint8_t* const row_8 = row_7 + stride;
+        const uint16x8_t v = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)from));
+        const uint16x8_t v_2 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_5));
+        const uint16x8_t v_3 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_2));
+        const uint16x8_t v_4 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_6));
+        const uint16x8_t v_5 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_3));
+        const uint16x8_t v_6 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_7));
+        const uint16x8_t v_7 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_4));
+        const uint16x8_t v_8 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_8));
+        const uint32x4_t v_9 = vreinterpretq_u32_u16(vzip2q_u16(v, v_3));
+        const uint32x4_t v_10 = vreinterpretq_u32_u16(vzip1q_u16(v, v_3));
+        const uint32x4_t v_11 = vreinterpretq_u32_u16(vzip2q_u16(v_2, v_4));
+        const uint32x4_t v_12 = vreinterpretq_u32_u16(vzip1q_u16(v_2, v_4));
+        const uint32x4_t v_13 = vreinterpretq_u32_u16(vzip2q_u16(v_5, v_7));
+        const uint32x4_t v_14 = vreinterpretq_u32_u16(vzip1q_u16(v_5, v_7));
+        const uint32x4_t v_15 = vreinterpretq_u32_u16(vzip2q_u16(v_6, v_8));
+        const uint32x4_t v_16 = vreinterpretq_u32_u16(vzip1q_u16(v_6, v_8));
+        const uint8x16_t v_17 = vreinterpretq_u8_u32(vzip2q_u32(v_10, v_14));
+        const uint8x16_t v_18 = vreinterpretq_u8_u32(vzip1q_u32(v_10, v_14));
+        const uint8x16_t v_19 = vreinterpretq_u8_u32(vzip2q_u32(v_12, v_16));
+        const uint8x16_t v_20 = vreinterpretq_u8_u32(vzip1q_u32(v_12, v_16));
+        const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip2q_u32(v_9, v_13));
+        const uint8x16_t v_22 = vreinterpretq_u8_u32(vzip1q_u32(v_9, v_13));
+        const uint8x16_t v_23 = vreinterpretq_u8_u32(vzip2q_u32(v_11, v_15));
+        const uint8x16_t v_24 = vreinterpretq_u8_u32(vzip1q_u32(v_11, v_15));
+        const uint8x16_t v_25 = vsliq_n_u8(v_20, v_18, 4);
+        const uint8x16_t v_26 = vsriq_n_u8(v_18, v_20, 4);
+        const uint8x16_t v_27 = vsliq_n_u8(v_24, v_22, 4);
+        const uint8x16_t v_28 = vsriq_n_u8(v_22, v_24, 4);
+        const uint8x16_t v_29 = vsliq_n_u8(v_19, v_17, 4);
+        const uint8x16_t v_30 = vsriq_n_u8(v_17, v_19, 4);
+        const uint8x16_t v_31 = vsliq_n_u8(v_23, v_21, 4);
+        const uint8x16_t v_32 = vsriq_n_u8(v_21, v_23, 4);
+        const uint8x16_t v_33 = vzip2q_u8(v_25, v_26);
+        const uint8x16_t v_34 = vzip1q_u8(v_25, v_26);
+        const uint8x16_t v_35 = vzip2q_u8(v_27, v_28);
+        const uint8x16_t v_36 = vzip1q_u8(v_27, v_28);
+        const uint8x16_t v_37 = vzip2q_u8(v_29, v_30);
+        const uint8x16_t v_38 = vzip1q_u8(v_29, v_30);
+        const uint8x16_t v_39 = vzip2q_u8(v_31, v_32);
+        const uint8x16_t v_40 = vzip1q_u8(v_31, v_32);
+        const uint8x16_t v_41 = veorq_u8(v_34, flip);
+        const uint8x16_t v_42 = vandq_u8(v_41, low_nibbles);
+        const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_41), ones);
+        const int32x4_t v_44 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_42), ones);
+        vst1q_s8((int8_t *)to, vreinterpretq_s8_u8(v_41));
+        const uint8x16_t v_45 = veorq_u8(v_33, flip);
+        const uint8x16_t v_46 = vandq_u8(v_45, low_nibbles);
+        const int32x4_t v_47 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_45), ones);
+        const int32x4_t v_48 = vdotq_s32(v_44, vreinterpretq_s8_u8(v_46), ones);
+        vst1q_s8((int8_t *)(to + 16), vreinterpretq_s8_u8(v_45));
+        const uint8x16_t v_49 = veorq_u8(v_38, flip);
+        const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
+        const int32x4_t v_51 = vdotq_s32(v_47, vreinterpretq_s8_u8(v_49), ones);
+        const int32x4_t v_52 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_50), ones);
+        vst1q_s8((int8_t *)(to + 32), vreinterpretq_s8_u8(v_49));
+        const uint8x16_t v_53 = veorq_u8(v_37, flip);
+        const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
+        const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
+        const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
+        vst1q_s8((int8_t *)(to + 48), vreinterpretq_s8_u8(v_53));
+        const uint8x16_t v_57 = veorq_u8(v_36, flip);
+        const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
+        const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
+        const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
+        vst1q_s8((int8_t *)(to + 64), vreinterpretq_s8_u8(v_57));
+        const uint8x16_t v_61 = veorq_u8(v_35, flip);
+        const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
+        const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
+        const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
+        vst1q_s8((int8_t *)(to + 80), vreinterpretq_s8_u8(v_61));
+        const uint8x16_t v_65 = veorq_u8(v_40, flip);
+        const uint8x16_t v_66 = vandq_u8(v_65, low_nibbles);
+        const int32x4_t v_67 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_65), ones);
+        const int32x4_t v_68 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_66), ones);
+        vst1q_s8((int8_t *)(to + 96), vreinterpretq_s8_u8(v_65));
+        const uint8x16_t v_69 = veorq_u8(v_39, flip);
+        const uint8x16_t v_70 = vandq_u8(v_69, low_nibbles);
+        sum = vdotq_s32(v_67, vreinterpretq_s8_u8(v_69), ones);
+        sum_2 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_70), ones);
+        vst1q_s8((int8_t *)(to + 112), vreinterpretq_s8_u8(v_69));
+        from += 16;
+        to += 128;
+        ahead += 128;
+      }
+      const int32x4_t offset = vdupq_n_s32((int32_t)((steps * 32) << 3));
+      const int32x4_t v = vsubq_s32(sum, sum_2);
+      const int32x4_t v_2 = vshrq_n_s32(v, 4);
+      const int32x4_t v_3 = vsubq_s32(sum_2, offset);
+      const int32x4_t v_4 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
+      const int32x4_t v_5 = vaddq_s32(v_4, v_2);
+      vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_5));
+      const int32x4_t v_6 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums + 16)));
+      const int32x4_t v_7 = vaddq_s32(v_6, v_3);
+      vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_7));
+      if (copied != 0) {
+        const size_t s_7 = padded - k_2 < 32 ? padded - k_2 : 32;
+        memcpy(packed_2, packed_copy, s_7 * 4);
+      }
+      k_2 = copied == 0 ? whole_end : k_2 + 32;
+      copied = 1;
+    }
+    row += 8;
+    packed += packed_stride;
   }
 }
 

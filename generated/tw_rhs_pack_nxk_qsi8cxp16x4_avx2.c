@@ -28,380 +28,310 @@ extern "C" {
 void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  const size_t lhs_stride = args->lhs_stride;
+void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
+  uint8_t scratch_memory[1024];
+  const __m256i flip = _mm256_set1_epi32((int32_t)0x80808080);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_loadu_si256((const __m256i *)lhs_at);
-      const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row);
-      const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_2);
-      const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_3);
-      const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_4);
-      const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_5);
-      const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_6);
-      const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_7);
-      const __m256i v_9 = _mm256_unpackhi_epi32(v, v_2);
-      const __m256i v_10 = _mm256_unpacklo_epi32(v, v_2);
-      const __m256i v_11 = _mm256_unpackhi_epi32(v_3, v_4);
-      const __m256i v_12 = _mm256_unpacklo_epi32(v_3, v_4);
-      const __m256i v_13 = _mm256_unpackhi_epi32(v_5, v_6);
-      const __m256i v_14 = _mm256_unpacklo_epi32(v_5, v_6);
-      const __m256i v_15 = _mm256_unpackhi_epi32(v_7, v_8);
-      const __m256i v_16 = _mm256_unpacklo_epi32(v_7, v_8);
-      const __m256i v_17 = _mm256_unpackhi_epi64(v_10, v_12);
-      const __m256i v_18 = _mm256_unpacklo_epi64(v_10, v_12);
-      const __m256i v_19 = _mm256_unpackhi_epi64(v_9, v_11);
-      const __m256i v_20 = _mm256_unpacklo_epi64(v_9, v_11);
-      const __m256i v_21 = _mm256_unpackhi_epi64(v_14, v_16);
-      const __m256i v_22 = _mm256_unpacklo_epi64(v_14, v_16);
-      const __m256i v_23 = _mm256_unpackhi_epi64(v_13, v_15);
-      const __m256i v_24 = _mm256_unpacklo_epi64(v_13, v_15);
-      const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
-      const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
-      const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
-      const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
-      const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
-      const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
-      const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
-      const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
-      const __m256i v_33 = _mm256_xor_si256(v_26, flip);
-      const __m256i v_34 = _mm256_maddubs_epi16(v_33, ones);
-      const __m256i v_35 = _mm256_madd_epi16(v_34, ones_16);
-      const __m256i v_36 = _mm256_add_epi32(sum, v_35);
-      _mm256_storeu_si256((__m256i *)dst_at, v_33);
-      const __m256i v_37 = _mm256_xor_si256(v_30, flip);
-      const __m256i v_38 = _mm256_maddubs_epi16(v_37, ones);
-      const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
-      const __m256i v_40 = _mm256_add_epi32(v_36, v_39);
-      _mm256_storeu_si256((__m256i *)(dst_at + 64), v_37);
-      const __m256i v_41 = _mm256_xor_si256(v_28, flip);
-      const __m256i v_42 = _mm256_maddubs_epi16(v_41, ones);
-      const __m256i v_43 = _mm256_madd_epi16(v_42, ones_16);
-      const __m256i v_44 = _mm256_add_epi32(v_40, v_43);
-      _mm256_storeu_si256((__m256i *)(dst_at + 128), v_41);
-      const __m256i v_45 = _mm256_xor_si256(v_32, flip);
-      const __m256i v_46 = _mm256_maddubs_epi16(v_45, ones);
-      const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
-      const __m256i v_48 = _mm256_add_epi32(v_44, v_47);
-      _mm256_storeu_si256((__m256i *)(dst_at + 192), v_45);
-      const __m256i v_49 = _mm256_xor_si256(v_25, flip);
-      const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
-      const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
-      const __m256i v_52 = _mm256_add_epi32(v_48, v_51);
-      _mm256_storeu_si256((__m256i *)(dst_at + 256), v_49);
-      const __m256i v_53 = _mm256_xor_si256(v_29, flip);
-      const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
-      const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
-      const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
-      _mm256_storeu_si256((__m256i *)(dst_at + 320), v_53);
-      const __m256i v_57 = _mm256_xor_si256(v_27, flip);
-      const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
-      const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
-      const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
-      _mm256_storeu_si256((__m256i *)(dst_at + 384), v_57);
-      const __m256i v_61 = _mm256_xor_si256(v_31, flip);
-      const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
-      const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
-      const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
-      _mm256_storeu_si256((__m256i *)(dst_at + 448), v_61);
-      const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
-      const __m256i v_65 = _mm256_sub_epi32(v_64, offset);
-      const __m256i v_66 = _mm256_loadu_si256((const __m256i *)sums_at);
-      const __m256i v_67 = _mm256_add_epi32(v_66, v_65);
-      _mm256_storeu_si256((__m256i *)sums_at, v_67);
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      sums_at += 32;
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 16;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 16 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 16 ? left : 16;
+    uint8_t* sums = packed + padded * 16;
+    memset(sums, 0, 64);
+    uint8_t* const scales = sums + 64;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(scales, 0, 64);
     }
-    lhs += 32;
-    dst += 512;
-    s += 512;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  const size_t lhs_stride = args->lhs_stride;
-  const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
-  const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_loadu_si256((const __m256i *)lhs_at);
-      const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row);
-      const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_2);
-      const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_3);
-      const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_4);
-      const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_5);
-      const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_6);
-      const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_7);
-      const __m256i v_9 = _mm256_unpackhi_epi32(v, v_2);
-      const __m256i v_10 = _mm256_unpacklo_epi32(v, v_2);
-      const __m256i v_11 = _mm256_unpackhi_epi32(v_3, v_4);
-      const __m256i v_12 = _mm256_unpacklo_epi32(v_3, v_4);
-      const __m256i v_13 = _mm256_unpackhi_epi32(v_5, v_6);
-      const __m256i v_14 = _mm256_unpacklo_epi32(v_5, v_6);
-      const __m256i v_15 = _mm256_unpackhi_epi32(v_7, v_8);
-      const __m256i v_16 = _mm256_unpacklo_epi32(v_7, v_8);
-      const __m256i v_17 = _mm256_unpackhi_epi64(v_10, v_12);
-      const __m256i v_18 = _mm256_unpacklo_epi64(v_10, v_12);
-      const __m256i v_19 = _mm256_unpackhi_epi64(v_9, v_11);
-      const __m256i v_20 = _mm256_unpacklo_epi64(v_9, v_11);
-      const __m256i v_21 = _mm256_unpackhi_epi64(v_14, v_16);
-      const __m256i v_22 = _mm256_unpacklo_epi64(v_14, v_16);
-      const __m256i v_23 = _mm256_unpackhi_epi64(v_13, v_15);
-      const __m256i v_24 = _mm256_unpacklo_epi64(v_13, v_15);
-      const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
-      const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
-      const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
-      const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
-      const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
-      const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
-      const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
-      const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
-      const __m256i v_33 = _mm256_xor_si256(v_26, flip);
-      const __m256i v_34 = _mm256_maddubs_epi16(v_33, ones);
-      const __m256i v_35 = _mm256_madd_epi16(v_34, ones_16);
-      const __m256i v_36 = _mm256_add_epi32(sum, v_35);
-      _mm256_stream_si256((__m256i *)dst_at, v_33);
-      const __m256i v_37 = _mm256_xor_si256(v_30, flip);
-      const __m256i v_38 = _mm256_maddubs_epi16(v_37, ones);
-      const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
-      const __m256i v_40 = _mm256_add_epi32(v_36, v_39);
-      _mm256_stream_si256((__m256i *)(dst_at + 64), v_37);
-      const __m256i v_41 = _mm256_xor_si256(v_28, flip);
-      const __m256i v_42 = _mm256_maddubs_epi16(v_41, ones);
-      const __m256i v_43 = _mm256_madd_epi16(v_42, ones_16);
-      const __m256i v_44 = _mm256_add_epi32(v_40, v_43);
-      _mm256_stream_si256((__m256i *)(dst_at + 128), v_41);
-      const __m256i v_45 = _mm256_xor_si256(v_32, flip);
-      const __m256i v_46 = _mm256_maddubs_epi16(v_45, ones);
-      const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
-      const __m256i v_48 = _mm256_add_epi32(v_44, v_47);
-      _mm256_stream_si256((__m256i *)(dst_at + 192), v_45);
-      const __m256i v_49 = _mm256_xor_si256(v_25, flip);
-      const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
-      const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
-      const __m256i v_52 = _mm256_add_epi32(v_48, v_51);
-      _mm256_stream_si256((__m256i *)(dst_at + 256), v_49);
-      const __m256i v_53 = _mm256_xor_si256(v_29, flip);
-      const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
-      const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
-      const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
-      _mm256_stream_si256((__m256i *)(dst_at + 320), v_53);
-      const __m256i v_57 = _mm256_xor_si256(v_27, flip);
-      const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
-      const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
-      const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
-      _mm256_stream_si256((__m256i *)(dst_at + 384), v_57);
-      const __m256i v_61 = _mm256_xor_si256(v_31, flip);
-      const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
-      const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
-      const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
-      _mm256_stream_si256((__m256i *)(dst_at + 448), v_61);
-      const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
-      const __m256i v_65 = _mm256_sub_epi32(v_64, offset);
-      const __m256i v_66 = _mm256_loadu_si256((const __m256i *)sums_at);
-      const __m256i v_67 = _mm256_add_epi32(v_66, v_65);
-      _mm256_storeu_si256((__m256i *)sums_at, v_67);
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      sums_at += 32;
+    uint8_t* const bias = scales + 64;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(bias, 0, 64);
     }
-    lhs += 32;
-    dst += 512;
-    s += 512;
+    sums = packed + padded * 16;
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_3 = left > 16 ? 16 * source_stride : 0;
+    const size_t s_4 = k / 32;
+    const size_t whole_steps = 16 > left ? 0 : s_4;
+    const size_t whole_end = 0 + whole_steps * 32;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t s_6 = (padded - whole_end + 31) / 32;
+    const size_t runs = s_6 + s_5;
+    size_t k_2 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_2 * 16;
+      if (copied != 0) {
+        const size_t s_7 = k > k_2 ? k - k_2 : 0;
+        const size_t values = s_7 < 32 ? s_7 : 32;
+        memset(scratch, 0, 512);
+        const uint8_t* first = source + k_2;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, first, values);
+          first += source_stride;
+          scratch_at += 32;
+        }
+      }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 32;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_3 : 0;
+      const uint8_t* ahead = from + distance;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          uint8_t* sums_at = sums;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_2);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_6);
+            const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_7);
+            const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_8);
+            const __m256i v_9 = _mm256_unpackhi_epi32(v, v_2);
+            const __m256i v_10 = _mm256_unpacklo_epi32(v, v_2);
+            const __m256i v_11 = _mm256_unpackhi_epi32(v_3, v_4);
+            const __m256i v_12 = _mm256_unpacklo_epi32(v_3, v_4);
+            const __m256i v_13 = _mm256_unpackhi_epi32(v_5, v_6);
+            const __m256i v_14 = _mm256_unpacklo_epi32(v_5, v_6);
+            const __m256i v_15 = _mm256_unpackhi_epi32(v_7, v_8);
+            const __m256i v_16 = _mm256_unpacklo_epi32(v_7, v_8);
+            const __m256i v_17 = _mm256_unpackhi_epi64(v_10, v_12);
+            const __m256i v_18 = _mm256_unpacklo_epi64(v_10, v_12);
+            const __m256i v_19 = _mm256_unpackhi_epi64(v_9, v_11);
+            const __m256i v_20 = _mm256_unpacklo_epi64(v_9, v_11);
+            const __m256i v_21 = _mm256_unpackhi_epi64(v_14, v_16);
+            const __m256i v_22 = _mm256_unpacklo_epi64(v_14, v_16);
+            const __m256i v_23 = _mm256_unpackhi_epi64(v_13, v_15);
+            const __m256i v_24 = _mm256_unpacklo_epi64(v_13, v_15);
+            const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
+            const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
+            const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
+            const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
+            const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
+            const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
+            const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
+            const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
+            const __m256i v_33 = _mm256_xor_si256(v_26, flip);
+            const __m256i v_34 = _mm256_maddubs_epi16(v_33, ones);
+            const __m256i v_35 = _mm256_madd_epi16(v_34, ones_16);
+            const __m256i v_36 = _mm256_add_epi32(sum, v_35);
+            _mm256_stream_si256((__m256i *)to_at, v_33);
+            const __m256i v_37 = _mm256_xor_si256(v_30, flip);
+            const __m256i v_38 = _mm256_maddubs_epi16(v_37, ones);
+            const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
+            const __m256i v_40 = _mm256_add_epi32(v_36, v_39);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_37);
+            const __m256i v_41 = _mm256_xor_si256(v_28, flip);
+            const __m256i v_42 = _mm256_maddubs_epi16(v_41, ones);
+            const __m256i v_43 = _mm256_madd_epi16(v_42, ones_16);
+            const __m256i v_44 = _mm256_add_epi32(v_40, v_43);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_41);
+            const __m256i v_45 = _mm256_xor_si256(v_32, flip);
+            const __m256i v_46 = _mm256_maddubs_epi16(v_45, ones);
+            const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
+            const __m256i v_48 = _mm256_add_epi32(v_44, v_47);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_45);
+            const __m256i v_49 = _mm256_xor_si256(v_25, flip);
+            const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
+            const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
+            const __m256i v_52 = _mm256_add_epi32(v_48, v_51);
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_49);
+            const __m256i v_53 = _mm256_xor_si256(v_29, flip);
+            const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
+            const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
+            const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_53);
+            const __m256i v_57 = _mm256_xor_si256(v_27, flip);
+            const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
+            const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
+            const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_57);
+            const __m256i v_61 = _mm256_xor_si256(v_31, flip);
+            const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
+            const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
+            const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_61);
+            const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
+            const __m256i v_65 = _mm256_sub_epi32(v_64, offset);
+            const __m256i v_66 = _mm256_loadu_si256((const __m256i *)sums_at);
+            const __m256i v_67 = _mm256_add_epi32(v_66, v_65);
+            _mm256_storeu_si256((__m256i *)sums_at, v_67);
+            from_at = row_8 + stride;
+            to_at += 32;
+            sums_at += 32;
+          }
+          from += 32;
+          to += 512;
+          ahead += 512;
+        }
+      } else {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          uint8_t* sums_at = sums;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_2);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_6);
+            const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_7);
+            const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_8);
+            const __m256i v_9 = _mm256_unpackhi_epi32(v, v_2);
+            const __m256i v_10 = _mm256_unpacklo_epi32(v, v_2);
+            const __m256i v_11 = _mm256_unpackhi_epi32(v_3, v_4);
+            const __m256i v_12 = _mm256_unpacklo_epi32(v_3, v_4);
+            const __m256i v_13 = _mm256_unpackhi_epi32(v_5, v_6);
+            const __m256i v_14 = _mm256_unpacklo_epi32(v_5, v_6);
+            const __m256i v_15 = _mm256_unpackhi_epi32(v_7, v_8);
+            const __m256i v_16 = _mm256_unpacklo_epi32(v_7, v_8);
+            const __m256i v_17 = _mm256_unpackhi_epi64(v_10, v_12);
+            const __m256i v_18 = _mm256_unpacklo_epi64(v_10, v_12);
+            const __m256i v_19 = _mm256_unpackhi_epi64(v_9, v_11);
+            const __m256i v_20 = _mm256_unpacklo_epi64(v_9, v_11);
+            const __m256i v_21 = _mm256_unpackhi_epi64(v_14, v_16);
+            const __m256i v_22 = _mm256_unpacklo_epi64(v_14, v_16);
+            const __m256i v_23 = _mm256_unpackhi_epi64(v_13, v_15);
+            const __m256i v_24 = _mm256_unpacklo_epi64(v_13, v_15);
+            const __m256i v_25 = _mm256_permute2x128_si256(v_18, v_22, 0x31);
+            const __m256i v_26 = _mm256_permute2x128_si256(v_18, v_22, 0x20);
+            const __m256i v_27 = _mm256_permute2x128_si256(v_20, v_24, 0x31);
+            const __m256i v_28 = _mm256_permute2x128_si256(v_20, v_24, 0x20);
+            const __m256i v_29 = _mm256_permute2x128_si256(v_17, v_21, 0x31);
+            const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
+            const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
+            const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
+            const __m256i v_33 = _mm256_xor_si256(v_26, flip);
+            const __m256i v_34 = _mm256_maddubs_epi16(v_33, ones);
+            const __m256i v_35 = _mm256_madd_epi16(v_34, ones_16);
+            const __m256i v_36 = _mm256_add_epi32(sum, v_35);
+            _mm256_storeu_si256((__m256i *)to_at, v_33);
+            const __m256i v_37 = _mm256_xor_si256(v_30, flip);
+            const __m256i v_38 = _mm256_maddubs_epi16(v_37, ones);
+            const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
+            const __m256i v_40 = _mm256_add_epi32(v_36, v_39);
+            _mm256_storeu_si256((__m256i *)(to_at + 64), v_37);
+            const __m256i v_41 = _mm256_xor_si256(v_28, flip);
+            const __m256i v_42 = _mm256_maddubs_epi16(v_41, ones);
+            const __m256i v_43 = _mm256_madd_epi16(v_42, ones_16);
+            const __m256i v_44 = _mm256_add_epi32(v_40, v_43);
+            _mm256_storeu_si256((__m256i *)(to_at + 128), v_41);
+            const __m256i v_45 = _mm256_xor_si256(v_32, flip);
+            const __m256i v_46 = _mm256_maddubs_epi16(v_45, ones);
+            const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
+            const __m256i v_48 = _mm256_add_epi32(v_44, v_47);
+            _mm256_storeu_si256((__m256i *)(to_at + 192), v_45);
+            const __m256i v_49 = _mm256_xor_si256(v_25, flip);
+            const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
+            const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
+            const __m256i v_52 = _mm256_add_epi32(v_48, v_51);
+            _mm256_storeu_si256((__m256i *)(to_at + 256), v_49);
+            const __m256i v_53 = _mm256_xor_si256(v_29, flip);
+            const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
+            const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
+            const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
+            _mm256_storeu_si256((__m256i *)(to_at + 320), v_53);
+            const __m256i v_57 = _mm256_xor_si256(v_27, flip);
+            const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
+            const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
+            const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
+            _mm256_storeu_si256((__m256i *)(to_at + 384), v_57);
+            const __m256i v_61 = _mm256_xor_si256(v_31, flip);
+            const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
+            const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
+            const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
+            _mm256_storeu_si256((__m256i *)(to_at + 448), v_61);
+            const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
+            const __m256i v_65 = _mm256_sub_epi32(v_64, offset);
+            const __m256i v_66 = _mm256_loadu_si256((const __m256i *)sums_at);
+            const __m256i v_67 = _mm256_add_epi32(v_66, v_65);
+            _mm256_storeu_si256((__m256i *)sums_at, v_67);
+            from_at = row_8 + stride;
+            to_at += 32;
+            sums_at += 32;
+          }
+          from += 32;
+          to += 512;
+          ahead += 512;
+        }
+      }
+      if (copied != 0) {
+        const size_t s_7 = padded - k_2 < 32 ? padded - k_2 : 32;
+        memcpy(packed_2, packed_copy, s_7 * 16);
+      }
+      k_2 = copied == 0 ? whole_end : k_2 + 32;
+      copied = 1;
+    }
+    row += 16;
+    packed += packed_stride;
   }
-}
-
-
-enum {
-  PANEL = 16,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 32,  // of each source row that one step of the inner loop takes
-  CODES = 1,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants: the sign, where it adds 128.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  (void)args;
-  return 0x80;
-}
-
-// What a source byte holds where there are no codes: code 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  (void)args;
-  return 0;
-}
-
-// Copies codes first .. first + values of a source row.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  (void)args;
-  memcpy(to, row + first, values);
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 512; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 64, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 128, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -28,554 +28,485 @@ extern "C" {
 void tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
-  const size_t lhs_stride = args->lhs_stride;
+void tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
+  uint8_t scratch_memory[4096];
+  const __m512i flip = _mm512_set1_epi32((int32_t)0x80808080);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1984), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i sum = _mm512_setzero_si512();
-      const __m512i v = _mm512_loadu_si512((const void *)lhs_at);
-      const __m512i v_2 = _mm512_loadu_si512((const void *)row);
-      const __m512i v_3 = _mm512_loadu_si512((const void *)row_2);
-      const __m512i v_4 = _mm512_loadu_si512((const void *)row_3);
-      const __m512i v_5 = _mm512_loadu_si512((const void *)row_4);
-      const __m512i v_6 = _mm512_loadu_si512((const void *)row_5);
-      const __m512i v_7 = _mm512_loadu_si512((const void *)row_6);
-      const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-      const __m512i v_9 = _mm512_loadu_si512((const void *)row_8);
-      const __m512i v_10 = _mm512_loadu_si512((const void *)row_9);
-      const __m512i v_11 = _mm512_loadu_si512((const void *)row_10);
-      const __m512i v_12 = _mm512_loadu_si512((const void *)row_11);
-      const __m512i v_13 = _mm512_loadu_si512((const void *)row_12);
-      const __m512i v_14 = _mm512_loadu_si512((const void *)row_13);
-      const __m512i v_15 = _mm512_loadu_si512((const void *)row_14);
-      const __m512i v_16 = _mm512_loadu_si512((const void *)row_15);
-      const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
-      const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
-      const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
-      const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
-      const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
-      const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
-      const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
-      const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
-      const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
-      const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
-      const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
-      const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
-      const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
-      const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
-      const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
-      const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
-      const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
-      const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
-      const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
-      const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
-      const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
-      const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
-      const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
-      const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
-      const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
-      const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
-      const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
-      const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
-      const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
-      const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
-      const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
-      const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
-      const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
-      const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
-      const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
-      const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
-      const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
-      const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
-      const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
-      const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
-      const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
-      const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
-      const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
-      const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
-      const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
-      const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
-      const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
-      const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
-      const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
-      const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
-      const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
-      const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
-      const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
-      const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
-      const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
-      const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
-      const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
-      const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
-      const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
-      const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
-      const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
-      const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
-      const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
-      const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
-      const __m512i v_81 = _mm512_xor_si512(v_66, flip);
-      const __m512i v_82 = _mm512_dpbusd_epi32(sum, v_81, ones);
-      _mm512_storeu_si512((void *)dst_at, v_81);
-      const __m512i v_83 = _mm512_xor_si512(v_70, flip);
-      const __m512i v_84 = _mm512_dpbusd_epi32(v_82, v_83, ones);
-      _mm512_storeu_si512((void *)(dst_at + 128), v_83);
-      const __m512i v_85 = _mm512_xor_si512(v_68, flip);
-      const __m512i v_86 = _mm512_dpbusd_epi32(v_84, v_85, ones);
-      _mm512_storeu_si512((void *)(dst_at + 256), v_85);
-      const __m512i v_87 = _mm512_xor_si512(v_72, flip);
-      const __m512i v_88 = _mm512_dpbusd_epi32(v_86, v_87, ones);
-      _mm512_storeu_si512((void *)(dst_at + 384), v_87);
-      const __m512i v_89 = _mm512_xor_si512(v_65, flip);
-      const __m512i v_90 = _mm512_dpbusd_epi32(v_88, v_89, ones);
-      _mm512_storeu_si512((void *)(dst_at + 512), v_89);
-      const __m512i v_91 = _mm512_xor_si512(v_69, flip);
-      const __m512i v_92 = _mm512_dpbusd_epi32(v_90, v_91, ones);
-      _mm512_storeu_si512((void *)(dst_at + 640), v_91);
-      const __m512i v_93 = _mm512_xor_si512(v_67, flip);
-      const __m512i v_94 = _mm512_dpbusd_epi32(v_92, v_93, ones);
-      _mm512_storeu_si512((void *)(dst_at + 768), v_93);
-      const __m512i v_95 = _mm512_xor_si512(v_71, flip);
-      const __m512i v_96 = _mm512_dpbusd_epi32(v_94, v_95, ones);
-      _mm512_storeu_si512((void *)(dst_at + 896), v_95);
-      const __m512i v_97 = _mm512_xor_si512(v_74, flip);
-      const __m512i v_98 = _mm512_dpbusd_epi32(v_96, v_97, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1024), v_97);
-      const __m512i v_99 = _mm512_xor_si512(v_78, flip);
-      const __m512i v_100 = _mm512_dpbusd_epi32(v_98, v_99, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1152), v_99);
-      const __m512i v_101 = _mm512_xor_si512(v_76, flip);
-      const __m512i v_102 = _mm512_dpbusd_epi32(v_100, v_101, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1280), v_101);
-      const __m512i v_103 = _mm512_xor_si512(v_80, flip);
-      const __m512i v_104 = _mm512_dpbusd_epi32(v_102, v_103, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1408), v_103);
-      const __m512i v_105 = _mm512_xor_si512(v_73, flip);
-      const __m512i v_106 = _mm512_dpbusd_epi32(v_104, v_105, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1536), v_105);
-      const __m512i v_107 = _mm512_xor_si512(v_77, flip);
-      const __m512i v_108 = _mm512_dpbusd_epi32(v_106, v_107, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1664), v_107);
-      const __m512i v_109 = _mm512_xor_si512(v_75, flip);
-      const __m512i v_110 = _mm512_dpbusd_epi32(v_108, v_109, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1792), v_109);
-      const __m512i v_111 = _mm512_xor_si512(v_79, flip);
-      const __m512i v_112 = _mm512_dpbusd_epi32(v_110, v_111, ones);
-      _mm512_storeu_si512((void *)(dst_at + 1920), v_111);
-      const __m512i offset = _mm512_set1_epi32((int32_t)(64 << 7));
-      const __m512i v_113 = _mm512_sub_epi32(v_112, offset);
-      const __m512i v_114 = _mm512_loadu_si512((const void *)sums_at);
-      const __m512i v_115 = _mm512_add_epi32(v_114, v_113);
-      _mm512_storeu_si512((void *)sums_at, v_115);
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-      sums_at += 64;
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 2048;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 32;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 32 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 32 ? left : 32;
+    uint8_t* sums = packed + padded * 32;
+    memset(sums, 0, 128);
+    uint8_t* const scales = sums + 128;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(scales, 0, 128);
     }
-    lhs += 64;
-    dst += 2048;
-    s += 2048;
-  }
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
-  const size_t lhs_stride = args->lhs_stride;
-  const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s + 1984), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i sum = _mm512_setzero_si512();
-      const __m512i v = _mm512_loadu_si512((const void *)lhs_at);
-      const __m512i v_2 = _mm512_loadu_si512((const void *)row);
-      const __m512i v_3 = _mm512_loadu_si512((const void *)row_2);
-      const __m512i v_4 = _mm512_loadu_si512((const void *)row_3);
-      const __m512i v_5 = _mm512_loadu_si512((const void *)row_4);
-      const __m512i v_6 = _mm512_loadu_si512((const void *)row_5);
-      const __m512i v_7 = _mm512_loadu_si512((const void *)row_6);
-      const __m512i v_8 = _mm512_loadu_si512((const void *)row_7);
-      const __m512i v_9 = _mm512_loadu_si512((const void *)row_8);
-      const __m512i v_10 = _mm512_loadu_si512((const void *)row_9);
-      const __m512i v_11 = _mm512_loadu_si512((const void *)row_10);
-      const __m512i v_12 = _mm512_loadu_si512((const void *)row_11);
-      const __m512i v_13 = _mm512_loadu_si512((const void *)row_12);
-      const __m512i v_14 = _mm512_loadu_si512((const void *)row_13);
-      const __m512i v_15 = _mm512_loadu_si512((const void *)row_14);
-      const __m512i v_16 = _mm512_loadu_si512((const void *)row_15);
-      const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
-      const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
-      const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
-      const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
-      const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
-      const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
-      const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
-      const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
-      const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
-      const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
-      const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
-      const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
-      const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
-      const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
-      const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
-      const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
-      const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
-      const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
-      const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
-      const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
-      const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
-      const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
-      const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
-      const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
-      const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
-      const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
-      const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
-      const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
-      const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
-      const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
-      const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
-      const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
-      const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
-      const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
-      const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
-      const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
-      const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
-      const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
-      const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
-      const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
-      const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
-      const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
-      const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
-      const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
-      const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
-      const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
-      const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
-      const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
-      const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
-      const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
-      const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
-      const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
-      const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
-      const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
-      const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
-      const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
-      const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
-      const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
-      const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
-      const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
-      const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
-      const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
-      const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
-      const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
-      const __m512i v_81 = _mm512_xor_si512(v_66, flip);
-      const __m512i v_82 = _mm512_dpbusd_epi32(sum, v_81, ones);
-      _mm512_stream_si512((__m512i *)dst_at, v_81);
-      const __m512i v_83 = _mm512_xor_si512(v_70, flip);
-      const __m512i v_84 = _mm512_dpbusd_epi32(v_82, v_83, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 128), v_83);
-      const __m512i v_85 = _mm512_xor_si512(v_68, flip);
-      const __m512i v_86 = _mm512_dpbusd_epi32(v_84, v_85, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 256), v_85);
-      const __m512i v_87 = _mm512_xor_si512(v_72, flip);
-      const __m512i v_88 = _mm512_dpbusd_epi32(v_86, v_87, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 384), v_87);
-      const __m512i v_89 = _mm512_xor_si512(v_65, flip);
-      const __m512i v_90 = _mm512_dpbusd_epi32(v_88, v_89, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 512), v_89);
-      const __m512i v_91 = _mm512_xor_si512(v_69, flip);
-      const __m512i v_92 = _mm512_dpbusd_epi32(v_90, v_91, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 640), v_91);
-      const __m512i v_93 = _mm512_xor_si512(v_67, flip);
-      const __m512i v_94 = _mm512_dpbusd_epi32(v_92, v_93, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 768), v_93);
-      const __m512i v_95 = _mm512_xor_si512(v_71, flip);
-      const __m512i v_96 = _mm512_dpbusd_epi32(v_94, v_95, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 896), v_95);
-      const __m512i v_97 = _mm512_xor_si512(v_74, flip);
-      const __m512i v_98 = _mm512_dpbusd_epi32(v_96, v_97, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_97);
-      const __m512i v_99 = _mm512_xor_si512(v_78, flip);
-      const __m512i v_100 = _mm512_dpbusd_epi32(v_98, v_99, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_99);
-      const __m512i v_101 = _mm512_xor_si512(v_76, flip);
-      const __m512i v_102 = _mm512_dpbusd_epi32(v_100, v_101, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_101);
-      const __m512i v_103 = _mm512_xor_si512(v_80, flip);
-      const __m512i v_104 = _mm512_dpbusd_epi32(v_102, v_103, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_103);
-      const __m512i v_105 = _mm512_xor_si512(v_73, flip);
-      const __m512i v_106 = _mm512_dpbusd_epi32(v_104, v_105, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_105);
-      const __m512i v_107 = _mm512_xor_si512(v_77, flip);
-      const __m512i v_108 = _mm512_dpbusd_epi32(v_106, v_107, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_107);
-      const __m512i v_109 = _mm512_xor_si512(v_75, flip);
-      const __m512i v_110 = _mm512_dpbusd_epi32(v_108, v_109, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_109);
-      const __m512i v_111 = _mm512_xor_si512(v_79, flip);
-      const __m512i v_112 = _mm512_dpbusd_epi32(v_110, v_111, ones);
-      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_111);
-      const __m512i offset = _mm512_set1_epi32((int32_t)(64 << 7));
-      const __m512i v_113 = _mm512_sub_epi32(v_112, offset);
-      const __m512i v_114 = _mm512_loadu_si512((const void *)sums_at);
-      const __m512i v_115 = _mm512_add_epi32(v_114, v_113);
-      _mm512_storeu_si512((void *)sums_at, v_115);
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-      sums_at += 64;
+    uint8_t* const bias = scales + 128;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(bias, 0, 128);
     }
-    lhs += 64;
-    dst += 2048;
-    s += 2048;
+    sums = packed + padded * 32;
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_3 = left > 32 ? 32 * source_stride : 0;
+    const size_t s_4 = k / 64;
+    const size_t whole_steps = 32 > left ? 0 : s_4;
+    const size_t whole_end = 0 + whole_steps * 64;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t s_6 = (padded - whole_end + 63) / 64;
+    const size_t runs = s_6 + s_5;
+    size_t k_2 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_2 * 32;
+      if (copied != 0) {
+        const size_t s_7 = k > k_2 ? k - k_2 : 0;
+        const size_t values = s_7 < 64 ? s_7 : 64;
+        memset(scratch, 0, 2048);
+        const uint8_t* first = source + k_2;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, first, values);
+          first += source_stride;
+          scratch_at += 64;
+        }
+      }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 64;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_3 : 0;
+      const uint8_t* ahead = from + distance;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          uint8_t* sums_at = sums;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i sum = _mm512_setzero_si512();
+            const __m512i v = _mm512_loadu_si512((const void *)from_at);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)row_2);
+            const __m512i v_3 = _mm512_loadu_si512((const void *)row_3);
+            const __m512i v_4 = _mm512_loadu_si512((const void *)row_4);
+            const __m512i v_5 = _mm512_loadu_si512((const void *)row_5);
+            const __m512i v_6 = _mm512_loadu_si512((const void *)row_6);
+            const __m512i v_7 = _mm512_loadu_si512((const void *)row_7);
+            const __m512i v_8 = _mm512_loadu_si512((const void *)row_8);
+            const __m512i v_9 = _mm512_loadu_si512((const void *)row_9);
+            const __m512i v_10 = _mm512_loadu_si512((const void *)row_10);
+            const __m512i v_11 = _mm512_loadu_si512((const void *)row_11);
+            const __m512i v_12 = _mm512_loadu_si512((const void *)row_12);
+            const __m512i v_13 = _mm512_loadu_si512((const void *)row_13);
+            const __m512i v_14 = _mm512_loadu_si512((const void *)row_14);
+            const __m512i v_15 = _mm512_loadu_si512((const void *)row_15);
+            const __m512i v_16 = _mm512_loadu_si512((const void *)row_16);
+            const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
+            const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
+            const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
+            const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
+            const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
+            const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
+            const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
+            const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
+            const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
+            const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
+            const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
+            const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
+            const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
+            const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
+            const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
+            const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
+            const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
+            const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
+            const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
+            const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
+            const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
+            const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
+            const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
+            const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
+            const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
+            const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
+            const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
+            const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
+            const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
+            const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
+            const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
+            const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
+            const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
+            const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
+            const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
+            const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
+            const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
+            const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
+            const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
+            const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
+            const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
+            const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
+            const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
+            const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
+            const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
+            const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
+            const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
+            const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
+            const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
+            const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
+            const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
+            const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
+            const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
+            const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
+            const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
+            const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
+            const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
+            const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
+            const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
+            const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
+            const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
+            const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
+            const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
+            const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
+            const __m512i v_81 = _mm512_xor_si512(v_66, flip);
+            const __m512i v_82 = _mm512_dpbusd_epi32(sum, v_81, ones);
+            _mm512_stream_si512((__m512i *)to_at, v_81);
+            const __m512i v_83 = _mm512_xor_si512(v_70, flip);
+            const __m512i v_84 = _mm512_dpbusd_epi32(v_82, v_83, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 128), v_83);
+            const __m512i v_85 = _mm512_xor_si512(v_68, flip);
+            const __m512i v_86 = _mm512_dpbusd_epi32(v_84, v_85, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 256), v_85);
+            const __m512i v_87 = _mm512_xor_si512(v_72, flip);
+            const __m512i v_88 = _mm512_dpbusd_epi32(v_86, v_87, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 384), v_87);
+            const __m512i v_89 = _mm512_xor_si512(v_65, flip);
+            const __m512i v_90 = _mm512_dpbusd_epi32(v_88, v_89, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 512), v_89);
+            const __m512i v_91 = _mm512_xor_si512(v_69, flip);
+            const __m512i v_92 = _mm512_dpbusd_epi32(v_90, v_91, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 640), v_91);
+            const __m512i v_93 = _mm512_xor_si512(v_67, flip);
+            const __m512i v_94 = _mm512_dpbusd_epi32(v_92, v_93, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 768), v_93);
+            const __m512i v_95 = _mm512_xor_si512(v_71, flip);
+            const __m512i v_96 = _mm512_dpbusd_epi32(v_94, v_95, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 896), v_95);
+            const __m512i v_97 = _mm512_xor_si512(v_74, flip);
+            const __m512i v_98 = _mm512_dpbusd_epi32(v_96, v_97, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1024), v_97);
+            const __m512i v_99 = _mm512_xor_si512(v_78, flip);
+            const __m512i v_100 = _mm512_dpbusd_epi32(v_98, v_99, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1152), v_99);
+            const __m512i v_101 = _mm512_xor_si512(v_76, flip);
+            const __m512i v_102 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1280), v_101);
+            const __m512i v_103 = _mm512_xor_si512(v_80, flip);
+            const __m512i v_104 = _mm512_dpbusd_epi32(v_102, v_103, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1408), v_103);
+            const __m512i v_105 = _mm512_xor_si512(v_73, flip);
+            const __m512i v_106 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1536), v_105);
+            const __m512i v_107 = _mm512_xor_si512(v_77, flip);
+            const __m512i v_108 = _mm512_dpbusd_epi32(v_106, v_107, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1664), v_107);
+            const __m512i v_109 = _mm512_xor_si512(v_75, flip);
+            const __m512i v_110 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1792), v_109);
+            const __m512i v_111 = _mm512_xor_si512(v_79, flip);
+            const __m512i v_112 = _mm512_dpbusd_epi32(v_110, v_111, ones);
+            _mm512_stream_si512((__m512i *)(to_at + 1920), v_111);
+            const __m512i offset = _mm512_set1_epi32((int32_t)(64 << 7));
+            const __m512i v_113 = _mm512_sub_epi32(v_112, offset);
+            const __m512i v_114 = _mm512_loadu_si512((const void *)sums_at);
+            const __m512i v_115 = _mm512_add_epi32(v_114, v_113);
+            _mm512_storeu_si512((void *)sums_at, v_115);
+            from_at = row_16 + stride;
+            to_at += 64;
+            sums_at += 64;
+          }
+          from += 64;
+          to += 2048;
+          ahead += 2048;
+        }
+      } else {
+        // k loop
+        for (size_t i_k = 0; i_k < steps; ++i_k) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* to_at = to;
+          uint8_t* sums_at = sums;
+          // rows loop
+          for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i sum = _mm512_setzero_si512();
+            const __m512i v = _mm512_loadu_si512((const void *)from_at);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)row_2);
+            const __m512i v_3 = _mm512_loadu_si512((const void *)row_3);
+            const __m512i v_4 = _mm512_loadu_si512((const void *)row_4);
+            const __m512i v_5 = _mm512_loadu_si512((const void *)row_5);
+            const __m512i v_6 = _mm512_loadu_si512((const void *)row_6);
+            const __m512i v_7 = _mm512_loadu_si512((const void *)row_7);
+            const __m512i v_8 = _mm512_loadu_si512((const void *)row_8);
+            const __m512i v_9 = _mm512_loadu_si512((const void *)row_9);
+            const __m512i v_10 = _mm512_loadu_si512((const void *)row_10);
+            const __m512i v_11 = _mm512_loadu_si512((const void *)row_11);
+            const __m512i v_12 = _mm512_loadu_si512((const void *)row_12);
+            const __m512i v_13 = _mm512_loadu_si512((const void *)row_13);
+            const __m512i v_14 = _mm512_loadu_si512((const void *)row_14);
+            const __m512i v_15 = _mm512_loadu_si512((const void *)row_15);
+            const __m512i v_16 = _mm512_loadu_si512((const void *)row_16);
+            const __m512i v_17 = _mm512_unpackhi_epi32(v, v_2);
+            const __m512i v_18 = _mm512_unpacklo_epi32(v, v_2);
+            const __m512i v_19 = _mm512_unpackhi_epi32(v_3, v_4);
+            const __m512i v_20 = _mm512_unpacklo_epi32(v_3, v_4);
+            const __m512i v_21 = _mm512_unpackhi_epi32(v_5, v_6);
+            const __m512i v_22 = _mm512_unpacklo_epi32(v_5, v_6);
+            const __m512i v_23 = _mm512_unpackhi_epi32(v_7, v_8);
+            const __m512i v_24 = _mm512_unpacklo_epi32(v_7, v_8);
+            const __m512i v_25 = _mm512_unpackhi_epi32(v_9, v_10);
+            const __m512i v_26 = _mm512_unpacklo_epi32(v_9, v_10);
+            const __m512i v_27 = _mm512_unpackhi_epi32(v_11, v_12);
+            const __m512i v_28 = _mm512_unpacklo_epi32(v_11, v_12);
+            const __m512i v_29 = _mm512_unpackhi_epi32(v_13, v_14);
+            const __m512i v_30 = _mm512_unpacklo_epi32(v_13, v_14);
+            const __m512i v_31 = _mm512_unpackhi_epi32(v_15, v_16);
+            const __m512i v_32 = _mm512_unpacklo_epi32(v_15, v_16);
+            const __m512i v_33 = _mm512_unpackhi_epi64(v_18, v_20);
+            const __m512i v_34 = _mm512_unpacklo_epi64(v_18, v_20);
+            const __m512i v_35 = _mm512_unpackhi_epi64(v_17, v_19);
+            const __m512i v_36 = _mm512_unpacklo_epi64(v_17, v_19);
+            const __m512i v_37 = _mm512_unpackhi_epi64(v_22, v_24);
+            const __m512i v_38 = _mm512_unpacklo_epi64(v_22, v_24);
+            const __m512i v_39 = _mm512_unpackhi_epi64(v_21, v_23);
+            const __m512i v_40 = _mm512_unpacklo_epi64(v_21, v_23);
+            const __m512i v_41 = _mm512_unpackhi_epi64(v_26, v_28);
+            const __m512i v_42 = _mm512_unpacklo_epi64(v_26, v_28);
+            const __m512i v_43 = _mm512_unpackhi_epi64(v_25, v_27);
+            const __m512i v_44 = _mm512_unpacklo_epi64(v_25, v_27);
+            const __m512i v_45 = _mm512_unpackhi_epi64(v_30, v_32);
+            const __m512i v_46 = _mm512_unpacklo_epi64(v_30, v_32);
+            const __m512i v_47 = _mm512_unpackhi_epi64(v_29, v_31);
+            const __m512i v_48 = _mm512_unpacklo_epi64(v_29, v_31);
+            const __m512i v_49 = _mm512_shuffle_i32x4(v_34, v_38, 238);
+            const __m512i v_50 = _mm512_shuffle_i32x4(v_34, v_38, 68);
+            const __m512i v_51 = _mm512_shuffle_i32x4(v_36, v_40, 238);
+            const __m512i v_52 = _mm512_shuffle_i32x4(v_36, v_40, 68);
+            const __m512i v_53 = _mm512_shuffle_i32x4(v_33, v_37, 238);
+            const __m512i v_54 = _mm512_shuffle_i32x4(v_33, v_37, 68);
+            const __m512i v_55 = _mm512_shuffle_i32x4(v_35, v_39, 238);
+            const __m512i v_56 = _mm512_shuffle_i32x4(v_35, v_39, 68);
+            const __m512i v_57 = _mm512_shuffle_i32x4(v_42, v_46, 238);
+            const __m512i v_58 = _mm512_shuffle_i32x4(v_42, v_46, 68);
+            const __m512i v_59 = _mm512_shuffle_i32x4(v_44, v_48, 238);
+            const __m512i v_60 = _mm512_shuffle_i32x4(v_44, v_48, 68);
+            const __m512i v_61 = _mm512_shuffle_i32x4(v_41, v_45, 238);
+            const __m512i v_62 = _mm512_shuffle_i32x4(v_41, v_45, 68);
+            const __m512i v_63 = _mm512_shuffle_i32x4(v_43, v_47, 238);
+            const __m512i v_64 = _mm512_shuffle_i32x4(v_43, v_47, 68);
+            const __m512i v_65 = _mm512_shuffle_i32x4(v_50, v_58, 221);
+            const __m512i v_66 = _mm512_shuffle_i32x4(v_50, v_58, 136);
+            const __m512i v_67 = _mm512_shuffle_i32x4(v_52, v_60, 221);
+            const __m512i v_68 = _mm512_shuffle_i32x4(v_52, v_60, 136);
+            const __m512i v_69 = _mm512_shuffle_i32x4(v_54, v_62, 221);
+            const __m512i v_70 = _mm512_shuffle_i32x4(v_54, v_62, 136);
+            const __m512i v_71 = _mm512_shuffle_i32x4(v_56, v_64, 221);
+            const __m512i v_72 = _mm512_shuffle_i32x4(v_56, v_64, 136);
+            const __m512i v_73 = _mm512_shuffle_i32x4(v_49, v_57, 221);
+            const __m512i v_74 = _mm512_shuffle_i32x4(v_49, v_57, 136);
+            const __m512i v_75 = _mm512_shuffle_i32x4(v_51, v_59, 221);
+            const __m512i v_76 = _mm512_shuffle_i32x4(v_51, v_59, 136);
+            const __m512i v_77 = _mm512_shuffle_i32x4(v_53, v_61, 221);
+            const __m512i v_78 = _mm512_shuffle_i32x4(v_53, v_61, 136);
+            const __m512i v_79 = _mm512_shuffle_i32x4(v_55, v_63, 221);
+            const __m512i v_80 = _mm512_shuffle_i32x4(v_55, v_63, 136);
+            const __m512i v_81 = _mm512_xor_si512(v_66, flip);
+            const __m512i v_82 = _mm512_dpbusd_epi32(sum, v_81, ones);
+            _mm512_storeu_si512((void *)to_at, v_81);
+            const __m512i v_83 = _mm512_xor_si512(v_70, flip);
+            const __m512i v_84 = _mm512_dpbusd_epi32(v_82, v_83, ones);
+            _mm512_storeu_si512((void *)(to_at + 128), v_83);
+            const __m512i v_85 = _mm512_xor_si512(v_68, flip);
+            const __m512i v_86 = _mm512_dpbusd_epi32(v_84, v_85, ones);
+            _mm512_storeu_si512((void *)(to_at + 256), v_85);
+            const __m512i v_87 = _mm512_xor_si512(v_72, flip);
+            const __m512i v_88 = _mm512_dpbusd_epi32(v_86, v_87, ones);
+            _mm512_storeu_si512((void *)(to_at + 384), v_87);
+            const __m512i v_89 = _mm512_xor_si512(v_65, flip);
+            const __m512i v_90 = _mm512_dpbusd_epi32(v_88, v_89, ones);
+            _mm512_storeu_si512((void *)(to_at + 512), v_89);
+            const __m512i v_91 = _mm512_xor_si512(v_69, flip);
+            const __m512i v_92 = _mm512_dpbusd_epi32(v_90, v_91, ones);
+            _mm512_storeu_si512((void *)(to_at + 640), v_91);
+            const __m512i v_93 = _mm512_xor_si512(v_67, flip);
+            const __m512i v_94 = _mm512_dpbusd_epi32(v_92, v_93, ones);
+            _mm512_storeu_si512((void *)(to_at + 768), v_93);
+            const __m512i v_95 = _mm512_xor_si512(v_71, flip);
+            const __m512i v_96 = _mm512_dpbusd_epi32(v_94, v_95, ones);
+            _mm512_storeu_si512((void *)(to_at + 896), v_95);
+            const __m512i v_97 = _mm512_xor_si512(v_74, flip);
+            const __m512i v_98 = _mm512_dpbusd_epi32(v_96, v_97, ones);
+            _mm512_storeu_si512((void *)(to_at + 1024), v_97);
+            const __m512i v_99 = _mm512_xor_si512(v_78, flip);
+            const __m512i v_100 = _mm512_dpbusd_epi32(v_98, v_99, ones);
+            _mm512_storeu_si512((void *)(to_at + 1152), v_99);
+            const __m512i v_101 = _mm512_xor_si512(v_76, flip);
+            const __m512i v_102 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+            _mm512_storeu_si512((void *)(to_at + 1280), v_101);
+            const __m512i v_103 = _mm512_xor_si512(v_80, flip);
+            const __m512i v_104 = _mm512_dpbusd_epi32(v_102, v_103, ones);
+            _mm512_storeu_si512((void *)(to_at + 1408), v_103);
+            const __m512i v_105 = _mm512_xor_si512(v_73, flip);
+            const __m512i v_106 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+            _mm512_storeu_si512((void *)(to_at + 1536), v_105);
+            const __m512i v_107 = _mm512_xor_si512(v_77, flip);
+            const __m512i v_108 = _mm512_dpbusd_epi32(v_106, v_107, ones);
+            _mm512_storeu_si512((void *)(to_at + 1664), v_107);
+            const __m512i v_109 = _mm512_xor_si512(v_75, flip);
+            const __m512i v_110 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+            _mm512_storeu_si512((void *)(to_at + 1792), v_109);
+            const __m512i v_111 = _mm512_xor_si512(v_79, flip);
+            const __m512i v_112 = _mm512_dpbusd_epi32(v_110, v_111, ones);
+            _mm512_storeu_si512((void *)(to_at + 1920), v_111);
+            const __m512i offset = _mm512_set1_epi32((int32_t)(64 << 7));
+            const __m512i v_113 = _mm512_sub_epi32(v_112, offset);
+            const __m512i v_114 = _mm512_loadu_si512((const void *)sums_at);
+            const __m512i v_115 = _mm512_add_epi32(v_114, v_113);
+            _mm512_storeu_si512((void *)sums_at, v_115);
+            from_at = row_16 + stride;
+            to_at += 64;
+            sums_at += 64;
+          }
+          from += 64;
+          to += 2048;
+          ahead += 2048;
+        }
+      }
+      if (copied != 0) {
+        const size_t s_7 = padded - k_2 < 64 ? padded - k_2 : 64;
+        memcpy(packed_2, packed_copy, s_7 * 32);
+      }
+      k_2 = copied == 0 ? whole_end : k_2 + 64;
+      copied = 1;
+    }
+    row += 32;
+    packed += packed_stride;
   }
-}
-
-
-enum {
-  PANEL = 32,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 64,  // of each source row that one step of the inner loop takes
-  CODES = 1,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants: the sign, where it adds 128.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  (void)args;
-  return 0x80;
-}
-
-// What a source byte holds where there are no codes: code 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  (void)args;
-  return 0;
-}
-
-// Copies codes first .. first + values of a source row.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  (void)args;
-  memcpy(to, row + first, values);
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 1024; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 128, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 256, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -24,155 +24,83 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi8cxp4x4_scalar(const tw_pack_args* args);
 
-// The inner loop of the packer in plain C: packs args->k steps, byte after byte.
-static void pack_steps(const tw_args *args) {
-  const uint8_t *const source = (const uint8_t *)args->lhs;
-  const size_t stride = args->lhs_stride;
-  const unsigned flip = (unsigned)args->flags & 255;
-  for (size_t panel = 0; panel < 1; ++panel) {
-    uint8_t *packed = (uint8_t *)args->dst + panel * args->rhs_stride;
-    uint8_t *const sums = packed + args->dst_stride;
-    for (size_t group = 0; group < args->k * 16 / 4; ++group) {
-      for (size_t i = 0; i < 16; ++i) {
-        const size_t column = panel * 4 + i / 4, k = group * 4 + i % 4;
-        const unsigned code = source[column * stride + k];
-        *packed++ = (uint8_t)(code ^ flip);
-        uint8_t *const sum = sums + i / 4 * sizeof(int32_t);
-        tw_store_i32(sum, tw_load_i32(sum) + (int32_t)(code ^ 128) - 128);
-      }
+void tw_rhs_pack_nxk_qsi8cxp4x4_scalar(const tw_pack_args* args) {
+  const size_t source_stride = args->source_stride;
+  const size_t offset = 128 - 0;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    uint8_t* sums = packed + padded * 4;
+    memset(sums, 0, 16);
+    uint8_t* const scales = sums + 16;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(scales, 0, 16);
     }
-  }
-}
-
-enum {
-  PANEL = 4,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 16,  // of each source row that one step of the inner loop takes
-  CODES = 1,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants: the sign, where it adds 128.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  (void)args;
-  return 0x80;
-}
-
-// What a source byte holds where there are no codes: code 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  (void)args;
-  return 0;
-}
-
-// Copies codes first .. first + values of a source row.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  (void)args;
-  memcpy(to, row + first, values);
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 128; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 16, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 32, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi8cxp4x4_scalar(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
+    uint8_t* const bias = scales + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(bias, 0, 16);
+    }
+    sums = packed + padded * 4;
+    size_t first_k = 0;
+    // k_part loop: 32 per iteration
+    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+      const size_t s_3 = k > first_k ? k - first_k : 0;
+      const size_t values = s_3 < 32 ? s_3 : 32;
+      const size_t s_4 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_4 < 32 ? s_4 : 32;
+      const size_t s_5 = places > values ? places - values : 0;
+      const size_t s_6 = 4 > rows ? 4 - rows : 0;
+      if (s_6 + s_5 != 0) {
+        memset(packed + first_k * 4, 128, places * 4);
+      }
+      size_t row_2 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const size_t column = row + row_2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + first_k;
+        const size_t s_7 = first_k / 4;
+        uint8_t* const to = packed + row_2 * 4 + s_7 * 16;
+        size_t k_2 = 0;
+        size_t sum = 0;
+        // value loop
+        for (size_t i_value = 0; i_value < values; ++i_value) {
+          const size_t value = from[k_2];
+          const size_t code = (value + offset) & 255;
+          const size_t s_8 = k_2 / 4;
+          to[s_8 * 16 + (k_2 & 3)] = (uint8_t)code;
+          k_2 += 1;
+          sum = sum + (code - 128);
+        }
+        uint8_t* const at = sums + row_2 * 4;
+        const size_t old = (uint32_t)tw_load_i32(at);
+        tw_store_i32(at, (int32_t)(old + sum));
+        row_2 += 1;
+      }
+      first_k += 32;
+    }
+    row += 4;
+    packed += packed_stride;
   }
 }
 

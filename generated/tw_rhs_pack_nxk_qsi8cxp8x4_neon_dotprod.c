@@ -28,194 +28,137 @@ extern "C" {
 void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
-  const size_t lhs_stride = args->lhs_stride;
+void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
+  uint8_t scratch_memory[256];
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
-  uint8_t* const sums = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* s = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s, 0, 3);
-    __builtin_prefetch((const void *)(s + 64), 0, 3);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    uint8_t* sums_at = sums;
-    // rows loop
-    for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const int32x4_t sum = vdupq_n_s32(0);
-      const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)lhs_at));
-      const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row));
-      const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
-      const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
-      const int64x2_t v_5 = vreinterpretq_s64_u32(vzip2q_u32(v, v_2));
-      const int64x2_t v_6 = vreinterpretq_s64_u32(vzip1q_u32(v, v_2));
-      const int64x2_t v_7 = vreinterpretq_s64_u32(vzip2q_u32(v_3, v_4));
-      const int64x2_t v_8 = vreinterpretq_s64_u32(vzip1q_u32(v_3, v_4));
-      const int64x2_t v_9 = vuzp2q_s64(v_6, v_8);
-      const int64x2_t v_10 = vuzp1q_s64(v_6, v_8);
-      const int64x2_t v_11 = vuzp2q_s64(v_5, v_7);
-      const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
-      const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_10), flip));
-      const int32x4_t v_14 = vdotq_s32(sum, v_13, ones);
-      vst1q_s8((int8_t *)dst_at, v_13);
-      const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_9), flip));
-      const int32x4_t v_16 = vdotq_s32(v_14, v_15, ones);
-      vst1q_s8((int8_t *)(dst_at + 32), v_15);
-      const int8x16_t v_17 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_12), flip));
-      const int32x4_t v_18 = vdotq_s32(v_16, v_17, ones);
-      vst1q_s8((int8_t *)(dst_at + 64), v_17);
-      const int8x16_t v_19 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_11), flip));
-      const int32x4_t v_20 = vdotq_s32(v_18, v_19, ones);
-      vst1q_s8((int8_t *)(dst_at + 96), v_19);
-      const int32x4_t v_21 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_at));
-      const int32x4_t v_22 = vaddq_s32(v_21, v_20);
-      vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_s32(v_22));
-      lhs_at = row_3 + lhs_stride;
-      dst_at += 16;
-      sums_at += 16;
+  const size_t source_stride = args->source_stride;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const packed_copy = scratch + 128;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    uint8_t* sums = packed + padded * 8;
+    memset(sums, 0, 32);
+    uint8_t* const scales = sums + 32;
+    const uint8_t* const scales_2 = (const uint8_t*)args->scales;
+    if (scales_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(scales, scales_2 + row * 4, given_bytes);
+      memset(scales + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(scales, 0, 32);
     }
-    lhs += 16;
-    dst += 128;
-    s += 128;
-  }
-}
-
-
-enum {
-  PANEL = 8,            // columns of a panel, rows of the source
-  DATA_OFFSET = 0,// of the codes in a panel
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  STEP_BYTES = 16,  // of each source row that one step of the inner loop takes
-  CODES = 1,            // of a byte
-  STEP_K = CODES * STEP_BYTES,
-  STEP_PACKED = PANEL * STEP_BYTES
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// Bits of a source byte that differ from what the layout wants: the sign, where it adds 128.
-static uint64_t bits_to_flip(const tw_pack_args *args) {
-  (void)args;
-  return 0x00;
-}
-
-// What a source byte holds where there are no codes: code 0.
-static uint8_t no_codes(const tw_pack_args *args) {
-  (void)args;
-  return 0;
-}
-
-// Copies codes first .. first + values of a source row.
-static void copy_codes(const tw_pack_args *args, uint8_t *to, const uint8_t *row, size_t first,
-                       size_t values) {
-  (void)args;
-  memcpy(to, row + first, values);
-}
-
-
-// What all runs of the inner loops share. A run sets the rest:
-//   lhs, lhs_stride: source; k: steps; rhs_prefetch: distance at which the source is fetched;
-//   dst: packed codes; rhs_stride: from panel to panel; dst_stride: from dst to its panel's sums.
-static tw_args inner_args(const tw_pack_args *args) {
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = bits_to_flip(args) * 0x01010101;
-  return inner;
-}
-
-static size_t data_bytes(size_t padded) { return padded / K_MULTIPLE * 256; }
-static size_t sums_offset(size_t padded) { return data_bytes(padded); }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns) {
-  memset(to, 0, PANEL * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// All fields but the codes; sums begin at 0.
-static void write_fields(const tw_pack_args *args, uint8_t *panel, size_t padded,
-                         size_t row, size_t columns) {
-  memset(panel + sums_offset(padded), 0, PANEL * sizeof(int32_t));
-  write_floats(panel + data_bytes(padded) + 32, args->scales, row, columns);
-  write_floats(panel + data_bytes(padded) + 64, args->bias, row, columns);
-}
-
-static void add_sums(uint8_t *panel, size_t padded, const int32_t *sums) {
-  for (size_t c = 0; c < PANEL; ++c) {
-    uint8_t *const at = panel + sums_offset(padded) + c * sizeof(int32_t);
-    tw_store_i32(at, tw_load_i32(at) + sums[c]);
-  }
-}
-
-// `stream`: store past the caches.
-static void run_steps(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A step at an edge: rows that do not exist and values beyond k become code 0.
-static void pack_staged_step(const tw_pack_args *args, tw_args *inner, const uint8_t *source,
-                             size_t columns, size_t k, size_t padded, uint8_t *panel) {
-  struct {
-    uint8_t packed[STEP_PACKED];
-    int32_t sums[PANEL];
-  } out;
-  uint8_t in[PANEL * STEP_BYTES];
-  const size_t values = k < args->k ? smaller(args->k - k, STEP_K) : 0;
-  memset(in, no_codes(args), sizeof in);
-  for (size_t c = 0; c < columns; ++c) {
-    copy_codes(args, in + c * STEP_BYTES, source + c * args->source_stride, k, values);
-  }
-  memset(out.sums, 0, sizeof out.sums);
-  inner->lhs = in;
-  inner->lhs_stride = STEP_BYTES;
-  inner->k = 1;
-  inner->rhs_prefetch = 0;
-  inner->dst = out.packed;
-  inner->dst_stride = STEP_PACKED;
-  run_steps(inner, 0);
-  const size_t packed_k = smaller(padded - k, STEP_K);
-  memcpy(panel + DATA_OFFSET + k / CODES * PANEL, out.packed, packed_k / CODES * PANEL);
-  add_sums(panel, padded, out.sums);
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       size_t padded, int is_last) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  write_fields(args, panel, padded, row, columns);
-  size_t k = 0;
-  if (columns == PANEL) {
-    inner->lhs = source;
-    inner->lhs_stride = args->source_stride;
-    inner->k = args->k / STEP_K;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    inner->rhs_prefetch = is_last ? 0 : PANEL * args->source_stride;
-    inner->dst = panel + DATA_OFFSET;
-    inner->dst_stride = sums_offset(padded) - DATA_OFFSET;
-    run_steps(inner, 0);
-    k = inner->k * STEP_K;
-  }
-  for (; k < padded; k += STEP_K) {
-    pack_staged_step(args, inner, source, columns, k, padded, panel);
-  }
-}
-
-void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args) {
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner = inner_args(args);
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), padded, end - row <= PANEL);
+    uint8_t* const bias = scales + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(bias, 0, 32);
+    }
+    sums = packed + padded * 8;
+    const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
+    const size_t s_3 = left > 8 ? 8 * source_stride : 0;
+    const size_t s_4 = k / 16;
+    const size_t whole_steps = 8 > left ? 0 : s_4;
+    const size_t whole_end = 0 + whole_steps * 16;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t s_6 = (padded - whole_end + 15) / 16;
+    const size_t runs = s_6 + s_5;
+    size_t k_2 = 0;
+    size_t copied = whole_steps == 0 ? 1 : 0;
+    // run loop
+    for (size_t i_run = 0; i_run < runs; ++i_run) {
+      uint8_t* const packed_2 = packed + k_2 * 8;
+      if (copied != 0) {
+        const size_t s_7 = k > k_2 ? k - k_2 : 0;
+        const size_t values = s_7 < 16 ? s_7 : 16;
+        memset(scratch, 0, 128);
+        const uint8_t* first = source + k_2;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, first, values);
+          first += source_stride;
+          scratch_at += 16;
+        }
+      }
+      const uint8_t* from = copied == 0 ? source : scratch;
+      const size_t stride = copied == 0 ? source_stride : 16;
+      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t distance = copied == 0 ? s_3 : 0;
+      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const uint8_t* ahead = from + distance;
+      // k loop
+      for (size_t i_k = 0; i_k < steps; ++i_k) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        const uint8_t* from_at = from;
+        uint8_t* to_at = to;
+        uint8_t* sums_at = sums;
+        // rows loop
+        for (size_t i_rows = 0; i_rows < 2; ++i_rows) {
+          const uint8_t* const row_2 = from_at + stride;
+          const uint8_t* const row_3 = row_2 + stride;
+          const uint8_t* const row_4 = row_3 + stride;
+          const int32x4_t sum = vdupq_n_s32(0);
+          const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)from_at));
+          const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
+          const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
+          const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_4));
+          const int64x2_t v_5 = vreinterpretq_s64_u32(vzip2q_u32(v, v_2));
+          const int64x2_t v_6 = vreinterpretq_s64_u32(vzip1q_u32(v, v_2));
+          const int64x2_t v_7 = vreinterpretq_s64_u32(vzip2q_u32(v_3, v_4));
+          const int64x2_t v_8 = vreinterpretq_s64_u32(vzip1q_u32(v_3, v_4));
+          const int64x2_t v_9 = vuzp2q_s64(v_6, v_8);
+          const int64x2_t v_10 = vuzp1q_s64(v_6, v_8);
+          const int64x2_t v_11 = vuzp2q_s64(v_5, v_7);
+          const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
+          const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_10), flip));
+          const int32x4_t v_14 = vdotq_s32(sum, v_13, ones);
+          vst1q_s8((int8_t *)to_at, v_13);
+          const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_9), flip));
+          const int32x4_t v_16 = vdotq_s32(v_14, v_15, ones);
+          vst1q_s8((int8_t *)(to_at + 32), v_15);
+          const int8x16_t v_17 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_12), flip));
+          const int32x4_t v_18 = vdotq_s32(v_16, v_17, ones);
+          vst1q_s8((int8_t *)(to_at + 64), v_17);
+          const int8x16_t v_19 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_11), flip));
+          const int32x4_t v_20 = vdotq_s32(v_18, v_19, ones);
+          vst1q_s8((int8_t *)(to_at + 96), v_19);
+          const int32x4_t v_21 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums_at));
+          const int32x4_t v_22 = vaddq_s32(v_21, v_20);
+          vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_s32(v_22));
+          from_at = row_4 + stride;
+          to_at += 16;
+          sums_at += 16;
+        }
+        from += 16;
+        to += 128;
+        ahead += 128;
+      }
+      if (copied != 0) {
+        const size_t s_7 = padded - k_2 < 16 ? padded - k_2 : 16;
+        memcpy(packed_2, packed_copy, s_7 * 8);
+      }
+      k_2 = copied == 0 ? whole_end : k_2 + 16;
+      copied = 1;
+    }
+    row += 8;
+    packed += packed_stride;
   }
 }
 

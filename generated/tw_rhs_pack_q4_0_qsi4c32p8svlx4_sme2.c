@@ -26,80 +26,123 @@ extern "C" {
 
 void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args* args);
 
-enum {
-  PANEL_VL = 8,             // columns of a panel for every 16 bytes of vector length
-  KR = 4,                         // values of k that stand together
-  BLOCK = 32,                   // values of k that share a scale
-  BLOCK_BYTES = 18,       // of a column
-  SCALES_OFFSET = 16,   // in a block, for each column of a panel
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks, likewise
-  BIAS_OFFSET = 4,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 18,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 18,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 2      // of its codes, in that block
-};
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-// The codes of a column's block, KR one after the other. Returns their sum.
-static int32_t pack_codes(const uint8_t *source, unsigned flip, uint8_t *to, size_t panel) {
-  int32_t sum = 0;
-  unsigned low = 0;
-  for (size_t k = 0; k < BLOCK; ++k) {
-    const unsigned code = ((unsigned)source[k % 16] >> (k / 16 * 4) ^ flip) & 15;
-    sum += (int32_t)(code ^ 8) - 8;
-    if (k % 2 == 0) low = code;
-    if (k % 2 != 0) to[k / KR * panel * (KR / 2) + k % KR / 2] = (uint8_t)(low | code << 4);
-  }
-  return sum;
-}
-
-// Columns that do not exist are code 0, with scales of 0.
-static void pack_panel(const tw_pack_args *args, uint8_t *to, size_t panel, size_t row,
-                       size_t columns) {
-  const unsigned flip = 0x88;  // an offset of 8, in both nibbles
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const source_scales = source;
-  uint8_t *const behind = to + blocks * panel * BLOCK_BYTES;
-  uint8_t *const sums = behind + panel * SUMS_OFFSET;
-  if (columns < panel) memset(to, 0, blocks * panel * BLOCK_BYTES);
-  memset(sums, 0, panel * sizeof(float));
-  write_floats(behind + panel * BIAS_OFFSET, args->bias, row, columns, panel);
-  for (size_t b = 0; b < blocks; ++b) {
-    uint8_t *const block = to + b * panel * BLOCK_BYTES;
-    uint8_t *const scales = block + panel * SCALES_OFFSET;
-    for (size_t c = 0; c < columns; ++c) {
-      const uint8_t *const codes =
-          source + c * args->source_stride + b * SOURCE_BLOCK + SOURCE_CODES;
-      const int32_t codes_sum = pack_codes(codes, flip, block + c * (KR / 2), panel);
-      memcpy(scales + c * SCALE_BYTES,
-             source_scales + c * args->source_stride + b * SCALE_PITCH, SCALE_BYTES);
-      const float scale = tw_f32_of_f16(tw_load_u16(scales + c * SCALE_BYTES));
-      uint8_t *const sum = sums + c * sizeof(float);
-      const float total = tw_fma_f32((float)codes_sum, scale, tw_f32_of_bits(tw_load_i32(sum)));
-      tw_store_i32(sum, tw_bits_of_f32(total));
+void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args* args) {
+  const size_t source_stride = args->source_stride;
+  const size_t segments = args->vector_bytes >> 4;
+  const size_t offset = 8 - 8;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t panel = (args->vector_bytes >> 4) * 8;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / panel;
+  size_t row = row_begin;
+  const size_t panels = (rows_left + panel - 1) / panel;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop
+  for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
+    const size_t left = row_end - row;
+    const size_t rows = left < panel ? left : panel;
+    const size_t s_3 = padded / 32;
+    uint8_t* sums = packed + s_3 * ((args->vector_bytes >> 4) * 144);
+    memset(sums, 0, (args->vector_bytes >> 4) * 32);
+    uint8_t* const bias = sums + (args->vector_bytes >> 4) * 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    const size_t s_4 = (args->vector_bytes >> 4) * 32;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, s_4 - given_bytes);
+    } else {
+      memset(bias, 0, s_4);
     }
-  }
-}
-
-// k is a multiple of the block. The vector length is the caller's word, not this machine's: weights
-// are packed for where they run.
-void tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2(const tw_pack_args *args) {
-  const size_t panel = args->vector_bytes / 16 * PANEL_VL;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    pack_panel(args, (uint8_t *)args->packed + row / panel * args->packed_stride, panel, row,
-               smaller(end - row, panel));
+    const size_t s_5 = padded / 32;
+    sums = packed + s_5 * ((args->vector_bytes >> 4) * 144);
+    size_t first_k = 0;
+    // k_part loop: 32 per iteration
+    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+      const size_t s_6 = k > first_k ? k - first_k : 0;
+      const size_t values = s_6 < 32 ? s_6 : 32;
+      const size_t s_7 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_7 < 32 ? s_7 : 32;
+      const size_t s_8 = first_k / 32;
+      const size_t s_9 = first_k / 32;
+      memset(packed + s_9 * (segments * 144) + segments * 128, 0, segments * 16);
+      memset(packed + s_8 * (segments * 144), 0, places * ((args->vector_bytes >> 4) * 4));
+      size_t row_2 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const size_t column = row + row_2;
+        const size_t s_10 = first_k / 32;
+        const uint8_t* const from =
+            (const uint8_t*)args->source + 2 + column * source_stride + s_10 * 18;
+        const size_t s_11 = first_k / 32;
+        uint8_t* const to = packed + row_2 * 2 + s_11 * (segments * 144);
+        const size_t s_12 = values / 2;
+        size_t pair = 0;
+        size_t sum = 0;
+        // pair loop
+        for (size_t i_pair = 0; i_pair < s_12; ++i_pair) {
+          const size_t k_2 = pair * 2 + (pair & 0);
+          const size_t s_13 = k_2 / 16;
+          size_t value = from[k_2 & 15];
+          size_t given = s_13 == 0 ? value & 15 : value >> 4;
+          const size_t code = (given + offset) & 15;
+          const size_t far = k_2 + 1;
+          const size_t s_14 = far / 16;
+          value = from[far & 15];
+          given = s_14 == 0 ? value & 15 : value >> 4;
+          const size_t code_2 = (given + offset) & 15;
+          const size_t stored = (code_2 + 8) & 15;
+          const size_t stored_2 = (code + 8) & 15;
+          const size_t byte = stored_2 + (stored << 4);
+          const size_t s_15 = k_2 / 4;
+          const size_t s_16 = k_2 / 2;
+          to[s_15 * (segments * 16) + (s_16 & 1)] = (uint8_t)byte;
+          pair += 1;
+          sum = sum + (code + code_2 - 16);
+        }
+        size_t k_2 = s_12 * 2;
+        const size_t s_13 = values - k_2;
+        // value loop
+        for (size_t i_value = 0; i_value < s_13; ++i_value) {
+          const size_t s_14 = k_2 / 16;
+          const size_t value = from[k_2 & 15];
+          const size_t given = s_14 == 0 ? value & 15 : value >> 4;
+          const size_t code = (given + offset) & 15;
+          const size_t s_15 = k_2 / 4;
+          const size_t s_16 = k_2 / 2;
+          uint8_t* const s_17 = to + (s_15 * (segments * 16) + (s_16 & 1));
+          const size_t stored = (code + 8) & 15;
+          const size_t old = *s_17;
+          const size_t stored_2 = (code + 8) & 15;
+          const size_t s_18 = (k_2 & 1) == 0 ? stored_2 : stored << 4;
+          *s_17 = (uint8_t)(old + s_18);
+          k_2 += 1;
+          sum = sum + (code - 8);
+        }
+        uint8_t* const at = sums + row_2 * 4;
+        const size_t s_14 = first_k / 32;
+        const size_t s_15 = first_k / 32;
+        const uint8_t* const scale_from =
+            (const uint8_t*)args->source + column * source_stride + s_15 * 18;
+        const uint16_t scale = tw_load_u16(scale_from);
+        tw_store_u16(packed + s_14 * (segments * 144) + segments * 128 + row_2 * 2, scale);
+        const float v = tw_f32_of_f16(scale);
+        const int32_t v_2 = (int32_t)sum;
+        const float v_3 = (float)v_2;
+        const float old = tw_f32_of_bits(tw_load_i32(at));
+        const float total = tw_fma_f32(v_3, v, old);
+        tw_store_i32(at, tw_bits_of_f32(total));
+        row_2 += 1;
+      }
+      first_k += 32;
+    }
+    row += panel;
+    packed += packed_stride;
   }
 }
 

@@ -47,6 +47,13 @@ Expression field_of_args(ArgField field) {
   return prefix(fmt::format("({}){}", c_scalar_type(type), address), member);
 }
 
+/// "to[3]", or "*to".
+Expression byte_at(const Expression& address) {
+  const bool is_sum = address.operands.size() == 2 && address.text == "+";
+  if (!is_sum || !address.operands[0].operands.empty()) return prefix("*", address);
+  return {fmt::format("{}[{}]", address.operands[0].text, to_text(address.operands[1]))};
+}
+
 /// What the left and the right operand of a binary operator have to bind like.
 std::pair<Binding, Binding> operand_bindings(Binding binding) {
   switch (binding) {
@@ -162,6 +169,23 @@ Expression CExpressions::if_null(const Op& op) const {
                      value(op.args[2]));
 }
 
+Expression CExpressions::load(const Op& op) const {
+  const Expression at = address(op);
+  if (op.bits == 8) return byte_at(at);
+  if (op.bits == 16) return {fmt::format("tw_load_u16({})", to_text(at))};
+  if (op.bits == 32) return prefix("(uint32_t)", {fmt::format("tw_load_i32({})", to_text(at))});
+  throw std::logic_error(fmt::format("{}: load_scalar.{}", program_.name, op.bits));
+}
+
+std::string CExpressions::store(const Op& op) const {
+  const Expression at = address(op);
+  const auto as = [&](const char* type) { return to_text(prefix(type, value(op.args[1]))); };
+  if (op.bits == 8) return fmt::format("{} = {}", to_text(byte_at(at)), as("(uint8_t)"));
+  if (op.bits == 16) return fmt::format("tw_store_u16({}, {})", to_text(at), as("(uint16_t)"));
+  if (op.bits == 32) return fmt::format("tw_store_i32({}, {})", to_text(at), as("(int32_t)"));
+  throw std::logic_error(fmt::format("{}: store_scalar.{}", program_.name, op.bits));
+}
+
 Expression CExpressions::operation(const Op& op) const {
   auto arg = [&](size_t i) { return value(op.args[i]); };
   const auto bits = [](Expression a, const char* sign, Expression b) {
@@ -177,6 +201,8 @@ Expression CExpressions::operation(const Op& op) const {
       return {"tw_hidden(scratch_memory)"};
     case OpCode::constant:
       return constant(op.imm);
+    case OpCode::load_scalar:
+      return load(op);
     case OpCode::length:
       return constant(fixed(op.offset));
     case OpCode::icopy:
@@ -204,7 +230,9 @@ Expression CExpressions::operation(const Op& op) const {
     case OpCode::ishr:
       return bits(arg(0), ">>", {std::to_string(op.imm)});
     case OpCode::iand_imm:
-      return bits(arg(0), "&", constant(op.imm));
+      return bits(
+          is_pointer(values_.scalar[at(op.args[0])]) ? prefix("(uintptr_t)", arg(0)) : arg(0), "&",
+          constant(op.imm));
     case OpCode::imin:
       return conditional(compare(arg(0), "<", arg(1)), arg(0), arg(1));
     case OpCode::isub_sat:

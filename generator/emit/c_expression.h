@@ -51,12 +51,15 @@ class CExpressions {
   [[nodiscard]] Expression operation(const Op& op) const;
   /// The address that a memory operation touches.
   [[nodiscard]] Expression address(const Op& op) const;
+  /// A store_scalar, as a statement.
+  [[nodiscard]] std::string store(const Op& op) const;
   /// Variables that reading `v` reads.
   void collect_reads(Value v, std::vector<int>& variables) const;
 
  private:
   [[nodiscard]] Expression plus(Value base, int64_t bytes) const;
   [[nodiscard]] int64_t fixed(Length length) const;
+  [[nodiscard]] Expression load(const Op& op) const;
   [[nodiscard]] Expression if_null(const Op& op) const;
 
   const Program& program_;

@@ -136,6 +136,14 @@ class Printer {
         line(fmt::format("  memcpy({}, &x, sizeof(x));", to_text(expressions_.address(op))));
         line("}");
         return;
+      case OpCode::store_scalar:
+        return line(expressions_.store(op) + ";");
+      case OpCode::copy_bytes:
+      case OpCode::fill_bytes:
+        return line(fmt::format(
+            "{}({}, {}, {});", op.code == OpCode::copy_bytes ? "memcpy" : "memset",
+            to_text(expressions_.value(op.args[0])), to_text(expressions_.value(op.args[1])),
+            to_text(expressions_.value(op.args[2]))));
       case OpCode::frame_store:
         return line(fmt::format("slot_{} = {};", op.imm, to_text(expressions_.value(op.args[0]))));
       case OpCode::load_i64: {
@@ -323,12 +331,14 @@ class Printer {
 
 }  // namespace
 
-std::string print_c_function(const Program& program, const std::string& symbol, bool is_static) {
+std::string print_c_function(const Program& program, const std::string& symbol, bool is_static,
+                             const std::string& args_type) {
   std::string text;
   if (!program.isa->c_target.empty()) {
     text += fmt::format("__attribute__((target(\"{}\")))\n", program.isa->c_target);
   }
-  text += fmt::format("{}void {}(const tw_args* args) {{\n", is_static ? "static " : "", symbol);
+  text +=
+      fmt::format("{}void {}(const {}* args) {{\n", is_static ? "static " : "", symbol, args_type);
   Program used = clone(program);
   drop_unused(used);
   text += Printer(used).body();

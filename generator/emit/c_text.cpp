@@ -16,7 +16,8 @@ const std::set<std::string>& reserved_words() {
       "inline",   "int",      "long",     "new",      "not",     "or",       "private", "public",
       "register", "restrict", "return",   "short",    "signed",  "sizeof",   "static",  "struct",
       "switch",   "template", "this",     "true",     "typedef", "typename", "union",   "unsigned",
-      "using",    "void",     "volatile", "while",    "xor",     "args",     "size_t",  "memcpy"};
+      "using",    "void",     "volatile", "while",    "xor",     "args",     "size_t",  "memcpy",
+      "memset"};
   return words;
 }
 

@@ -55,10 +55,15 @@ CScalar type_of_field(ArgField field) {
     case ArgField::bias:
     case ArgField::clamp:
     case ArgField::lookup:
+    case ArgField::pack_source:
+    case ArgField::pack_scales:
+    case ArgField::pack_bias:
       return CScalar::const_pointer;
     case ArgField::dst:
+    case ArgField::pack_packed:
       return CScalar::pointer;
     case ArgField::flags:
+    case ArgField::pack_flags:
       return CScalar::bits64;
     default:
       return CScalar::size;

@@ -159,8 +159,10 @@ const Row& c_row(const Program& program, const Op& op) {
 
 bool is_plain_c(OpCode code) {
   const OpInfo& about = info(code);
-  if (code == OpCode::copy || code == OpCode::store_i64 || code == OpCode::frame_store) return true;
-  if (about.result != 's') return false;
+  if (code == OpCode::copy) return true;
+  if (about.result != 's' && (about.result != '-' || about.args.empty() || prefetches(code))) {
+    return false;
+  }
   return about.args.find_first_not_of('s') == std::string_view::npos;
 }
 

@@ -12,6 +12,7 @@
 #include "emit/packer_values.h"
 #include "lower/pack.h"
 #include "model/sources.h"
+#include "spec/isa_reader.h"
 
 namespace tw {
 namespace {
@@ -19,26 +20,13 @@ namespace {
 using Request = PackerRequest;
 using Values = PackerValues;
 
+/// Activations are rows of k values, too.
 const Source& source_of(const Request& request) {
-  return *find_source(request.source, request.layout);
+  const bool lhs = request.layout.side == Side::lhs;
+  return *find_source(lhs ? "nxk" : request.source, request.layout);
 }
 
-/// Rows of weights are columns of the output.
-bool rows_are_columns(const Request& request) {
-  return !rows_are_k(source_of(request));
-}
-
-/// What a plain C inner loop handles at a time, where the ISA offers no vectorized one.
-constexpr int64_t plain_step_bytes = 16;
-constexpr int64_t plain_step_k = 8;
-
-/// Rows of n nibbles: their last byte is repeated, be its second nibble a column or not.
-std::string repeat_text() {
-  return "    const size_t last = (columns - 1) / 2;\n"
-         "    memset(in + i * RUN_BYTES + last, from[row / 2 + last], RUN_BYTES - last);\n";
-}
-
-// ---- rhs ----
+// ---- rhs with blocks ----
 
 std::string nibble_bits(bool low, bool high, int bits_low, int bits_high) {
   return fmt::format("0x{:02x}", (low ? bits_low : 0) | (high ? bits_high : 0));
@@ -52,60 +40,6 @@ void set_flip(const Layout& layout, Values& values) {
                        : nibble_bits(order.low_unsigned, order.high_unsigned, 0x08, 0x80);
 }
 
-/// Which codes the i-th byte of a packed group holds, as C.
-void set_order_values(const Layout& layout, Values& values) {
-  const DataOrder& order = layout.order;
-  const bool depth = order.pair == NibblePair::depth;
-  if (order.pair == NibblePair::none) {
-    values["GROUP_K"] = number(order.kr);
-    values["GROUP_BYTES"] = number(layout.panel.fixed * order.kr);
-    return;
-  }
-  values["GROUP_K"] = number(depth ? 2 * order.kr : order.kr);
-  values["GROUP_BYTES"] = number(layout.panel.fixed * order.kr / (depth ? 1 : 2));
-  const std::string k = fmt::format("i % {}", order.kr);
-  values["LOW_K"] = k;
-  values["HIGH_K"] = depth ? fmt::format("{} + {}", order.distance, k) : k;
-  const int64_t near = order.distance / order.kr;  // groups whose nibbles are neighbours
-  values["FIRST_K"] = depth ? fmt::format("group / {} * {} + group % {} * {}", near,
-                                          2 * order.distance, near, order.kr)
-                            : fmt::format("group * {}", order.kr);
-  const int half = 16 / order.kr;  // columns of a 16-byte vector's high nibbles
-  const std::string high = depth ? fmt::format("i / {}", order.kr)
-                                 : fmt::format("i / 16 * {} + i % 16 / {}", 2 * half, order.kr);
-  values["HIGH_COLUMN"] = high;
-  values["LOW_COLUMN"] = depth ? high : fmt::format("{} + {}", high, half);
-  values["LOW_SIGN"] = order.low_unsigned ? "0" : "8";
-  values["HIGH_SIGN"] = order.high_unsigned ? "0" : "8";
-}
-
-/// Which byte of the source holds code `k` of column `column`, and in which half.
-void set_source_values(bool nxk, Values& values) {
-  values["SOURCE_BYTE"] = nxk ? "column * stride + k / 2" : "k * stride + column / 2";
-  values["SOURCE_ODD"] = nxk ? "k % 2" : "column % 2";
-}
-
-/// Source bytes of whole panels of columns.
-int64_t plain_run_bytes(const Layout& layout) {
-  const int64_t codes = byte_codes(layout);
-  return layout.panel.fixed % codes == 0 ? layout.panel.fixed / codes : layout.panel.fixed;
-}
-
-std::string plain_rhs_loop(const Request& request, Values values) {
-  const bool nxk = rows_are_columns(request);
-  set_order_values(request.layout, values);
-  const int64_t codes = byte_codes(request.layout);
-  values["CALL_PANELS"] =
-      nxk ? "1" : number(codes * plain_run_bytes(request.layout) / request.layout.panel.fixed);
-  values["STEP_K"] = number(nxk ? codes * plain_step_bytes : plain_step_k);
-  if (codes == 1) {
-    values["SOURCE_BYTE"] = nxk ? "column * stride + k" : "k * stride + column";
-    return fill_template(request.files / "packer_rhs_plain_bytes.c", values);
-  }
-  set_source_values(nxk, values);
-  return fill_template(request.files / "packer_rhs_plain.c", values);
-}
-
 /// The inner loops of a packer, how they are called, and what surrounds streaming stores.
 struct Loops {
   std::string text, calls, stream_calls;
@@ -115,29 +49,19 @@ std::string call_text(const std::string& name, int indent) {
   return fmt::format("{:{}}{}(inner);\n", "", indent, name);
 }
 
-Program rhs_program(const Request& request, const PackOptions& options, int64_t call) {
-  const auto& [layout, isa, format, style, source, files] = request;
-  if (layout.block != 0) {
-    return lower_pack_blocks(layout, isa, source_blocks(layout, source_of(request)), options);
-  }
-  return rows_are_columns(request) ? lower_pack_nxk(layout, isa, options)
-                                   : lower_pack_kxn(layout, isa, options, call);
-}
-
-std::string print_rhs_loop(const Request& request, const PackOptions& options, int64_t call) {
-  return print_c_function(rhs_program(request, options, call), options.name, true) + "\n";
-}
-
-Loops rhs_loops(const Request& request, int64_t calls, bool streams) {
+Loops rhs_loops(const Request& request, bool streams) {
+  const auto print = [&](const PackOptions& options) {
+    const Program program = lower_pack_blocks(
+        request.layout, request.isa, source_blocks(request.layout, source_of(request)), options);
+    return print_c_function(program, options.name, true) + "\n";
+  };
   Loops loops;
   const int indent = streams ? 4 : 2;
-  for (int64_t call = 0; call < calls; ++call) {
-    const std::string name = calls == 1 ? "pack_steps" : fmt::format("pack_steps_{}", call);
-    loops.text += print_rhs_loop(request, {name, false}, call);
-    loops.calls += call_text(name, indent);
-    if (!streams) continue;
-    loops.text += print_rhs_loop(request, {name + "_stream", true}, call);
-    loops.stream_calls += call_text(name + "_stream", indent);
+  loops.text = print({"pack_steps", false});
+  loops.calls = call_text("pack_steps", indent);
+  if (streams) {
+    loops.text += print({"pack_steps_stream", true});
+    loops.stream_calls = call_text("pack_steps_stream", indent);
   }
   return loops;
 }
@@ -155,52 +79,6 @@ void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
                   isa.row_for(OpCode::store_fence)->c);
 }
 
-/// Panels as wide as vectors: one skeleton for both sources, plain C.
-void fill_scalable_rhs(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
-  set_source_values(rows_are_columns(request), values);
-  values["PANEL_VL"] = number(panel_units(layout));
-  values["KR"] = number(layout.order.kr);
-  values["K_MULTIPLE"] = number(layout.k_multiple);
-  values["FLIP"] = nibble_bits(layout.order.low_unsigned, layout.order.high_unsigned, 0x08, 0x80);
-  values["PACK_VECTOR"] = fill_template(
-      request.files / (layout.order.pair == NibblePair::next ? "packer_rhs_scalable_next.c"
-                                                             : "packer_rhs_scalable_column.c"),
-      values);
-  values["FIELDS"] = scalable_fields_text(layout);
-}
-
-bool fill_rhs(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  const bool nxk = rows_are_columns(request);
-  const auto step = nxk ? nxk_step(layout, request.isa) : kxn_step(layout, request.isa);
-  const DataOrder& order = layout.order;
-  const bool apart = order.pair == NibblePair::depth && order.distance != order.kr;
-  const int sums = field_index(layout, FieldKind::sums);
-  if (apart || layout.fields[static_cast<size_t>(sums)].factor != 1) {
-    expect_vectorized(request, step.has_value());
-  }
-  const int64_t plain_bytes = nxk ? plain_step_bytes : plain_run_bytes(layout);
-  values["STEP_BYTES"] = number(step ? step->source_bytes : plain_bytes);
-  values["STEP_K"] = number(step && !nxk ? step->rows : plain_step_k);
-  values["CALLS"] = number(step ? step->calls : 1);
-  const bool bytes = order.pair == NibblePair::none;
-  values["CODES"] = number(byte_codes(layout));
-  set_flip(layout, values);
-  values["SOURCE"] = fill_template(
-      request.files / (bytes ? "packer_rhs_bytes.c" : "packer_rhs_nibbles.c"), values);
-  values["FIELDS"] = rhs_fields_text(layout);
-  const Loops loops = step ? rhs_loops(request, step->calls, can_stream(request.isa))
-                           : Loops{plain_rhs_loop(request, values), call_text("pack_steps", 2), ""};
-  set_loop_values(request.isa, loops, values);
-  values["REPEAT"] = layout.edge == Edge::last && !nxk ? repeat_text() : "";
-  values["COMMON"] = fill_template(request.files / "packer_rhs_common.c", values);
-  return step.has_value();
-}
-
-// ---- rhs with blocks ----
-
 /// Where a source keeps codes and scales, as C.
 void set_block_source_values(const Request& request, Values& values) {
   const Source& source = source_of(request);
@@ -215,46 +93,25 @@ void set_block_source_values(const Request& request, Values& values) {
   values["SCALES_STRIDE"] = inside ? "args->source_stride" : "args->scale_stride";
   values["SOURCE_BLOCK"] = number(blocks.bytes);
   values["SOURCE_CODES"] = number(blocks.codes);
-  values["SOURCE_BYTE"] = blocks.apart ? "k % 16" : "k / 2";
-  values["SOURCE_SHIFT"] = blocks.apart ? "(k / 16 * 4)" : "(k % 2 * 4)";
   const bool is_offset = field_axes(source.axes, FieldKind::data).offset != 0;
   values["GIVEN"] = values["NO_CODES"] = is_offset ? "0x88" : given;
 }
 
-std::string scale_text(ElementType type) {
-  const std::string at = "scales + c * SCALE_BYTES";
-  if (type == ElementType::f32) return fmt::format("tw_f32_of_bits(tw_load_i32({}))", at);
-  return fmt::format("tw_f32_of_{}(tw_load_u16({}))", name(type), at);
-}
-
-/// Where fields are, in bytes; of panels as wide as vectors for each column.
+/// Where fields are, in bytes.
 void set_block_values(const Layout& layout, Values& values) {
-  const auto bytes = [&](Length all) {
-    return layout.panel.is_fixed() ? all.fixed : ratio(all, layout.panel);
-  };
   const auto offset = [&](FieldKind kind) {
-    const Length at = field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
-    return number(at == Length{} ? 0 : bytes(at));
+    return number(field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed);
   };
+  values["PANEL"] = number(layout.panel.fixed);
+  values["DATA_OFFSET"] = offset(FieldKind::data);
   values["BLOCK"] = number(layout.block);
-  values["BLOCK_BYTES"] = number(bytes(block_bytes(layout)));
+  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
   values["SCALES_OFFSET"] = offset(FieldKind::scales);
   values["SUMS_OFFSET"] = offset(FieldKind::sums);
   values["BIAS_OFFSET"] = offset(FieldKind::bias);
 }
 
-/// Panels as wide as vectors: plain C.
-void fill_scalable_rhs_blocks(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  set_block_values(layout, values);
-  set_block_source_values(request, values);
-  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
-  values["PANEL_VL"] = number(panel_units(layout));
-  values["KR"] = number(layout.order.kr);
-  values["SCALE"] = scale_text(field_of(layout, FieldKind::scales).type);
-}
-
-bool fill_rhs_blocks(const Request& request, Values& values) {
+void fill_rhs_blocks(const Request& request, Values& values) {
   const Layout& layout = request.layout;
   const auto index = static_cast<size_t>(field_index(layout, FieldKind::data));
   const int64_t data = field_offset(layout, index, 0).fixed;
@@ -262,75 +119,27 @@ bool fill_rhs_blocks(const Request& request, Values& values) {
   set_block_values(layout, values);
   values["RUN_BLOCKS"] = number(run_k / layout.block);
   set_flip(layout, values);
-  values["WRITE_FLOATS"] = write_floats_text(layout);
+  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
   set_block_source_values(request, values);
-  if (!can_pack_blocks(layout, request.isa)) {
-    if (request.isa.vector_bytes.fixed != 4) expect_vectorized(request, false);
-    set_order_values(layout, values);
-    values["SCALE"] = scale_text(field_of(layout, FieldKind::scales).type);
-    const std::string codes = layout.order.pair == NibblePair::none ? "bytes" : "nibbles";
-    values["PACK_CODES"] =
-        fill_template(request.files / fmt::format("packer_rhs_blocks_{}.c", codes), values);
-    const std::string text = fill_template(request.files / "packer_rhs_blocks_plain.c", values);
-    set_loop_values(request.isa, {text, call_text("pack_steps", 2), ""}, values);
-    return false;
-  }
   const int64_t aligned = request.isa.vector_bytes.fixed;
   const bool streams =
       can_stream(request.isa) && block_bytes(layout).fixed % aligned == 0 && data % aligned == 0;
-  set_loop_values(request.isa, rhs_loops(request, 1, streams), values);
-  return true;
+  set_loop_values(request.isa, rhs_loops(request, streams), values);
 }
 
 // ---- both ----
 
-/// Of an lhs, too.
-bool floats_are_rows(const Request& request) {
-  return request.layout.side == Side::lhs || rows_are_columns(request);
+/// Floats of either side and weights, of which no more is to be told.
+std::string whole_packer(const Request& request, const std::string& symbol, const Isa& isa) {
+  const Program program = lower_packer(symbol, request.layout, source_of(request), isa);
+  return print_c_function(program, symbol, false, "tw_pack_args");
 }
 
-/// Floats need no decoding, and nothing beside them but the bias. Plain C does panels of any size.
-bool fill_floats(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  const Length panel = layout.panel;
-  values["BYTES"] = number(bits(layout.element) / 8);
-  values["PANEL"] = panel.is_fixed()
-                        ? number(panel.fixed)
-                        : fmt::format("args->vector_bytes / 16 * {}", panel_units(layout));
-  values["WRITE_FLOATS"] = values["BIAS"] = "";
-  if (field_index(layout, FieldKind::bias) >= 0) {
-    values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
-    values["BIAS"] =
-        "    write_floats(to + args->k * panel * BYTES, args->bias, row, rows, panel);\n";
-  }
-  values["INNER_LOOPS"] = values["WHOLE_STEPS"] = values["FINISH"] = "";
-  values["PACKED_K"] = "0";
-  const bool rows = request.layout.side == Side::rhs && rows_are_columns(request);
-  const auto step = rows && request.isa.can_print_c ? nxk_step(layout, request.isa) : std::nullopt;
-  if (!step) return false;
-  set_loop_values(request.isa, rhs_loops(request, 1, can_stream(request.isa)), values);
-  values["STEP_K"] = number(step->source_bytes * 8 / bits(layout.element));
-  values["WHOLE_STEPS"] = fill_template(request.files / "packer_floats_steps.c", values);
-  values["PACKED_K"] = "pack_whole_steps(args, row, rows, panel, end - row <= panel, to)";
-  return true;
-}
-
-/// The file in templates/file that walks panels and edges.
-std::string skeleton(const Request& request, const PackerSource& packer) {
-  if (is_float(request.format)) {
-    return fmt::format("packer_floats_{}.c", floats_are_rows(request) ? "rows" : "columns");
-  }
-  const bool blocks = request.layout.block != 0;
-  if (request.layout.side == Side::lhs) return blocks ? "packer_lhs_blocks.c" : "packer_lhs_rows.c";
-  if (!request.layout.panel.is_fixed()) {
-    return fmt::format("packer_rhs_scalable{}.c", blocks ? "_blocks" : "");
-  }
-  return blocks ? "packer_rhs_blocks.c" : fmt::format("packer_rhs_{}.c", packer.source);
-}
-
-PackerSource make_packer(const Request& request, const std::string& name) {
+PackerSource make_packer(const Request& request, const std::string& name, const Isa& portable) {
   check_packable(request.layout);
-  const bool lhs = request.layout.side == Side::lhs;
+  const Layout& layout = request.layout;
+  const bool lhs = layout.side == Side::lhs;
+  const bool blocks = layout.block != 0;
   PackerSource packer;
   packer.name = name;
   packer.symbol = "tw_" + name;
@@ -338,24 +147,23 @@ PackerSource make_packer(const Request& request, const std::string& name) {
   packer.source = request.source;
   packer.isa = &request.isa;
   Values values{{"SYMBOL", packer.symbol}};
-  const bool scalable = !request.layout.panel.is_fixed();
-  if (is_float(request.format)) {
-    packer.vectorized = fill_floats(request, values);
-  } else if (lhs) {
+  std::string functions;
+  if (lhs && !is_float(request.format)) {
     packer.vectorized = fill_lhs(request, values);
-  } else if (scalable) {
-    request.layout.block != 0 ? fill_scalable_rhs_blocks(request, values)
-                              : fill_scalable_rhs(request, values);
+    functions = fill_template(
+        request.files / (blocks ? "packer_lhs_blocks.c" : "packer_lhs_rows.c"), values);
   } else {
-    set_common_values(request.layout, values);
-    set_edge_values(request.layout, values);
-    packer.vectorized =
-        request.layout.block != 0 ? fill_rhs_blocks(request, values) : fill_rhs(request, values);
+    packer.vectorized = can_pack(layout, source_of(request), request.isa);
+    if (layout.edge == Edge::last) expect_vectorized(request, packer.vectorized);
+    if (blocks && packer.vectorized) {
+      fill_rhs_blocks(request, values);
+      functions = fill_template(request.files / "packer_rhs_blocks.c", values);
+    } else {
+      functions = whole_packer(request, packer.symbol, packer.vectorized ? request.isa : portable);
+    }
   }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
-  const std::filesystem::path file = request.files / skeleton(request, packer);
-  packer.text =
-      c_file(rules, request.isa, fill_template(file, values), packer.symbol, "tw_pack_args");
+  packer.text = c_file(rules, request.isa, functions, packer.symbol, "tw_pack_args");
   return packer;
 }
 
@@ -448,6 +256,8 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
   std::vector<PackerGroup> lhs;
   std::vector<PackerGroup> rhs;
   const std::filesystem::path files = std::filesystem::path(templates) / "file";
+  IsaLibrary library(templates);
+  const Isa& portable = library.get("scalar");
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
       if (is_unpacked(v.lhs)) continue;
@@ -468,7 +278,7 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
       if (std::any_of(packers.begin(), packers.end(), taken)) {
         name += fmt::format("_{:08x}", id(group.request.layout) >> 32);
       }
-      packers.push_back(make_packer(group.request, name));
+      packers.push_back(make_packer(group.request, name, portable));
       packers.back().layouts = group.layouts;
       packers.back().families = group.families;
     }

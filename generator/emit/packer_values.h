@@ -26,9 +26,8 @@ std::string number(int64_t value);
 /// Rows or columns of a panel for every 16 bytes of vector length.
 int64_t panel_units(const Layout& layout);
 
-void set_common_values(const Layout& layout, PackerValues& values);
-/// What the skeletons do where rows (of the rhs: columns) or an lhs row's values end: how many rows
-/// of a panel they fill, and from which row of the source.
+/// What the skeletons do where rows or a row's values end: how many rows of a panel they fill, and
+/// from which row of the source.
 void set_edge_values(const Layout& layout, PackerValues& values);
 
 /// The plain C loops know one rounding, nibbles side by side, and sums as they are.

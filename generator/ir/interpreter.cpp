@@ -85,7 +85,7 @@ class Execution {
 };
 
 std::vector<uint8_t> args_bytes(const Arguments& arguments) {
-  constexpr auto count = static_cast<size_t>(ArgField::count);
+  constexpr auto count = static_cast<size_t>(ArgField::all_count);
   std::vector<uint8_t> bytes(8 * count);
   uint64_t size = bytes.size();
   std::memcpy(bytes.data(), arguments.field, bytes.size());

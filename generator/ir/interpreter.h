@@ -49,9 +49,9 @@ class Memory {
   std::vector<Area> areas_;
 };
 
-/// tw_args, field by field (ArgField order); pointers are Memory addresses.
+/// tw_args and tw_pack_args, field by field (ArgField order); pointers are Memory addresses.
 struct Arguments {
-  uint64_t field[static_cast<size_t>(ArgField::count)] = {};
+  uint64_t field[static_cast<size_t>(ArgField::all_count)] = {};
   float min = -3.402823466e38F;
   float max = 3.402823466e38F;
 };

@@ -5,7 +5,7 @@
 namespace tw {
 namespace {
 
-/// The fields of tw_args are 8 bytes each, in the order of ArgField.
+/// All fields are 8 bytes each, in the order of ArgField.
 void argument(const Step& s, Machine& m) {
   uint64_t value = scalar(s.arg[0]) + 8 * static_cast<uint64_t>(s.imm);
   const auto field = static_cast<ArgField>(s.imm);
@@ -33,6 +33,32 @@ void load_number(const Step& s, Machine& m) {
 
 void store_number(const Step& s, Machine& m) {
   m.memory.write(scalar(s.arg[0]) + number(s), s.arg[1].at, sizeof(uint64_t));
+}
+
+size_t element(const Step& s) {
+  return static_cast<size_t>(s.bits) / 8;
+}
+
+void load_scalar(const Step& s, Machine& m) {
+  uint64_t value = 0;
+  m.memory.read(scalar(s.arg[0]) + number(s), &value, element(s));
+  set_scalar(s.to, value);
+}
+
+void store_scalar(const Step& s, Machine& m) {
+  m.memory.write(scalar(s.arg[0]) + number(s), s.arg[1].at, element(s));
+}
+
+void copy_bytes(const Step& s, Machine& m) {
+  std::vector<uint8_t> bytes(scalar(s.arg[2]));
+  if (bytes.empty()) return;
+  m.memory.read(scalar(s.arg[1]), bytes.data(), bytes.size());
+  m.memory.write(scalar(s.arg[0]), bytes.data(), bytes.size());
+}
+
+void fill_bytes(const Step& s, Machine& m) {
+  const std::vector<uint8_t> bytes(scalar(s.arg[2]), static_cast<uint8_t>(scalar(s.arg[1])));
+  if (!bytes.empty()) m.memory.write(scalar(s.arg[0]), bytes.data(), bytes.size());
 }
 
 void frame_store(const Step& s, Machine& m) {

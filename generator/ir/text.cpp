@@ -81,7 +81,7 @@ std::string definition(const Program& program, const Names& names, Value v) {
 }
 
 std::string immediate(const Op& op) {
-  if (op.code == OpCode::arg && op.imm >= 0 && op.imm < static_cast<int64_t>(ArgField::count)) {
+  if (op.code == OpCode::arg && op.imm >= 0 && op.imm < static_cast<int64_t>(ArgField::all_count)) {
     return fmt::format("#{}", name(static_cast<ArgField>(op.imm)));
   }
   if (op.code == OpCode::mode_enter || op.code == OpCode::mode_leave) {

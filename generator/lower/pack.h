@@ -12,34 +12,19 @@
 
 namespace tw {
 
+/// Whether the ISA has the moves for a packer of weights (or of floats).
+bool can_pack(const Layout& layout, const Source& source, const Isa& isa);
+
+/// A whole packer, of type tw_packer_fn. By an ISA that cannot pack() it, value by value, where
+/// that has plain vectors of 4 bytes. Not yet for blocks that it can.
+Program lower_packer(const std::string& name, const Layout& layout, const Source& source,
+                     const Isa& isa);
+
 /// Names of C functions, and how stores leave: `stream` keeps them out of the caches.
 struct PackOptions {
   std::string name;
   bool stream = false;
 };
-
-/// How much one step of an RHS Program packs.
-struct RhsPackStep {
-  int64_t source_bytes = 0;  ///< of one source row: values of k (nxk) or columns (kxn)
-  int64_t rows = 0;          ///< source rows of one step: panel columns (nxk), values of k (kxn)
-  int64_t calls = 1;         ///< kxn: Programs (one per vector of columns) until panels are whole
-};
-
-/// Packs codes of 4 or 8 bits from rows of k values. tw_args: lhs = first column's bytes,
-/// lhs_stride between columns, k = steps, dst = packed codes (64-byte aligned to stream),
-/// dst_stride = distance from there to the panel's sums, flags = 32 bits to flip in every 4 packed
-/// bytes, rhs_prefetch = distance at which the source is prefetched as one contiguous stream. Adds
-/// the sum of the codes to each i32 of the sums. None when the ISA or the layout does not allow it.
-std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa);
-Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options);
-
-/// Packs codes of 4 or 8 bits from rows of n values: the `call`th vector of columns of a run of
-/// whole panels. tw_args: lhs = first byte of the run in row k, lhs_stride between rows, k = steps
-/// of RhsPackStep::rows values, dst = packed codes of the first panel, rhs_stride = bytes between
-/// panels; dst_stride, flags as above; rhs_prefetch = distance along a source row.
-std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa);
-Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
-                       int64_t call);
 
 /// How the blocks of a row lie in a source.
 struct SourceBlocks {

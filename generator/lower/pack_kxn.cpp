@@ -30,13 +30,12 @@ struct Touched {
   int64_t first_panel;
   std::vector<PanelPart> parts;
 
-  Touched(Builder& b, const Layout& layout, int64_t call) {
+  Touched(Builder& b, const Layout& layout, const SumWeights& weights, int64_t call) {
     const int64_t bytes = b.isa().vector_bytes.fixed;
     const int64_t panel = layout.panel.fixed;
     const int64_t begin = call * byte_codes(layout) * bytes;
     const int64_t end = begin + byte_codes(layout) * bytes;
     first_panel = begin / panel;
-    const SumWeights weights(b, layout);
     size_t first_sum = 0;
     for (int64_t p = first_panel; p * panel < end; ++p) {
       const int64_t from = std::max(begin - p * panel, int64_t{0});
@@ -85,27 +84,12 @@ std::vector<Value> strided(Builder& b, Value from, Value stride, int64_t first, 
   return out;
 }
 
-}  // namespace
-
-std::optional<RhsPackStep> kxn_step(const Layout& layout, const Isa& isa) {
-  const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
-  if (!codes || !isa.has(OpCode::xor_) || !way_of(layout, isa)) return std::nullopt;
-  const int64_t panel = layout.panel.fixed;
-  if (panel % vector_columns(layout, isa) != 0) return std::nullopt;
-  const int64_t calls = panel / std::gcd(panel, byte_codes(layout) * isa.vector_bytes.fixed);
-  return RhsPackStep{isa.vector_bytes.fixed, step_k(layout), calls};
-}
-
-namespace {
-
 /// Adds every part's sums to its panel's.
-void finish_sums(Builder& b, const Layout& layout, const Touched& touched,
+void finish_sums(Builder& b, const Layout& layout, const Touched& touched, const PackRun& run,
                  const std::vector<Value>& carried) {
-  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(step_k(layout))});
-  const Value first = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
-  const std::vector<Value> sums =
-      strided(b, first, b.arg(ArgField::rhs_stride), touched.first_panel,
-              static_cast<int64_t>(touched.parts.size()), "sums");
+  const Value k = times(b, run.steps, step_k(layout));
+  const std::vector<Value> sums = strided(b, run.sums, run.panel_stride, touched.first_panel,
+                                          static_cast<int64_t>(touched.parts.size()), "sums");
   for (size_t p = 0; p < touched.parts.size(); ++p) {
     const PanelPart& part = touched.parts[p];
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
@@ -162,36 +146,197 @@ Value pack_step(const Layout& layout, const Relayout& way, Value mask, const Row
   return apart ? far : near;
 }
 
+/// Packs runs of whole panels, a vector of columns at a time.
+class ColumnsPacker {
+ public:
+  ColumnsPacker(Builder& b, const Layout& layout, Value flip)
+      : b_(b),
+        layout_(layout),
+        flip_(flip),
+        way_(way_of(layout, b.isa()).value()),
+        mask_(relayout_mask(b, way_)),
+        weights_(b, layout) {}
+
+  [[nodiscard]] int64_t vector_bytes() const { return b_.isa().vector_bytes.fixed; }
+  /// Vectors until panels are whole.
+  [[nodiscard]] int64_t vectors() const {
+    const int64_t panel = layout_.panel.fixed;
+    return panel / std::gcd(panel, byte_codes(layout_) * vector_bytes());
+  }
+
+  void pack(const PackRun& run, bool stream) const {
+    for (int64_t vector = 0; vector < vectors(); ++vector) pack(run, stream, vector);
+  }
+
+ private:
+  void pack(const PackRun& run, bool stream, int64_t number) const {
+    const Touched touched(b_, layout_, weights_, number);
+    std::vector<Value> inits = {b_.add(run.source, number * vector_bytes(), "from"), run.packed};
+    for (const PanelPart& part : touched.parts) {
+      for (const Value zero : part.sums.start()) inits.push_back(zero);
+    }
+    const int64_t first_column = number * byte_codes(layout_) * vector_bytes();
+    const RowReader reader{b_, run.stride, run.ahead};
+    const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
+      std::vector<Value> carried(now.begin() + 2, now.end());
+      const std::vector<Value> panels =
+          strided(b_, now[1], run.panel_stride, touched.first_panel,
+                  static_cast<int64_t>(touched.parts.size()), "panel");
+      const PanelStore store{b_, layout_, touched, panels, flip_, stream, carried};
+      const Value behind = pack_step(layout_, way_, mask_, reader, now[0], first_column, store);
+      const int64_t step_bytes = step_k(layout_) / group_k(layout_) * group_bytes(layout_);
+      std::vector<Value> next = {behind, b_.add(now[1], step_bytes, "to")};
+      next.insert(next.end(), carried.begin(), carried.end());
+      return next;
+    });
+    finish_sums(b_, layout_, touched, run, {results.begin() + 2, results.end()});
+  }
+
+  Builder& b_;
+  const Layout& layout_;
+  Value flip_;
+  Relayout way_;
+  Value mask_;
+  SumWeights weights_;
+};
+
+constexpr int64_t rows_in_flight = 128;
+constexpr int64_t prefetched = 4 * 64;  // bytes ahead in every source row
+
+/// Whole steps of runs of whole panels are packed from where they are, other steps from a copy that
+/// has code 0 where there is nothing, and to a copy.
+class RunPacker {
+ public:
+  RunPacker(Builder& b, const Layout& layout, Value given)
+      : b_(b),
+        layout_(layout),
+        columns_(b, layout, flip_bits(b, layout, given)),
+        nothing_(no_codes(b, layout, given)),
+        stride_(b.arg(ArgField::pack_source_stride)),
+        packed_stride_(b.arg(ArgField::pack_packed_stride)),
+        k_(b.arg(ArgField::pack_k)),
+        padded_(padded_k(b, layout)),
+        step_(step_k(layout)),
+        run_bytes_(columns_.vectors() * columns_.vector_bytes()),
+        run_panels_(run_bytes_ * byte_codes(layout) / layout.panel.fixed),
+        step_bytes_(layout.panel.fixed * step_ / byte_codes(layout)),
+        copy_(b.scratch(step_ * run_bytes_ + run_panels_ * panel_copy())),
+        packed_copy_(b.add(copy_, step_ * run_bytes_, "packed_copy")) {}
+
+  void pack() const {
+    for_panels(b_, layout_, [&](const Panel& panel) { write_fields(b_, layout_, padded_, panel); });
+    // Blocks of rows, so that neighboring source lines follow each other soon.
+    b_.stepped_loop("k_block", padded_, rows_in_flight, {number("first_k", 0)},
+                    [&](const std::vector<Value>& now) {
+                      const Value following = b_.add(now[0], rows_in_flight, "following");
+                      const Value end = smaller(b_, following, padded_, "k_end");
+                      for_panels(
+                          b_, layout_, [&](const Panel& run) { pack_run_of(run, now[0], end); },
+                          run_panels_);
+                      return std::vector<Value>{following};
+                    });
+  }
+
+ private:
+  Value number(const char* name, int64_t value) const {
+    return b_.op(OpCode::constant, {}, {.imm = value}, name);
+  }
+  /// Of one panel and its sums.
+  [[nodiscard]] int64_t panel_copy() const { return step_bytes_ + 4 * layout_.panel.fixed; }
+
+  void pack_run_of(const Panel& columns, Value first_k, Value end) const {
+    const Value zero = b_.constant(0);
+    const Value missing = less(b_, b_.constant(run_panels_ * layout_.panel.fixed), columns.left);
+    const Value here = less(b_, smaller(b_, k_, end), first_k);
+    const Value steps = choose(b_, missing, zero, over(b_, here, step_), "whole_steps");
+    const PanelPlaces places = panel_places(b_, layout_, padded_, columns.to);
+    for_runs(b_, first_k, steps, step_, end, [&](Value k, Value copied) {
+      const auto if_copied = [&](Value yes, Value no, const char* name) {
+        return choose(b_, copied, yes, no, name);
+      };
+      const Value row = plus(b_, b_.arg(ArgField::pack_source), product(b_, k, stride_));
+      const Value source = plus(b_, row, row_bytes(b_, layout_, columns.row), "source");
+      const Value to = plus(b_, places.codes, codes_bytes(b_, layout_, k), "packed");
+      b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, columns.rows, k); });
+      PackRun run;
+      run.source = if_copied(copy_, source, "from");
+      run.stride = if_copied(b_.constant(run_bytes_), stride_, "stride");
+      run.steps = if_copied(b_.constant(1), steps, "steps");
+      run.ahead = if_copied(zero, b_.constant(prefetched), "ahead");
+      run.packed = if_copied(packed_copy_, to, "to");
+      run.sums = if_copied(b_.add(packed_copy_, step_bytes_), places.sums, "sums");
+      run.panel_stride = if_copied(b_.constant(panel_copy()), packed_stride_, "panel_stride");
+      pack_run(b_, run, copied, [&](const PackRun& it, bool stream) { columns_.pack(it, stream); });
+      b_.branch(copied, Compare::not_equal, zero,
+                [&] { take_copy(columns.rows, to, run.sums, places.sums); });
+    });
+  }
+
+  /// One step of the rows and columns that exist.
+  void copy(Value source, Value columns, Value k) const {
+    b_.op(OpCode::fill_bytes, {copy_, nothing_, b_.constant(step_ * run_bytes_)});
+    b_.op(OpCode::fill_bytes,
+          {packed_copy_, b_.constant(0), b_.constant(run_panels_ * panel_copy())});
+    const Value rows = smaller(b_, less(b_, k_, k), b_.constant(step_), "copied");
+    b_.loop("copy", rows, {source, copy_}, [&](const std::vector<Value>& now) {
+      if (layout_.edge == Edge::last) {
+        copy_and_repeat(now[1], now[0], columns);
+      } else {
+        copy_codes(b_, layout_, now[1], now[0], columns, nothing_);
+      }
+      return std::vector<Value>{plus(b_, now[0], stride_), b_.add(now[1], run_bytes_, "to")};
+    });
+  }
+
+  /// The last byte of columns again and again, be its second nibble a column or not.
+  void copy_and_repeat(Value to, Value from, Value columns) const {
+    const Value last = row_bytes(b_, layout_, less(b_, columns, b_.constant(1)));
+    const Value byte =
+        b_.op(OpCode::load_scalar, {plus(b_, from, last, "last")}, {.bits = 8}, "byte");
+    b_.op(OpCode::copy_bytes, {to, from, last});
+    const Value rest = b_.op(OpCode::isub, {b_.constant(run_bytes_), last});
+    b_.op(OpCode::fill_bytes, {plus(b_, to, last), byte, rest});
+  }
+
+  /// The panels that exist take their codes from the copy, and add its sums.
+  void take_copy(Value columns, Value to, Value copied_sums, Value sums) const {
+    b_.stepped_loop(
+        "panel", columns, layout_.panel, {packed_copy_, copied_sums, to, sums},
+        [&](const std::vector<Value>& now) {
+          b_.op(OpCode::copy_bytes, {now[2], now[0], b_.constant(step_bytes_)});
+          b_.loop("sum", b_.constant(layout_.panel.fixed), {now[1], now[3]},
+                  [&](const std::vector<Value>& at) {
+                    const Value more = b_.op(OpCode::load_scalar, {at[0]}, {.bits = 32}, "more");
+                    const Value sum = b_.op(OpCode::load_scalar, {at[1]}, {.bits = 32}, "sum");
+                    b_.op(OpCode::store_scalar, {at[1], plus(b_, sum, more)}, {.bits = 32});
+                    return std::vector<Value>{b_.add(at[0], 4), b_.add(at[1], 4)};
+                  });
+          return std::vector<Value>{b_.add(now[0], panel_copy()), b_.add(now[1], panel_copy()),
+                                    plus(b_, now[2], packed_stride_),
+                                    plus(b_, now[3], packed_stride_)};
+        });
+  }
+
+  Builder& b_;
+  const Layout& layout_;
+  ColumnsPacker columns_;
+  Value nothing_, stride_, packed_stride_, k_, padded_;
+  int64_t step_, run_bytes_, run_panels_;
+  int64_t step_bytes_;  ///< of a packed panel
+  Value copy_, packed_copy_;
+};
+
 }  // namespace
 
-Program lower_pack_kxn(const Layout& layout, const Isa& isa, const PackOptions& options,
-                       int64_t call) {
-  Builder b(options.name, isa);
-  const Touched touched(b, layout, call);
-  const Relayout way = *way_of(layout, isa);
-  const Value mask = relayout_mask(b, way);
-  const Value flip = b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip");
-  const Value source = b.add(b.arg(ArgField::lhs), call * isa.vector_bytes.fixed, "source");
-  std::vector<Value> inits = {source, b.arg(ArgField::dst)};
-  for (const PanelPart& part : touched.parts) {
-    for (const Value zero : part.sums.start()) inits.push_back(zero);
-  }
-  const Value panel_stride = b.arg(ArgField::rhs_stride);
-  const int64_t first_column = call * byte_codes(layout) * isa.vector_bytes.fixed;
-  const RowReader reader{b, b.arg(ArgField::lhs_stride), b.arg(ArgField::rhs_prefetch)};
-  const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
-    std::vector<Value> carried(now.begin() + 2, now.end());
-    const std::vector<Value> panels = strided(b, now[1], panel_stride, touched.first_panel,
-                                              static_cast<int64_t>(touched.parts.size()), "panel");
-    const PanelStore store{b, layout, touched, panels, flip, options.stream, carried};
-    const Value behind = pack_step(layout, way, mask, reader, now[0], first_column, store);
-    std::vector<Value> next = {
-        behind, b.add(now[1], step_k(layout) / group_k(layout) * group_bytes(layout), "packed")};
-    next.insert(next.end(), carried.begin(), carried.end());
-    return next;
-  });
-  finish_sums(b, layout, touched, {results.begin() + 2, results.end()});
-  return b.finish();
+bool can_pack_kxn(const Layout& layout, const Isa& isa) {
+  const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
+  return codes && isa.has(OpCode::xor_) && way_of(layout, isa) &&
+         layout.panel.fixed % vector_columns(layout, isa) == 0;
+}
+
+void lower_pack_kxn(Builder& b, const Layout& layout, Value given) {
+  RunPacker(b, layout, given).pack();
+  if (can_stream(b.isa())) b.op(OpCode::store_fence);
 }
 
 }  // namespace tw

@@ -17,142 +17,212 @@ std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
   return way;
 }
 
-RhsPackStep step_of(const Layout& layout, const Relayout& way) {
-  const auto step_k = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(way.tile.k) + 1));
-  return {step_k * bits(layout.element) / 8, layout.panel.fixed, 1};
-}
-
-}  // namespace
-
-std::optional<RhsPackStep> nxk_step(const Layout& layout, const Isa& isa) {
-  const auto way = way_of(layout, isa);
-  return way ? std::optional(step_of(layout, *way)) : std::nullopt;
-}
-
-namespace {
-
-/// What the loops over k have in common: cursors, prefetching of the next panel.
-struct Walk {
-  Builder& b;
-  const Layout& layout;
-  Relayout way;
-  RhsPackStep step;
-  Value stride, mask;
-
-  Walk(Builder& builder, const Layout& of)
-      : b(builder),
-        layout(of),
-        way(way_of(of, builder.isa()).value()),
-        step(step_of(of, way)),
-        stride(b.arg(ArgField::lhs_stride)),
-        mask(relayout_mask(b, way)) {}
-
-  [[nodiscard]] int64_t panel_bytes() const { return layout.panel.fixed * step.source_bytes; }
-  [[nodiscard]] int64_t step_k() const { return step.source_bytes * 8 / bits(layout.element); }
-  [[nodiscard]] Value sums() const {
-    return b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)}, {}, "sums");
+/// Packs whole steps of all rows of a panel.
+class RowsPacker {
+ public:
+  RowsPacker(Builder& b, const Layout& layout, Value flip)
+      : b_(b),
+        layout_(layout),
+        flip_(flip),
+        way_(way_of(layout, b.isa()).value()),
+        mask_(relayout_mask(b, way_)) {
+    if (flip != no_value) weights_.emplace(b, layout);
   }
-  [[nodiscard]] std::vector<Value> start() const {
-    const Value ahead = b.op(OpCode::iadd, {b.arg(ArgField::lhs), b.arg(ArgField::rhs_prefetch)});
-    return {b.arg(ArgField::lhs), b.arg(ArgField::dst), ahead};
+
+  [[nodiscard]] int64_t step_k() const {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(way_.tile.k) + 1));
   }
+  [[nodiscard]] int64_t step_bytes() const { return step_k() * bits(layout_.element) / 8; }
+  [[nodiscard]] int64_t panel_bytes() const { return layout_.panel.fixed * step_bytes(); }
+
+  void pack(const PackRun& run, bool stream) const {
+    const bool by_column = layout_.order.pair == NibblePair::column;
+    const bool in_vectors = !by_column && !is_apart(layout_) && layout_.order.kr == 4;
+    if (in_vectors || !weights_) {
+      pack_vectors(run, stream);
+    } else {
+      pack_panel(run, stream);
+    }
+  }
+
+ private:
   void prefetch(Value ahead) const {
-    if (!b.isa().has(OpCode::prefetch_near)) return;
+    if (!b_.isa().has(OpCode::prefetch_near)) return;
     for (int64_t line = 0; line < panel_bytes(); line += 64) {
-      b.op(OpCode::prefetch_near, {ahead}, {.offset = line});
+      b_.op(OpCode::prefetch_near, {ahead}, {.offset = line});
     }
   }
   /// Pointers to so many columns.
-  [[nodiscard]] std::vector<Value> rows(Value first, int64_t count) const {
+  [[nodiscard]] std::vector<Value> rows(Value first, Value stride, int64_t count) const {
     std::vector<Value> rows = {first};
     while (static_cast<int64_t>(rows.size()) < count) {
-      rows.push_back(b.op(OpCode::iadd, {rows.back(), stride}, {}, "row"));
+      rows.push_back(plus(b_, rows.back(), stride, "row"));
     }
     return rows;
   }
   /// One step of the columns that `rows` point to.
-  void pack(const std::vector<Value>& rows, const TakePacked& take) const {
+  void pack_step(const std::vector<Value>& rows, const TakePacked& take) const {
     const auto find = [&](Coordinates at) {
-      return std::pair(rows[static_cast<size_t>(at.n)], at.k * bits(layout.element) / 8);
+      return std::pair(rows[static_cast<size_t>(at.n)], at.k * bits(layout_.element) / 8);
     };
-    relayout(b, way, mask, {static_cast<int64_t>(rows.size()), step_k()}, find, take);
+    relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), step_k()}, find, take);
   }
   [[nodiscard]] std::vector<Value> next(const std::vector<Value>& now) const {
-    return {b.add(now[0], step.source_bytes, "source"), b.add(now[1], panel_bytes(), "packed"),
-            b.add(now[2], panel_bytes(), "ahead")};
+    return {b_.add(now[0], step_bytes(), "from"), b_.add(now[1], panel_bytes(), "to"),
+            b_.add(now[2], panel_bytes(), "ahead")};
   }
+
+  /// A loop over the panel's rows, those of one vector at a time, within the one over k. Sums are
+  /// taken from memory and back: one load and store in so many.
+  void pack_vectors(const PackRun& run, bool stream) const {
+    const int64_t rows_at_once = way_.tile.n + 1;
+    std::optional<CodeSums> sums;
+    if (weights_) sums.emplace(b_, layout_, *weights_, 1);
+    const std::vector<Value> cursors = {run.source, run.packed, run.ahead};
+    b_.loop("k", run.steps, cursors, [&](const std::vector<Value>& now) {
+      prefetch(now[2]);
+      std::vector<Value> inits = {now[0], now[1]};
+      if (sums) inits.push_back(run.sums);
+      const Value count = b_.constant(layout_.panel.fixed / rows_at_once);
+      b_.loop("rows", count, inits, [&](const std::vector<Value>& at) {
+        const std::vector<Value> columns = rows(at[0], run.stride, rows_at_once);
+        std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
+        pack_step(columns, [&](Coordinates first, Value packed) {
+          const int64_t offset = packed_offset(layout_, first);
+          if (sums) return PackedStore{b_, *sums, flip_, stream}(at[1], offset, 0, packed, carried);
+          b_.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed}, {.offset = offset});
+        });
+        std::vector<Value> next = {plus(b_, columns.back(), run.stride, "rows"),
+                                   b_.add(at[1], packed_offset(layout_, {rows_at_once, 0}), "to")};
+        if (sums) {
+          sums->finish(carried, b_.constant(step_k()), at[2]);
+          next.push_back(b_.add(at[2], b_.isa().vector_bytes, "sums"));
+        }
+        return next;
+      });
+      return next(now);
+    });
+  }
+
+  /// All rows of the panel in one step, whose sums are carried through the loop.
+  void pack_panel(const PackRun& run, bool stream) const {
+    const int64_t vectors = layout_.panel.fixed / vector_columns(layout_, b_.isa());
+    const CodeSums sums(b_, layout_, *weights_, vectors);
+    const PackedStore store{b_, sums, flip_, stream};
+    std::vector<Value> inits = {run.source, run.packed, run.ahead};
+    const auto cursors = static_cast<int64_t>(inits.size());
+    for (const Value zero : sums.start()) inits.push_back(zero);
+    const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
+      prefetch(now[2]);
+      std::vector<Value> carried(now.begin() + cursors, now.end());
+      const std::vector<Value> columns = rows(now[0], run.stride, layout_.panel.fixed);
+      pack_step(columns, [&](Coordinates first, Value packed) {
+        const int64_t offset = packed_offset(layout_, first);
+        store(now[1], offset, vector_of(layout_, b_.isa(), offset), packed, carried);
+      });
+      std::vector<Value> after = next(now);
+      after.insert(after.end(), carried.begin(), carried.end());
+      return after;
+    });
+    const Value k = times(b_, run.steps, step_k());
+    sums.finish({results.begin() + cursors, results.end()}, k, run.sums);
+  }
+
+  Builder& b_;
+  const Layout& layout_;
+  Value flip_;
+  Relayout way_;
+  Value mask_;
+  std::optional<SumWeights> weights_;
 };
 
-/// A loop over the panel's rows, those of one vector at a time, within the one over k. Sums are
-/// taken from memory and back: one load and store in so many.
-void lower_vectors(Builder& b, const Layout& layout, Value flip, bool stream) {
-  const Walk walk(b, layout);
-  const int64_t rows = walk.way.tile.n + 1;
-  std::optional<CodeSums> sums;
-  if (flip != no_value) sums.emplace(b, layout, SumWeights(b, layout), 1);
-  const Value panel_sums = sums ? walk.sums() : no_value;
-  b.loop("k", b.arg(ArgField::k), walk.start(), [&](const std::vector<Value>& now) {
-    walk.prefetch(now[2]);
-    std::vector<Value> inits = {now[0], now[1]};
-    if (sums) inits.push_back(panel_sums);
-    b.loop("rows", b.constant(layout.panel.fixed / rows), inits, [&](const std::vector<Value>& at) {
-      const std::vector<Value> columns = walk.rows(at[0], rows);
-      std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
-      walk.pack(columns, [&](Coordinates first, Value packed) {
-        const int64_t offset = packed_offset(layout, first);
-        if (sums) return PackedStore{b, *sums, flip, stream}(at[1], offset, 0, packed, carried);
-        b.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed}, {.offset = offset});
+/// A panel: whole steps of all its rows are packed from where they are, other steps from a copy
+/// that has code 0 (or the last row again) where there is nothing, and to a copy, of which the
+/// panel takes what it has room for.
+class PanelPacker {
+ public:
+  PanelPacker(Builder& b, const Layout& layout, Value given)
+      : b_(b),
+        layout_(layout),
+        rows_(b, layout, flip_bits(b, layout, given)),
+        nothing_(no_codes(b, layout, given)),
+        stride_(b.arg(ArgField::pack_source_stride)),
+        k_(b.arg(ArgField::pack_k)),
+        padded_(padded_k(b, layout)),
+        panel_(b.constant(layout.panel.fixed)),
+        step_(rows_.step_k()),
+        copy_(b.scratch(2 * rows_.panel_bytes())),
+        packed_copy_(b.add(copy_, rows_.panel_bytes(), "packed_copy")) {}
+
+  void pack(const Panel& panel) const {
+    write_fields(b_, layout_, padded_, panel);
+    const PanelPlaces places = panel_places(b_, layout_, padded_, panel.to);
+    const Value source =
+        plus(b_, b_.arg(ArgField::pack_source), product(b_, panel.row, stride_), "source");
+    const Value zero = b_.constant(0);
+    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
+    const Value next = choose(b_, less(b_, panel.left, panel_), product(b_, panel_, stride_), zero);
+    const Value missing = less(b_, panel_, panel.left);
+    const Value steps = choose(b_, missing, zero, over(b_, k_, step_), "whole_steps");
+    for_runs(b_, zero, steps, step_, padded_, [&](Value k, Value copied) {
+      const auto if_copied = [&](Value yes, Value no, const char* name) {
+        return choose(b_, copied, yes, no, name);
+      };
+      const Value to = plus(b_, places.codes, codes_bytes(b_, layout_, k), "packed");
+      b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, panel.rows, k); });
+      PackRun run;
+      run.source = if_copied(copy_, source, "from");
+      run.stride = if_copied(b_.constant(rows_.step_bytes()), stride_, "stride");
+      run.steps = if_copied(b_.constant(1), steps, "steps");
+      run.ahead = plus(b_, run.source, if_copied(zero, next, "distance"), "ahead");
+      run.packed = if_copied(packed_copy_, to, "to");
+      run.sums = places.sums;
+      pack_run(b_, run, copied, [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
+      b_.branch(copied, Compare::not_equal, zero, [&] {
+        const Value values = smaller(b_, b_.op(OpCode::isub, {padded_, k}), b_.constant(step_));
+        b_.op(OpCode::copy_bytes, {to, packed_copy_, codes_bytes(b_, layout_, values)});
       });
-      std::vector<Value> next = {b.op(OpCode::iadd, {columns.back(), walk.stride}, {}, "rows"),
-                                 b.add(at[1], packed_offset(layout, {rows, 0}), "to")};
-      if (sums) {
-        sums->finish(carried, b.constant(walk.step_k()), at[2]);
-        next.push_back(b.add(at[2], b.isa().vector_bytes, "sums"));
-      }
+    });
+  }
+
+ private:
+  /// One step of the rows that exist.
+  void copy(Value source, Value rows, Value k) const {
+    const Value values = smaller(b_, less(b_, k_, k), b_.constant(step_), "values");
+    const bool repeats = layout_.edge == Edge::last;
+    b_.op(OpCode::fill_bytes, {copy_, nothing_, b_.constant(rows_.panel_bytes())});
+    const Value first = plus(b_, source, row_bytes(b_, layout_, k), "first");
+    std::vector<Value> inits = {first, copy_};
+    if (repeats) inits.push_back(less(b_, rows, b_.constant(1), "following"));
+    b_.loop("copy", repeats ? panel_ : rows, inits, [&](const std::vector<Value>& now) {
+      copy_codes(b_, layout_, now[1], now[0], values, nothing_);
+      std::vector<Value> next = {plus(b_, now[0], stride_),
+                                 b_.add(now[1], rows_.step_bytes(), "to")};
+      if (!repeats) return next;
+      next[0] = choose(b_, now[2], next[0], now[0], "row");
+      next.push_back(less(b_, now[2], b_.constant(1), "following"));
       return next;
     });
-    return walk.next(now);
-  });
-}
+  }
 
-/// All rows of the panel in one step, whose sums are carried through the loop.
-void lower_panel(Builder& b, const Layout& layout, Value flip, bool stream) {
-  const Walk walk(b, layout);
-  const CodeSums sums(b, layout, SumWeights(b, layout),
-                      layout.panel.fixed / vector_columns(layout, b.isa()));
-  const PackedStore store{b, sums, flip, stream};
-  std::vector<Value> inits = walk.start();
-  const size_t cursors = inits.size();
-  for (const Value zero : sums.start()) inits.push_back(zero);
-  const auto results = b.loop("k", b.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
-    walk.prefetch(now[2]);
-    std::vector<Value> carried(now.begin() + static_cast<int64_t>(cursors), now.end());
-    walk.pack(walk.rows(now[0], layout.panel.fixed), [&](Coordinates first, Value packed) {
-      const int64_t offset = packed_offset(layout, first);
-      store(now[1], offset, vector_of(layout, b.isa(), offset), packed, carried);
-    });
-    std::vector<Value> next = walk.next(now);
-    next.insert(next.end(), carried.begin(), carried.end());
-    return next;
-  });
-  const Value k = b.op(OpCode::imul, {b.arg(ArgField::k), b.constant(walk.step_k())});
-  sums.finish({results.begin() + static_cast<int64_t>(cursors), results.end()}, k, walk.sums());
-}
+  Builder& b_;
+  const Layout& layout_;
+  RowsPacker rows_;
+  Value nothing_, stride_, k_, padded_, panel_;
+  int64_t step_;
+  Value copy_, packed_copy_;
+};
 
 }  // namespace
 
-Program lower_pack_nxk(const Layout& layout, const Isa& isa, const PackOptions& options) {
-  Builder b(options.name, isa);
-  const bool codes = bits(layout.element) <= 8;
-  const Value flip =
-      codes ? b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip") : no_value;
-  const bool by_column = layout.order.pair == NibblePair::column;
-  if (!codes || (!by_column && !is_apart(layout) && layout.order.kr == 4)) {
-    lower_vectors(b, layout, flip, options.stream);
-  } else {
-    lower_panel(b, layout, flip, options.stream);
-  }
-  return b.finish();
+bool can_pack_nxk(const Layout& layout, const Isa& isa) {
+  return way_of(layout, isa).has_value();
+}
+
+void lower_pack_nxk(Builder& b, const Layout& layout, Value given) {
+  const PanelPacker packer(b, layout, given);
+  for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
+  if (can_stream(b.isa())) b.op(OpCode::store_fence);
 }
 
 }  // namespace tw

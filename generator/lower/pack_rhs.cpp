@@ -34,6 +34,52 @@ void PackedStore::operator()(Value pointer, int64_t offset, size_t vector, Value
   b.op(stream ? OpCode::store_stream : OpCode::store, {pointer, flipped}, {.offset = offset});
 }
 
+void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
+              const std::function<void(Value k, Value copied)>& body) {
+  const Value zero = b.constant(0);
+  const Value one = b.constant(1);
+  const Value whole_end = plus(b, first_k, times(b, steps, step), "whole_end");
+  const Value rest = b.add(b.op(OpCode::isub, {end, whole_end}), step - 1);
+  const Value runs = plus(b, over(b, rest, step), choose(b, steps, one, zero), "runs");
+  const Value k = b.op(OpCode::icopy, {first_k}, {}, "k");
+  b.loop("run", runs, {k, choose(b, steps, zero, one, "copied")},
+         [&](const std::vector<Value>& now) {
+           body(now[0], now[1]);
+           return std::vector<Value>{choose(b, now[1], b.add(now[0], step), whole_end, "k"),
+                                     b.op(OpCode::constant, {}, {.imm = 1}, "copied")};
+         });
+}
+
+void pack_run(Builder& b, const PackRun& run, Value copied,
+              const std::function<void(const PackRun&, bool stream)>& pack) {
+  if (!can_stream(b.isa())) return pack(run, false);
+  const Value stride = b.arg(ArgField::pack_packed_stride);
+  const Value both = plus(b, b.op(OpCode::iand_imm, {run.packed}, {.imm = 63}),
+                          b.op(OpCode::iand_imm, {stride}, {.imm = 63}));
+  b.branch(
+      plus(b, both, copied), Compare::equal, b.constant(0), [&] { pack(run, true); },
+      [&] { pack(run, false); });
+}
+
+bool can_pack(const Layout& layout, const Source& source, const Isa& isa) {
+  if (!isa.can_print_c || layout.side == Side::lhs) return false;
+  if (layout.block != 0) return can_pack_blocks(layout, isa);
+  return rows_are_k(source) ? can_pack_kxn(layout, isa) : can_pack_nxk(layout, isa);
+}
+
+Program lower_packer(const std::string& name, const Layout& layout, const Source& source,
+                     const Isa& isa) {
+  Builder b(name, isa);
+  if (!can_pack(layout, source, isa)) {
+    lower_pack_plain(b, layout, source);
+  } else {
+    const int offset = field_axes(source.axes, FieldKind::data).offset;
+    const Value given = given_offset(b, layout, offset);
+    rows_are_k(source) ? lower_pack_kxn(b, layout, given) : lower_pack_nxk(b, layout, given);
+  }
+  return b.finish();
+}
+
 bool can_stream(const Isa& isa) {
   return isa.has(OpCode::store_stream) && isa.has(OpCode::store_fence);
 }

@@ -6,6 +6,7 @@
 
 #include "lower/pack.h"
 #include "lower/pack_sums.h"
+#include "lower/pack_walk.h"
 #include "lower/relayout.h"
 
 namespace tw {
@@ -14,8 +15,37 @@ namespace tw {
 /// sums (once, with the factor that CodeSums gives them) behind the data, panels of fixed size.
 bool is_plain_panel(const Layout& layout);
 
+/// Packers by the ISA's moves; `given`: the offset that the source's codes have.
+bool can_pack_nxk(const Layout& layout, const Isa& isa);
+void lower_pack_nxk(Builder& b, const Layout& layout, Value given);
+bool can_pack_kxn(const Layout& layout, const Isa& isa);
+void lower_pack_kxn(Builder& b, const Layout& layout, Value given);
+/// Value by value.
+void lower_pack_plain(Builder& b, const Layout& layout, const Source& source);
+
 /// True when the ISA has every operation, written as in `means:`, "zip_lo.32".
 bool has_all(const Isa& isa, std::initializer_list<const char*> operations);
+
+/// Whole steps of codes that one of the inner loops packs.
+struct PackRun {
+  Value source;  ///< the first row's
+  Value stride;  ///< from row to row
+  Value steps;
+  Value ahead;                    ///< n x k: where what follows is; k x n: how far ahead it is
+  Value packed;                   ///< where they go; vectors are aligned there to be streamed
+  Value sums;                     ///< likewise, or none; they are added to what is there
+  Value panel_stride = no_value;  ///< k x n: from panel to panel
+};
+
+/// Calls body(k, copied) for so many whole steps of `step` values from `first_k` on, if there are
+/// any, with 0, then with 1 for each step behind them that begins before `end`: one that is copied
+/// first.
+void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
+              const std::function<void(Value k, Value copied)>& body);
+
+/// Packs a run, copied ones and those that are not aligned with plain stores.
+void pack_run(Builder& b, const PackRun& run, Value copied,
+              const std::function<void(const PackRun&, bool stream)>& pack);
 
 /// Stores packed vectors: flips the signs of codes, counts the sums, chooses the kind of store.
 struct PackedStore {

@@ -97,10 +97,13 @@ constexpr OpInfo table[] = {
 #undef OP
 };
 
-constexpr std::array<std::string_view, static_cast<size_t>(ArgField::count)> field_names = {
-    "size",       "m",          "n",           "k",      "block",      "lhs",         "lhs_stride",
-    "reserved_7", "reserved_8", "reserved_9",  "rhs",    "rhs_stride", "dst",         "dst_stride",
-    "bias",       "clamp",      "reserved_16", "lookup", "flags",      "rhs_prefetch"};
+constexpr std::array<std::string_view, static_cast<size_t>(ArgField::all_count)> field_names = {
+    "size", "m", "n", "k", "block", "lhs", "lhs_stride", "reserved_7", "reserved_8", "reserved_9",
+    "rhs", "rhs_stride", "dst", "dst_stride", "bias", "clamp", "reserved_16", "lookup", "flags",
+    "rhs_prefetch",
+    // of tw_pack_args
+    "size", "rows", "k", "row_begin", "row_end", "block", "source", "source_stride", "scales",
+    "bias", "packed", "packed_stride", "flags", "vector_bytes", "scale_stride"};
 
 }  // namespace
 

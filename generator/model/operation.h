@@ -26,7 +26,8 @@ enum class Mode {
 constexpr auto last_mode = static_cast<int64_t>(Mode::nibble_table);
 
 /// Fields of tw_args (runtime/include/tilewright/kernel.h), in the struct's order.
-/// 64-bit offsets are 8 * index; the floats min and max share the slot `clamp`.
+/// 64-bit offsets are 8 * index; the floats min and max share the slot `clamp`. Behind them those of
+/// tw_pack_args, in that one's order: what packers get instead.
 enum class ArgField {
   size,
   m,
@@ -48,7 +49,23 @@ enum class ArgField {
   lookup,
   flags,
   rhs_prefetch,
-  count
+  count,
+  pack_size = count,
+  pack_rows,
+  pack_k,
+  pack_row_begin,
+  pack_row_end,
+  pack_block,
+  pack_source,
+  pack_source_stride,
+  pack_scales,
+  pack_bias,
+  pack_packed,
+  pack_packed_stride,
+  pack_flags,
+  pack_vector_bytes,
+  pack_scale_stride,
+  all_count
 };
 std::string_view name(ArgField field);
 

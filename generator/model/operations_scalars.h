@@ -1,10 +1,10 @@
 // Operations on scalars: 64 bits that wrap around. Rows of the operation list (operation.h).
 // clang-format off
 
-/* field #i (ArgField) of the tw_args at a; clamp: the ADDRESS of the field, for
+/* field #i (ArgField) of the tw_args or tw_pack_args at a; clamp: the ADDRESS of the field, for
    load_dup */
 OP(arg, "n -> n", "i", argument,
-   .immediate = {"the field", Last::number, static_cast<int64_t>(ArgField::count) - 1})
+   .immediate = {"the field", Last::number, static_cast<int64_t>(ArgField::all_count) - 1})
 OP(constant, "-> n", "i", SCALAR(i))
 OP(length, "-> n", "o", SCALAR(i)) /* the value of a Length at run time */
 OP(iadd, "n n -> n", "", SCALAR(a + b), .commutes = true)
@@ -22,6 +22,12 @@ OP(low_bits, "n below_256 -> n", "",
    SCALAR(low_bits(a, b))) /* the low b bits of a; from 64 on: a */
 OP(load_i64, "n -> n", "o", load_number, .memory = MemoryUse::reads)
 OP(store_i64, "n n", "o", store_number, .memory = MemoryUse::writes) /* store_i64(p, x) */
+/* b bits, the rest of the number is 0; the low b bits. Printed as C only, as are the next two */
+OP(load_scalar, "n -> n", "bo", load_scalar, .memory = MemoryUse::reads)
+OP(store_scalar, "n n", "bo", store_scalar, .memory = MemoryUse::writes)
+/* c bytes from b to a, which do not overlap; c bytes that are all b, at a */
+OP(copy_bytes, "n n n", "", copy_bytes, .memory = MemoryUse::writes, .slow = true)
+OP(fill_bytes, "n n n", "", fill_bytes, .memory = MemoryUse::writes, .slow = true)
 /* scalar slot #i of the function's own frame */
 OP(frame_load, "-> n", "i", frame_load, .memory = MemoryUse::reads,
    .immediate = {"the frame slot", Last::slot}, .slow = true)

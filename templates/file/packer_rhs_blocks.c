@@ -52,7 +52,7 @@ static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, siz
   uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
   uint8_t *const behind = panel + blocks * BLOCK_BYTES;
   memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns);
+  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
   for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
     uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
     uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];

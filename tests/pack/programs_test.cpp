@@ -1,5 +1,5 @@
-// The inner loops of packers, run by the interpreter, against the slow reference packer, which
-// knows nothing but the Layout. For layouts that no committed spec asks for, too.
+// Packers, and of blocks their inner loops, run by the interpreter, against slow reference packers,
+// which know nothing but the Layout. For layouts that no committed spec asks for, too.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,7 +16,8 @@ namespace {
 struct Shape {
   const char* isa;
   Technique technique;
-  int rhs_panel, kr;
+  Length rhs_panel;
+  int kr;
   LayoutStyle style = LayoutStyle::own;
   const char* weights = "qsi4cx";
 };
@@ -71,7 +72,7 @@ Weights random_weights(size_t n, size_t k, size_t bits, bool kxn, bool is_unsign
   out.codes.k = k;
   out.codes.rhs_scales.resize(n);
   out.codes.bias.resize(n);
-  out.stride = (kxn ? n : k) * bits / 8 + 3;
+  out.stride = ((kxn ? n : k) * bits + 7) / 8 + 3;
   out.source.resize((kxn ? k : n) * out.stride - 3);
   for (uint8_t& byte : out.source) byte = static_cast<uint8_t>(random());
   for (size_t column = 0; column < n; ++column) {
@@ -99,67 +100,93 @@ uint64_t flip(const Layout& layout, bool is_unsigned) {
 }
 
 struct Run {
-  const Shape& shape;
-  bool kxn, is_unsigned, stream;
-  size_t steps;
+  const Program& program;
+  Layout layout;
+  bool kxn, is_unsigned;
+  size_t vl = 1;
+  size_t n = 0, k = 0;
+  int misaligned = 0;  ///< where packed
 };
 
-std::string describe(const Run& run) {
-  return std::string(run.shape.isa) + (run.kxn ? " kxn" : " nxk") + " panel " +
-         std::to_string(run.shape.rhs_panel) + " kr " + std::to_string(run.shape.kr) + " steps " +
-         std::to_string(run.steps) + (run.is_unsigned ? " unsigned" : " signed") +
-         (run.stream ? " stream" : "");
-}
-
+/// A whole packer, edges and all fields. Whatever it reads exists, whatever it writes is wanted.
 void check_rhs(const Run& run) {
-  SCOPED_TRACE(describe(run));
-  const Layout layout = rhs_layout(run.shape);
-  const Isa& on = isa(run.shape.isa);
-  const auto step = run.kxn ? kxn_step(layout, on) : nxk_step(layout, on);
-  ASSERT_TRUE(step);
-  const auto source_bytes = static_cast<size_t>(step->source_bytes);
+  const char* source = run.kxn ? "kxn" : "nxk";
+  const Layout& layout = run.layout;
+  SCOPED_TRACE(run.program.isa->name + " " + source + " " + canonical(layout) + " n " +
+               std::to_string(run.n) + " k " + std::to_string(run.k) +
+               (run.is_unsigned ? " unsigned" : ""));
   const auto code_bits = static_cast<size_t>(bits(layout.element));
-  const size_t per_byte = 8 / code_bits;
-  const size_t k =
-      run.steps * (run.kxn ? static_cast<size_t>(step->rows) : per_byte * source_bytes);
-  const size_t n = run.kxn ? per_byte * source_bytes * static_cast<size_t>(step->calls)
-                           : static_cast<size_t>(run.shape.rhs_panel);
-  const Weights weights = random_weights(n, k, code_bits, run.kxn, run.is_unsigned, 7);
-  const std::vector<uint8_t> wanted = pack(layout, weights.codes, {});
+  Weights weights = random_weights(run.n, run.k, code_bits, run.kxn, run.is_unsigned, 7);
+  const size_t panel = static_cast<size_t>(layout.panel.at({static_cast<int64_t>(run.vl), 1}));
+  OperandCodes codes{run.n, run.k, weights.codes.rhs, {}, {}, {}, run.kxn};
+  for (size_t i = 0; i < run.n; ++i) {
+    codes.scales.push_back(1.5F + static_cast<float>(i));
+    codes.bias.push_back(-0.25F * static_cast<float>(i));
+  }
+  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout), run.vl), codes);
 
   Memory memory;
   Arguments arguments;
-  field(arguments, ArgField::lhs) = memory.add("source", weights.source, false);
-  field(arguments, ArgField::lhs_stride) = weights.stride;
-  field(arguments, ArgField::k) = run.steps;
-  const uint64_t packed = memory.add("packed", std::vector<uint8_t>(wanted.size(), 0), true);
-  field(arguments, ArgField::dst) = packed;
-  const auto sums = static_cast<size_t>(field_index(layout, FieldKind::sums));
-  field(arguments, ArgField::dst_stride) =
-      static_cast<uint64_t>(field_offset(layout, sums, static_cast<int64_t>(k)).fixed);
-  field(arguments, ArgField::rhs_stride) =
-      static_cast<uint64_t>(panel_bytes(layout, static_cast<int64_t>(k)).fixed);
-  field(arguments, ArgField::flags) = flip(layout, run.is_unsigned);
-  const PackOptions options{"pack", run.stream};
-  for (int64_t call = 0; call < step->calls; ++call) {
-    tw::run(
-        run.kxn ? lower_pack_kxn(layout, on, options, call) : lower_pack_nxk(layout, on, options),
-        arguments, memory);
-  }
-  // Scales and bias are not the inner loop's; here they are zeros.
+  field(arguments, ArgField::pack_rows) = run.n;
+  field(arguments, ArgField::pack_row_end) = run.n + 5;
+  field(arguments, ArgField::pack_k) = run.k;
+  field(arguments, ArgField::pack_source) = memory.add("source", weights.source, false);
+  field(arguments, ArgField::pack_source_stride) = weights.stride;
+  field(arguments, ArgField::pack_scales) =
+      memory.add("scales", bytes_of(codes.scales.data(), 4 * run.n), false);
+  field(arguments, ArgField::pack_bias) =
+      memory.add("bias", bytes_of(codes.bias.data(), 4 * run.n), false);
+  const uint64_t packed = memory.add_unwritten("packed", wanted.size(), run.misaligned);
+  field(arguments, ArgField::pack_packed) = packed;
+  field(arguments, ArgField::pack_packed_stride) = wanted.size() / ((run.n + panel - 1) / panel);
+  field(arguments, ArgField::pack_flags) = run.is_unsigned ? 1 : 0;
+  field(arguments, ArgField::pack_vector_bytes) = 16 * run.vl;
+  tw::run(run.program, arguments, memory);
   EXPECT_EQ(memory.bytes(packed), wanted);
+}
+
+/// Steps and parts of steps, of whole panels and others.
+void check_shapes(Run run) {
+  const size_t panel = static_cast<size_t>(run.layout.panel.at({static_cast<int64_t>(run.vl), 1}));
+  for (const auto& [n, k] :
+       {std::pair{panel, size_t{256}}, {3 * panel - 2, 70}, {2, 33}, {2 * panel, 32}}) {
+    for (const int misaligned : {0, 4}) {
+      run.n = n;
+      run.k = k;
+      run.misaligned = misaligned;
+      check_rhs(run);
+    }
+  }
 }
 
 TEST(PackPrograms, RhsAgreesWithTheLayout) {
   for (const Shape& shape : shapes) {
+    const Layout layout = rhs_layout(shape);
     for (const bool kxn : {false, true}) {
-      for (const bool is_unsigned : {false, true}) {
-        for (const size_t steps : {size_t{8}, size_t{16}}) {
-          check_rhs({shape, kxn, is_unsigned, false, steps});
-        }
-        if (can_stream(isa(shape.isa))) check_rhs({shape, kxn, is_unsigned, true, 8});
-      }
+      const Source& source = *find_source(kxn ? "kxn" : "nxk", layout);
+      EXPECT_TRUE(can_pack(layout, source, isa(shape.isa)));
+      const Program program = lower_packer("pack", layout, source, isa(shape.isa));
+      check_shapes({program, layout, kxn, false});
+      check_shapes({program, layout, kxn, true});
     }
+  }
+}
+
+void check_value_by_value(const Layout& layout, size_t vl) {
+  for (const bool kxn : {false, true}) {
+    const Source& source = *find_source(kxn ? "kxn" : "nxk", layout);
+    const Program program = lower_packer("pack", layout, source, isa("scalar"));
+    check_shapes({program, layout, kxn, kxn, vl});
+  }
+}
+
+TEST(PackPrograms, EveryLayoutIsPackedValueByValue) {
+  for (const Shape& shape : shapes) {
+    if (shape.style == LayoutStyle::own) check_value_by_value(rhs_layout(shape), 1);
+  }
+  for (const size_t vl : {1, 2, 3}) {
+    check_value_by_value(rhs_layout({"sve2", Technique::mmla, Length{0, 8}, 8}), vl);
+    check_value_by_value(rhs_layout({"sve2", Technique::mmla, Length{0, 16}, 8}), vl);
   }
 }
 

@@ -1,0 +1,225 @@
+#include "lower/pack_walk.h"
+
+#include <bit>
+
+#include "lower/splat.h"
+
+namespace tw {
+
+Value times(Builder& b, Value x, int64_t y, const std::string& name) {
+  return y == 1 ? x : product(b, x, b.constant(y), name);
+}
+
+Value over(Builder& b, Value x, int64_t y, const std::string& name) {
+  return y == 1 ? x : b.op(OpCode::idiv, {x, b.constant(y)}, {}, name);
+}
+
+Value smaller(Builder& b, Value x, Value y, const std::string& name) {
+  return b.op(OpCode::imin, {x, y}, {}, name);
+}
+
+Value less(Builder& b, Value x, Value y, const std::string& name) {
+  return b.op(OpCode::isub_sat, {x, y}, {}, name);
+}
+
+Value choose(Builder& b, Value x, Value yes, Value no, const std::string& name) {
+  return b.op(OpCode::if_null, {x, no, yes}, {}, name);
+}
+
+Value segments_of(Builder& b, const std::string& name) {
+  return b.op(OpCode::ishr, {b.arg(ArgField::pack_vector_bytes)}, {.imm = 4}, name);
+}
+
+Value length(Builder& b, Length length, const std::string& name) {
+  if (length.is_fixed()) return b.constant(length.fixed);
+  const Value scalable = times(b, segments_of(b), length.vl + length.svl, name);
+  return length.fixed == 0 ? scalable : b.add(scalable, length.fixed, name);
+}
+
+Value padded_k(Builder& b, const Layout& layout) {
+  const Value k = b.arg(ArgField::pack_k);
+  const int64_t multiple = layout.k_multiple;
+  if (multiple == 1) return k;
+  return times(b, over(b, b.add(k, multiple - 1), multiple), multiple, "padded");
+}
+
+Value row_bytes(Builder& b, const Layout& layout, Value values) {
+  const int64_t element = bits(layout.element);
+  return element < 8 ? over(b, values, 8 / element) : times(b, values, element / 8);
+}
+
+Value codes_bytes(Builder& b, const Layout& layout, Value values) {
+  const int64_t element = bits(layout.element);
+  const Length together = layout.panel * element;
+  if (together.is_fixed() && together.divisible(8)) return times(b, values, together.fixed / 8);
+  if (together.divisible(8)) return product(b, values, length(b, together.divided(8)));
+  const Value all = product(b, values, length(b, together));
+  return b.op(OpCode::ishr, {all}, {.imm = 3});
+}
+
+void for_panels(Builder& b, const Layout& layout, const std::function<void(const Panel&)>& body,
+                int64_t at_once) {
+  const Value begin = b.arg(ArgField::pack_row_begin);
+  const Value end =
+      smaller(b, b.arg(ArgField::pack_row_end), b.arg(ArgField::pack_rows), "row_end");
+  const Value rows = less(b, end, begin, "rows_left");
+  const Value panel = length(b, layout.panel, "panel");
+  const Value stride = b.arg(ArgField::pack_packed_stride);
+  const Value first = b.op(OpCode::idiv, {begin, panel});
+  const Value to = plus(b, b.arg(ArgField::pack_packed), product(b, first, stride), "packed");
+  const Value step = at_once == 1 ? panel : length(b, layout.panel * at_once, "panels");
+  const Builder::Body write = [&](const std::vector<Value>& now) {
+    const Value left = b.op(OpCode::isub, {end, now[0]}, {}, "left");
+    body({now[0], left, smaller(b, left, step, "rows"), now[1]});
+    return std::vector<Value>{plus(b, now[0], step), plus(b, now[1], times(b, stride, at_once))};
+  };
+  const std::vector<Value> inits = {b.op(OpCode::icopy, {begin}, {}, "row"), to};
+  if (layout.panel.is_fixed()) {
+    b.stepped_loop("panel", rows, layout.panel * at_once, inits, write);
+  } else {
+    const Value last = b.op(OpCode::isub, {plus(b, rows, panel), b.constant(1)});
+    b.loop("panel", b.op(OpCode::idiv, {last, panel}, {}, "panels"), inits, write);
+  }
+}
+
+namespace {
+
+Value field_bytes(Builder& b, const Layout& layout) {
+  return length(b, layout.panel * 4);
+}
+
+/// Calls f(field, its place) for all in memory order.
+template <typename F>
+void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f) {
+  const bool blocks = layout.block != 0;
+  const auto is_repeated = [&](const Field& field) {
+    return field.kind == FieldKind::data || (blocks && field.per_block);
+  };
+  Value at = to;
+  for (const Field& field : layout.fields) {
+    if (field.kind == FieldKind::data || !is_repeated(field)) f(field, at);
+    if (&field == &layout.fields.back()) break;
+    const Field& following = *(&field + 1);
+    const std::string next(name(following.kind));
+    if (!is_repeated(field)) {
+      at = plus(b, at, field_bytes(b, layout), next);
+    } else if (!is_repeated(following)) {
+      const Value bytes =
+          blocks ? product(b, over(b, padded, layout.block), length(b, block_bytes(layout)))
+                 : codes_bytes(b, layout, padded);
+      at = plus(b, at, bytes, next);
+    }
+  }
+}
+
+/// The last column's value again, for those that do not exist.
+void repeat_last(Builder& b, Value behind, Value missing) {
+  const Value last = b.op(OpCode::load_scalar, {behind}, {.bits = 32, .offset = -4}, "last");
+  b.loop("repeat", missing, {behind}, [&](const std::vector<Value>& at) {
+    b.op(OpCode::store_scalar, {at[0], last}, {.bits = 32});
+    return std::vector<Value>{b.add(at[0], 4)};
+  });
+}
+
+/// Floats kept are a part of those given.
+void divide(Builder& b, const Layout& layout, const Field& field, Value at) {
+  const auto part = std::bit_cast<uint32_t>(1.0F / static_cast<float>(field.factor));
+  const Value factor = splat32(b, part, "part");
+  const int64_t bytes = b.isa().vector_bytes.fixed;
+  for (int64_t i = 0; i < layout.panel.fixed * 4; i += bytes) {
+    const Value value = b.op(OpCode::load, {at}, {.offset = i});
+    b.op(OpCode::store, {at, b.op(OpCode::fmul, {value, factor})}, {.offset = i});
+  }
+}
+
+/// One float a column from an array of the caller's, if there is one.
+void write_floats(Builder& b, const Layout& layout, const Field& field, const Panel& panel,
+                  Value at) {
+  const bool bias = field.kind == FieldKind::bias;
+  const Value from = b.arg(bias ? ArgField::pack_bias : ArgField::pack_scales);
+  const Value all = field_bytes(b, layout);
+  const auto given = [&] {
+    const Value bytes = times(b, panel.rows, 4, "given_bytes");
+    b.op(OpCode::copy_bytes, {at, plus(b, from, times(b, panel.row, 4)), bytes});
+    const Value missing = b.op(OpCode::isub, {all, bytes});
+    if (layout.edge == Edge::last) {
+      repeat_last(b, plus(b, at, bytes, "behind"), over(b, missing, 4));
+    } else {
+      b.op(OpCode::fill_bytes, {plus(b, at, bytes), b.constant(0), missing});
+    }
+    if (field.factor != 1) divide(b, layout, field, at);
+  };
+  b.branch(from, Compare::not_equal, b.constant(0), given, [&] {
+    b.op(OpCode::fill_bytes, {at, b.constant(0), all});
+  });
+}
+
+bool is_nibbles(const Layout& layout) {
+  return layout.element == ElementType::i4;
+}
+
+}  // namespace
+
+PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value to) {
+  PanelPlaces places;
+  for_fields(b, layout, padded, to, [&](const Field& field, Value at) {
+    if (field.kind == FieldKind::data) places.codes = at;
+    if (field.kind == FieldKind::sums) places.sums = at;
+  });
+  return places;
+}
+
+void write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel) {
+  for_fields(b, layout, padded, panel.to, [&](const Field& field, Value at) {
+    if (field.kind == FieldKind::sums) {
+      b.op(OpCode::fill_bytes, {at, b.constant(0), field_bytes(b, layout)});
+    } else if (field.kind != FieldKind::data) {
+      write_floats(b, layout, field, panel, at);
+    }
+  });
+}
+
+Value given_offset(Builder& b, const Layout& layout, int source_offset) {
+  if (source_offset != 0 || !is_nibbles(layout)) return b.constant(source_offset);
+  const Value flag = b.op(OpCode::iand_imm, {b.arg(ArgField::pack_flags)}, {.imm = 1});
+  return times(b, flag, 8, "given_offset");
+}
+
+int64_t offset_bits(const Layout& layout) {
+  const DataOrder& order = layout.order;
+  if (order.pair == NibblePair::none) return order.low_unsigned ? 0x80 : 0;
+  return (order.low_unsigned ? 0x08 : 0) | (order.high_unsigned ? 0x80 : 0);
+}
+
+Value no_codes(Builder& b, const Layout& layout, Value given) {
+  return is_nibbles(layout) ? times(b, given, 0x11, "no_codes") : b.constant(0);
+}
+
+Value flip_bits(Builder& b, const Layout& layout, Value given) {
+  if (bits(layout.element) > 8) return no_value;
+  const auto everywhere = [&](int64_t byte) { return b.constant(byte * 0x01010101); };
+  const int64_t wanted = offset_bits(layout);
+  const Value flip = is_nibbles(layout)
+                         ? choose(b, given, everywhere(wanted ^ 0x88), everywhere(wanted), "bits")
+                         : everywhere(wanted);
+  return b.op(OpCode::dup, {flip}, {.bits = 32}, "flip");
+}
+
+void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes,
+                Value nothing) {
+  if (layout.element != ElementType::i4) {
+    b.op(OpCode::copy_bytes, {to, from, row_bytes(b, layout, codes)});
+    return;
+  }
+  b.op(OpCode::copy_bytes, {to, from, over(b, b.add(codes, 1), 2)});
+  const Value odd = b.op(OpCode::iand_imm, {codes}, {.imm = 1}, "odd");
+  b.branch(odd, Compare::not_equal, b.constant(0), [&] {
+    const Value at = plus(b, to, over(b, codes, 2), "last");
+    const Value byte = b.op(OpCode::load_scalar, {at}, {.bits = 8}, "byte");
+    const Value low = b.op(OpCode::iand_imm, {byte}, {.imm = 15});
+    const Value high = b.op(OpCode::iand_imm, {nothing}, {.imm = 0xf0});
+    b.op(OpCode::store_scalar, {at, plus(b, low, high)}, {.bits = 8});
+  });
+}
+
+}  // namespace tw

@@ -1,0 +1,75 @@
+// What whole packers have in common: panels, the fields beside the codes, copies of what lies at an
+// edge.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "ir/builder.h"
+#include "model/layout.h"
+
+namespace tw {
+
+// Sums and products of numbers, shorter to write.
+inline Value plus(Builder& b, Value x, Value y, const std::string& name = "") {
+  return b.op(OpCode::iadd, {x, y}, {}, name);
+}
+inline Value product(Builder& b, Value x, Value y, const std::string& name = "") {
+  return b.op(OpCode::imul, {x, y}, {}, name);
+}
+/// By a number that is no Value.
+Value times(Builder& b, Value x, int64_t y, const std::string& name = "");
+/// Rounded down.
+Value over(Builder& b, Value x, int64_t y, const std::string& name = "");
+Value smaller(Builder& b, Value x, Value y, const std::string& name = "");
+/// x - y, or 0 where y is more.
+Value less(Builder& b, Value x, Value y, const std::string& name = "");
+/// `yes` if x is not 0.
+Value choose(Builder& b, Value x, Value yes, Value no, const std::string& name = "");
+
+/// 16-byte parts of the vectors that the caller packs for.
+Value segments_of(Builder& b, const std::string& name = "");
+/// A length, in units of the vectors that the caller packs for.
+Value length(Builder& b, Length length, const std::string& name = "");
+
+/// k with its padding.
+Value padded_k(Builder& b, const Layout& layout);
+
+/// Bytes of so many values that stand one after the other in a source, the last one not counted if
+/// it has but a part of one.
+Value row_bytes(Builder& b, const Layout& layout, Value values);
+/// Bytes of so many values of each row of a panel (columns, on the rhs).
+Value codes_bytes(Builder& b, const Layout& layout, Value values);
+
+/// One of the panels between args->row_begin and args->row_end, or some together.
+struct Panel {
+  Value row;   ///< its first one
+  Value left;  ///< from there on that are to be packed
+  Value rows;  ///< of these, those that it has room for
+  Value to;    ///< where it is packed
+};
+void for_panels(Builder& b, const Layout& layout, const std::function<void(const Panel&)>& body,
+                int64_t at_once = 1);
+
+/// Where a panel's codes and sums are.
+struct PanelPlaces {
+  Value codes = no_value, sums = no_value;
+};
+PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value to);
+
+/// Writes the fields without blocks beside the codes, sums as zeros.
+void write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel);
+
+/// Codes of source bytes that are what the caller says: the offset that they have, 0 or 8.
+Value given_offset(Builder& b, const Layout& layout, int source_offset);
+/// What the layout's offsets add to the codes of a byte.
+int64_t offset_bits(const Layout& layout);
+/// What a source byte holds where there are no codes, given that.
+Value no_codes(Builder& b, const Layout& layout, Value given);
+/// Bits of a source byte that differ from what the layout wants, as a vector; none: floats.
+Value flip_bits(Builder& b, const Layout& layout, Value given);
+
+/// Copies so many codes that begin with a byte; what is left of the last one becomes code 0.
+void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing);
+
+}  // namespace tw
