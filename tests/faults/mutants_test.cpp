@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "faults/mutants.h"
 #include "interpreter/random_variant.h"
@@ -44,12 +45,6 @@ void print(const char* isa, const Counts& counts) {
               100.0 * sum.noticed() / sum.planted);
 }
 
-/// A call and its codes.
-struct Trial {
-  Codes codes;
-  CallOptions options;
-};
-
 /// Every tile, row, column and loop takes part.
 bool is_full(const Variant& variant, const Codes& codes) {
   const auto k = static_cast<size_t>(2 * variant.knobs.unroll_k + variant.lhs.k_multiple);
@@ -59,28 +54,27 @@ bool is_full(const Variant& variant, const Codes& codes) {
 }
 
 /// A few that most mistakes show in, then any.
-std::vector<Trial> trials(const Variant& variant, Random& random) {
+std::vector<Call> calls_of(const Variant& variant, Random& random) {
   constexpr size_t full = 4;
-  std::vector<Trial> all(60);
-  for (size_t i = 0; i < all.size(); ++i) {
-    Trial& trial = all[i];
+  std::vector<Call> all;
+  for (size_t i = 0; i < 60; ++i) {
+    Codes codes;
     do {
-      trial.codes = random_codes(variant, {}, random);
-    } while (i < full && !is_full(variant, trial.codes));
-    trial.options.bias_argument = i % 2 == 0;
-    trial.options.dst_padding = random.of<uint64_t>({0, 4, 60});
-    trial.options.prefetch = random.of<uint64_t>({0, 512});
+      codes = random_codes(variant, {}, random);
+    } while (i < full && !is_full(variant, codes));
+    CallOptions options;
+    options.bias_argument = i % 2 == 0;
+    options.dst_padding = random.of<uint64_t>({0, 4, 60});
+    options.prefetch = random.of<uint64_t>({0, 512});
+    all.emplace_back(variant, std::move(codes), options);
   }
   return all;
 }
 
-bool survives(const Program& program, const Variant& variant, const std::vector<Trial>& all,
-              bool physical) {
-  for (const Trial& trial : all) {
-    CallOptions options = trial.options;
-    options.physical = physical;
+bool survives(const Program& program, const std::vector<Call>& calls, bool physical) {
+  for (const Call& call : calls) {
     try {
-      if (!run_and_compare(program, variant, trial.codes, options).empty()) return false;
+      if (!run_and_compare(program, call, physical).empty()) return false;
     } catch (const std::exception&) {  // what the interpreter refuses to run
       return false;
     }
@@ -89,9 +83,9 @@ bool survives(const Program& program, const Variant& variant, const std::vector<
 }
 
 void plant_all(const Program& program, const std::vector<Mutant>& all, const Variant& variant,
-               const std::vector<Trial>& calls, Counts& counts) {
+               const std::vector<Call>& calls, Counts& counts) {
   const bool physical = program.allocated();
-  ASSERT_TRUE(survives(program, variant, calls, physical)) << "without any mistake";
+  ASSERT_TRUE(survives(program, calls, physical)) << "without any mistake";
   for (const Mutant& mutant : all) {
     Count& count = counts[mutant.kind];
     ++count.planted;
@@ -101,7 +95,7 @@ void plant_all(const Program& program, const std::vector<Mutant>& all, const Var
       ++count.refused;
       continue;
     }
-    if (survives(changed, variant, calls, physical)) {
+    if (survives(changed, calls, physical)) {
       std::printf("not noticed in %s: %s: %s\n", variant.name().c_str(), mutant.kind.c_str(),
                   mutant.where.c_str());
     } else {
@@ -119,11 +113,14 @@ bool is_plain(const Variant& variant) {
 
 /// The first variant of the dice that compiles, of a size that many mutants can be run of.
 std::optional<Variant> small_variant(const Ground& ground, const CoreModel& core, Random& random) {
-  for (int tries = 0; tries < 200; ++tries) {
+  for (int tries = 0; tries < 1000; ++tries) {
     const std::optional<Variant> variant = random_variant(ground, random);
     if (!variant || variant->tile.m.fixed > 4 || variant->tile.n.at({}) > 32) continue;
-    // A loop over the rest that never runs twice has mistakes that do not matter.
+    // Of a row's instructions many are for its edge, where what is beyond may be anything.
+    if (variant->tile.m.fixed == 1 || variant->knobs.accumulators > 2) continue;
+    // A loop over the rest that never runs twice, or at all, has mistakes that do not matter.
     if (variant->knobs.unroll_k == 2 * variant->lhs.k_multiple) continue;
+    if (is_float(*variant->family.rhs) && variant->knobs.unroll_k == 1) continue;
     if (is_float(*variant->family.rhs) && !is_plain(*variant)) continue;
     // Rounding to 16 bits hides mistakes in the last bits, and makes ones that ties alone show.
     if (variant->family.dst != ElementType::f32) continue;
@@ -151,7 +148,7 @@ TEST_P(Mutants, AreNoticed) {
     if (!possible(ground)) continue;
     const std::optional<Variant> variant = small_variant(ground, core, random);
     ASSERT_TRUE(variant.has_value());
-    const std::vector<Trial> calls = trials(*variant, random);
+    const std::vector<Call> calls = calls_of(*variant, random);
     const Compiled compiled = compile(*variant, core);
     plant_all(compiled.lowered, mutants(compiled.lowered), *variant, calls, counts);
     if (!compiled.allocated) continue;

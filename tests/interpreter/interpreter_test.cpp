@@ -13,6 +13,7 @@
 #include "spec/core_reader.h"
 #include "spec/isa_reader.h"
 #include "spec/yaml_reader.h"
+#include "support/environment.h"
 
 // GCC says it by a macro, clang by a feature.
 #if defined(__has_feature)
@@ -31,11 +32,6 @@ const std::filesystem::path source_dir = TILEWRIGHT_SOURCE_DIR;
 uint32_t seed() {
   const char* given = std::getenv("TILEWRIGHT_SEED");
   return given != nullptr ? static_cast<uint32_t>(std::strtoul(given, nullptr, 0)) : 20260711;
-}
-
-/// For `scripts/test --long`.
-bool is_long() {
-  return std::getenv("TILEWRIGHT_LONG") != nullptr;
 }
 
 struct Counts {
@@ -59,13 +55,13 @@ CallOptions random_call(const Variant& variant, Random& random) {
 /// Runs the Program of every stage; false after a failure.
 bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
   const Variant& variant = *compiled.variant;
-  CallOptions options = random_call(variant, random);
-  const Codes codes = random_codes(variant, options.vl, random);
+  const CallOptions options = random_call(variant, random);
+  const Call call(variant, random_codes(variant, options.vl, random), options);
+  const Codes& codes = call.codes;
   const auto good = [&](const char* stage, const Program& program, bool physical) {
-    options.physical = physical;
     ++counts.runs;
     counts.physical += physical ? 1 : 0;
-    const std::string wrong = run_and_compare(program, variant, codes, options);
+    const std::string wrong = run_and_compare(program, call, physical);
     EXPECT_EQ(wrong, "") << stage << ": " << describe(variant) << ", m=" << codes.m
                          << " n=" << codes.n << " k=" << codes.k << " vl=" << options.vl.vl
                          << " svl=" << options.vl.svl;
@@ -154,7 +150,7 @@ class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
   // Sanitizers make it some 20 times as slow.
-  const int rounds = is_long() ? (TW_SANITIZED ? 40 : 200) : (TW_SANITIZED ? 10 : 100);
+  const int rounds = is_long() ? (TW_SANITIZED ? 40 : 200) : (TW_SANITIZED ? 10 : 60);
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);

@@ -105,16 +105,43 @@ int code_of(const Layout& layout, const Operand& in, size_t row, size_t k) {
   return row < in.rows && k < in.k ? (*in.codes)[row * in.k + k] : 0;
 }
 
-void put_codes(const Layout& layout, const Operand& in, VectorLength vl, int64_t panel,
-               std::vector<uint8_t>& bytes) {
+/// Places of a panel's codes. Each digit of an address counts steps of the row or of k alone, so a
+/// place is the sum of what either says.
+class Places {
+ public:
+  Places(const Layout& layout, int64_t k_total, VectorLength vl)
+      : first_(code_place(layout, k_total, 0, 0, vl)) {
+    for (int64_t row = 0; row < layout.panel.at(vl); ++row) {
+      of_row_.push_back(code_place(layout, k_total, row, 0, vl));
+    }
+    for (int64_t k = 0; k < padded_k(layout, k_total); ++k) {
+      of_k_.push_back(code_place(layout, k_total, 0, k, vl));
+    }
+  }
+
+  CodePlace at(int64_t row, int64_t k) const {
+    const CodePlace& a = of_row_[static_cast<size_t>(row)];
+    const CodePlace& b = of_k_[static_cast<size_t>(k)];
+    const int64_t bit = 8 * (a.byte + b.byte - first_.byte) + a.shift + b.shift - first_.shift;
+    return {bit / 8, static_cast<int>(bit % 8), a.offset + b.offset - first_.offset};
+  }
+
+ private:
+  CodePlace first_;
+  std::vector<CodePlace> of_row_, of_k_;
+};
+
+void put_codes(const Layout& layout, const Operand& in, VectorLength vl, const Places& places,
+               int64_t panel, std::vector<uint8_t>& bytes) {
   const int64_t rows = layout.panel.at(vl);
   const auto k = static_cast<int64_t>(in.k);
   const int64_t base = panel * panel_bytes(layout, k).at(vl);
+  const int64_t padded = padded_k(layout, k);
   for (int64_t row = 0; row < rows; ++row) {
     const auto global = static_cast<size_t>(panel * rows + row);
-    for (int64_t i = 0; i < padded_k(layout, k); ++i) {
+    for (int64_t i = 0; i < padded; ++i) {
       int code = code_of(layout, in, global, static_cast<size_t>(i));
-      const CodePlace place = code_place(layout, k, row, i, vl);
+      const CodePlace place = places.at(row, i);
       code += place.offset;
       if (bits(layout.element) >= 16) {
         put_value(bytes, base + place.byte, layout.element, code);
@@ -153,8 +180,9 @@ std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength
   const int64_t panels = (static_cast<int64_t>(in.rows) + rows - 1) / rows;
   const int64_t stride = panel_bytes(layout, static_cast<int64_t>(in.k)).at(vl);
   std::vector<uint8_t> bytes(static_cast<size_t>(panels * stride), 0);
+  const Places places(layout, static_cast<int64_t>(in.k), vl);
   for (int64_t panel = 0; panel < panels; ++panel) {
-    put_codes(layout, in, vl, panel, bytes);
+    put_codes(layout, in, vl, places, panel, bytes);
     for (size_t index = 0; index < layout.fields.size(); ++index) {
       if (layout.fields[index].kind != FieldKind::data) {
         put_field(layout, in, vl, panel, index, bytes);

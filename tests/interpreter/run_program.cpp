@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "interpreter/pack_codes.h"
 #include "reference/half_reference.h"
@@ -21,19 +22,19 @@ std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
   return bytes;
 }
 
-std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes,
+std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const Call& call,
                     const std::string& type) {
   const std::vector<uint8_t>& bytes = memory.bytes(dst);
   const std::vector<bool>& written = memory.written(dst);
   std::vector<bool> ours(bytes.size(), false);
-  const std::vector<float> expected = multiply(codes);
-  for (size_t i = 0; i < expected.size(); ++i) {
+  const Codes& codes = call.codes;
+  for (size_t i = 0; i < call.expected.size(); ++i) {
     const size_t size = bytes_of_float(type);
     const size_t at = i / codes.n * stride + i % codes.n * size;
     for (size_t j = at; j < at + size; ++j) ours[j] = true;
     uint32_t found = 0;
     std::memcpy(&found, bytes.data() + at, size);
-    const uint32_t right = output_bits(type, expected[i]);
+    const uint32_t right = output_bits(type, call.expected[i]);
     if (found == right && written[at]) continue;
     std::ostringstream text;
     text << std::hexfloat << "dst[" << i / codes.n << "][" << i % codes.n << "] is "
@@ -46,8 +47,18 @@ std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const C
 
 }  // namespace
 
-std::string run_and_compare(const Program& program, const Variant& variant, const Codes& codes,
-                            const CallOptions& options) {
+Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
+    : variant(&variant), codes(std::move(codes)), options(options) {
+  const Codes packed = options.bias_argument ? with_wrong_bias(this->codes) : this->codes;
+  lhs = pack(variant.lhs, packed, options.vl);
+  rhs = pack(variant.rhs, packed, options.vl);
+  expected = multiply(this->codes);
+}
+
+std::string run_and_compare(const Program& program, const Call& call, bool physical) {
+  const Variant& variant = *call.variant;
+  const Codes& codes = call.codes;
+  const CallOptions& options = call.options;
   const VectorLength vl = options.vl;
   const std::string type(name(variant.family.dst));
   const uint64_t row_bytes = codes.n * bytes_of_float(type);
@@ -60,15 +71,14 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
   const auto set = [&](ArgField field, uint64_t value) {
     arguments.field[static_cast<size_t>(field)] = value;
   };
-  const Codes packed = options.bias_argument ? with_wrong_bias(codes) : codes;
   const uint64_t dst = memory.add_unwritten("dst", dst_bytes, options.misalign);
   set(ArgField::m, codes.m);
   set(ArgField::n, codes.n);
   set(ArgField::k, codes.k);
   set(ArgField::block, codes.block);
-  set(ArgField::lhs, memory.add("lhs", pack(variant.lhs, packed, vl), false, options.misalign));
+  set(ArgField::lhs, memory.add("lhs", call.lhs, false, options.misalign));
   set(ArgField::lhs_stride, static_cast<uint64_t>(panel_bytes(variant.lhs, k).at(vl)));
-  set(ArgField::rhs, memory.add("rhs", pack(variant.rhs, packed, vl), false, options.misalign));
+  set(ArgField::rhs, memory.add("rhs", call.rhs, false, options.misalign));
   set(ArgField::rhs_stride, static_cast<uint64_t>(panel_bytes(variant.rhs, k).at(vl)));
   set(ArgField::dst, dst);
   set(ArgField::dst_stride, stride);
@@ -79,11 +89,11 @@ std::string run_and_compare(const Program& program, const Variant& variant, cons
   arguments.min = codes.min;
   arguments.max = codes.max;
   try {
-    run(program, arguments, memory, {.vl = vl, .physical = options.physical});
+    run(program, arguments, memory, {.vl = vl, .physical = physical});
   } catch (const Fault& fault) {
     return std::string("fault: ") + fault.what();
   }
-  return compare(memory, dst, stride, codes, type);
+  return compare(memory, dst, stride, call, type);
 }
 
 }  // namespace tw::test

@@ -14,4 +14,9 @@ inline void set_environment(const char* name, const char* value) {
 #endif
 }
 
+/// For `scripts/test --long`.
+inline bool is_long() {
+  return std::getenv("TILEWRIGHT_LONG") != nullptr;
+}
+
 }  // namespace tw::test
