@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -20,17 +21,20 @@ std::string without_comment(const std::string& line) {
   return line.substr(0, line.find("//"));
 }
 
-/// The loops as llvm-mca wants them, a region each.
-std::string regions(const McaCore& core, std::vector<McaLoop>& loops) {
+/// The text that llvm-mca sees of a loop.
+std::string shown(const McaCore& core, const std::string& text) {
+  std::string shown = text;
+  for (const McaException& it : core.exceptions) {
+    shown = std::regex_replace(shown, it.instruction, it.shown);
+  }
+  return shown;
+}
+
+/// Loops as llvm-mca wants them, a region each.
+std::string regions(const McaCore& core, const std::vector<std::string>& loops) {
   std::string text = core.triple == "x86_64" ? ".intel_syntax noprefix\n" : "";
-  for (McaLoop& loop : loops) {
-    std::string shown = loop.text;
-    for (const McaException& it : core.exceptions) {
-      shown = std::regex_replace(shown, it.instruction, it.shown);
-    }
-    loop.excepted = shown != loop.text;
-    const std::string name = fmt::format("loop{}", &loop - loops.data());
-    text += fmt::format("# LLVM-MCA-BEGIN {0}\n{1}# LLVM-MCA-END {0}\n", name, shown);
+  for (size_t i = 0; i < loops.size(); ++i) {
+    text += fmt::format("# LLVM-MCA-BEGIN loop{0}\n{1}# LLVM-MCA-END loop{0}\n", i, loops[i]);
   }
   return text;
 }
@@ -93,19 +97,29 @@ void run_mca(const std::string& llvm_mca, const McaCore& core, std::vector<McaLo
   if (loops.empty()) return;
   const std::filesystem::path file = std::filesystem::temp_directory_path() /
                                      fmt::format("explain_mca_{}_{}.s", core.core, getpid());
-  std::ofstream(file) << regions(core, loops);
+  // Kernels that differ in their outputs alone have one loop, so it is looked at once.
+  std::map<std::string, size_t> known;
+  std::vector<std::string> texts;
+  std::vector<size_t> which;
+  for (McaLoop& loop : loops) {
+    const auto [it, is_new] = known.try_emplace(loop.text, texts.size());
+    if (is_new) texts.push_back(shown(core, loop.text));
+    which.push_back(it->second);
+    loop.excepted = texts[it->second] != loop.text;
+  }
+  std::ofstream(file) << regions(core, texts);
   const std::string command =
       fmt::format("{} -mtriple={} -mcpu={} -json -instruction-info=0 -resource-pressure=0 {}",
                   llvm_mca, core.triple, core.mca, file.string());
   // What the first iterations take longer does not count.
-  constexpr int few = 50;
-  constexpr int many = 150;
+  constexpr int few = 25;
+  constexpr int many = 75;
   const std::vector<double> before = total_cycles(command, few);
   const std::vector<double> after = total_cycles(command, many);
   std::filesystem::remove(file);
-  if (after.size() != loops.size()) throw std::runtime_error(command + ": regions are missing");
+  if (after.size() != texts.size()) throw std::runtime_error(command + ": regions are missing");
   for (size_t i = 0; i < loops.size(); ++i) {
-    loops[i].cycles = (after[i] - before[i]) / (many - few);
+    loops[i].cycles = (after[which[i]] - before[which[i]]) / (many - few);
   }
 }
 
