@@ -2,8 +2,12 @@
 // whatever the compiler's target.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "pipeline/generated_tree.h"
@@ -37,12 +41,62 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Compiles the tree's files; assembly, too, unless it is for C++.
-Ran compile_all(const Folder& folder, const GeneratedTree& tree, const std::string& compiler) {
+std::string read(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// The C that is shipped, with its headers: a step of its own compares it with what is generated.
+std::vector<TreeFile> shipped_c() {
+  std::vector<TreeFile> files;
+  for (const fs::path& root : {kSource / "generated", kSource / "runtime/include"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      const std::string type = entry.path().extension().string();
+      if (type != ".c" && type != ".h") continue;
+      files.push_back({entry.path().lexically_relative(root).string(), read(entry.path())});
+    }
+  }
+  std::sort(files.begin(), files.end(),
+            [](const TreeFile& a, const TreeFile& b) { return a.path < b.path; });
+  return files;
+}
+
+/// What a text calls: intrinsics, and helpers in the file itself.
+std::set<std::string> calls(const std::string& text) {
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::set<std::string> found;
+  for (size_t at = 0; (at = text.find('(', at)) != std::string::npos; ++at) {
+    size_t begin = at;
+    while (begin > 0 && in_name(text[begin - 1])) --begin;
+    found.insert(text.substr(begin, at - begin));
+  }
+  return found;
+}
+
+/// Headers, and the C files that call what none before them calls, their own function apart.
+std::vector<TreeFile> with_new_calls(const std::vector<TreeFile>& all) {
+  std::vector<TreeFile> some;
+  std::set<std::string> known;
+  for (const TreeFile& file : all) {
+    std::set<std::string> its = calls(file.text);
+    its.erase(fs::path(file.path).stem().string());
+    const size_t before = known.size();
+    known.merge(its);
+    if (known.size() > before || !ends_with(file.path, ".c")) some.push_back(file);
+  }
+  return some;
+}
+
+/// Compiles files of a tree; assembly, too, unless it is for C++.
+Ran compile_all(const Folder& folder, const std::vector<TreeFile>& files,
+                const std::string& compiler) {
   const bool cpp = compiler.find("-x c++") != std::string::npos;
   std::string plain;
   std::string with_intrinsics;
-  for (const TreeFile& file : tree.files) {
+  for (const TreeFile& file : files) {
     if (!ends_with(file.path, ".c") && (cpp || !ends_with(file.path, ".S"))) continue;
     (uses_intrinsics(compiler, file.text) ? with_intrinsics : plain) += " " + file.path;
   }
@@ -61,25 +115,28 @@ bool is_built_with(const std::string& compiler) {
 }
 
 /// C++, and C for another target.
-void compile_without_flags(const GeneratedTree& tree) {
+void compile_without_flags(const std::vector<TreeFile>& files, const std::string& headers = "") {
   const Folder folder;
-  write_tree(folder.path(), tree.files);
+  write_tree(folder.path(), files);
   for (const std::string& compiler : compilers()) {
     if (is_built_with(compiler)) continue;
-    const Ran ran = compile_all(folder, tree, compiler);
+    const Ran ran = compile_all(folder, files, compiler + headers);
     EXPECT_EQ(ran.status, 0) << compiler << "\n" << ran.output.substr(0, 4000);
   }
 }
 
-TEST(Compile, OneOfEachWithoutFlags) {
-  IsaLibrary isas(kSource / "templates");
-  const std::vector<std::string> names = isas.known();
-  compile_without_flags(shipped(one_of_each({names.begin(), names.end()})));
+/// As many files as have every intrinsic and helper that is used. (Assembly: tests/objects.)
+TEST(Compile, EveryCallWithoutFlags) {
+  const std::vector<TreeFile> all = shipped_c();
+  const std::vector<TreeFile> some = with_new_calls(all);
+  EXPECT_GT(some.size(), 20U);
+  EXPECT_LT(some.size(), all.size());
+  compile_without_flags(some, " -I.");
 }
 
 /// `scripts/test --long`.
 TEST(Compile, EveryFileWithoutFlags) {
-  compile_without_flags(shipped());
+  compile_without_flags(shipped().files);
 }
 
 /// Builds may have precompiled these headers.
@@ -87,7 +144,7 @@ TEST(Compile, FilesIncludeTheirIntrinsics) {
   const std::regex x86("\\b_mm[0-9]*_|\\b__m(128|256|512)");
   const std::regex arm("\\b(u?int|float)[0-9]+x[0-9]+(x[0-9])?_t\\b");
   size_t found = 0;
-  for (const TreeFile& file : shipped().files) {
+  for (const TreeFile& file : shipped_c()) {
     if (!ends_with(file.path, ".c")) continue;
     const auto includes = [&](const char* header) {
       return file.text.find(std::string("#include <") + header + ">") != std::string::npos;
@@ -101,19 +158,19 @@ TEST(Compile, FilesIncludeTheirIntrinsics) {
   EXPECT_GT(found, 100U);
 }
 
-/// Optimized, since warnings about values and inlining need that; the largest kernel of each ISA.
+/// Optimized, since warnings about values and inlining need that; the largest kernels.
 TEST(Compile, OptimizedWithoutWarnings) {
   const Folder folder;
-  const GeneratedTree tree = shipped();
-  write_tree(folder.path(), tree.files);
+  write_tree(folder.path(), shipped_c());
   for (const std::string& compiler : compilers()) {
     if (is_built_with(compiler)) continue;
-    const Ran ran = run_command("cd '" + folder.path().string() +
-                                "' && for f in $(ls -S *matmul*avx512*.c | head -1) "
-                                "$(ls -S *matmul*neon*.c | head -1) tw_*scalar.c; do " +
-                                compiler +
-                                " -c -o object -O2 -Wall -Wextra -Werror $f || exit 1; "
-                                "done");
+    const Ran ran =
+        run_command("cd '" + folder.path().string() +
+                    "' && for f in $(ls -S *matmul*avx512*.c | head -1) "
+                    "$(ls -S *matmul*neon*.c | head -1) $(ls -S tw_*scalar.c | head -4); do " +
+                    compiler +
+                    " -c -o object -O2 -Wall -Wextra -Werror $f || exit 1; "
+                    "done");
     EXPECT_EQ(ran.status, 0) << compiler << "\n" << ran.output.substr(0, 4000);
   }
 }
@@ -151,7 +208,7 @@ TEST(Compile, ObjectsForOtherSystems) {
        {"aarch64-linux-android30", "arm64-apple-macos14", "aarch64-pc-windows-msvc"}) {
     const std::string with_flags = clang + " --target=" + target + " -ffreestanding -isystem '" +
                                    (folder.path() / "system").string() + "'";
-    const Ran ran = compile_all(folder, tree, with_flags);
+    const Ran ran = compile_all(folder, tree.files, with_flags);
     EXPECT_EQ(ran.status, 0) << target << "\n" << ran.output.substr(0, 4000);
     const std::string compiler = "cd '" + folder.path().string() + "' && " + with_flags;
     // Assembly for each object format, and rows that say that it is built.
