@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "ship/one_of_each.h"
@@ -358,20 +359,20 @@ TEST(Command, ExamplesOfTheHelpRun) {
     folder.write(records, tuner::to_line(tuner::test::sample_record()) + "\n" +
                               tuner::to_line(record_of_a_shipped_kernel()) + "\n");
   }
-  size_t count = 0;
+  std::set<std::string> ran_before;
   for (const char* command :
        {"", "generate", "list", "explain", "device", "workload", "records", "records check",
         "records merge", "records shorten", "records best", "records regret", "report", "ship"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {
+      if (!ran_before.insert(example).second) continue;
       // A test does not write to the source tree.
       const Ran ran = run(folder, example == "generate" ? "generate --out all" : example);
       EXPECT_EQ(ran.status, 0) << example << "\n" << ran.output;
-      ++count;
     }
   }
-  EXPECT_GE(count, 25U);
+  EXPECT_GE(ran_before.size(), 25U);
 }
 
 TEST(Command, GeneratesEverything) {
