@@ -29,14 +29,20 @@ inline std::map<std::string, uint64_t> content_hashes(const std::set<std::string
   return generate_tree(shipped_specs(), {templates, {"1", "test"}, {}, kernels}).hashes;
 }
 
-/// The rows of one tile of each family on each of the ISAs.
+/// On each of the ISAs: the rows of one tile for each pair of operands, and for each type of
+/// output.
 inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
   IsaLibrary library(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
   std::set<std::pair<std::string, std::string>> seen;
   std::vector<std::string> names;
   for (const Variant& variant : read_variants(shipped_specs(), library)) {
     if (isas.count(variant.isa->name) == 0) continue;
-    if (!seen.emplace(variant.family.name, variant.isa->name).second) continue;
+    const Family& family = variant.family;
+    const std::string operands =
+        std::string(family.lhs->name) + " " + std::string(family.rhs->name);
+    const bool new_operands = seen.emplace(operands, variant.isa->name).second;
+    const bool new_output = seen.emplace(name(family.dst), variant.isa->name).second;
+    if (!new_operands && !new_output) continue;
     for (const std::string& row : row_names(variant)) names.push_back(row);
   }
   return names;
