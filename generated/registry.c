@@ -15439,7 +15439,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x057d3f618a5fc66d),
+        .content_hash = UINT64_C(0xbd1e0a71b741809f),
         .vectorized = 1,
     },
     {
@@ -15527,7 +15527,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x45d5ee5f2d867ffb),
+        .content_hash = UINT64_C(0x37f6c161df8558e7),
         .vectorized = 1,
     },
     {
@@ -15659,7 +15659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0x80ae562ce0cafc6f),
+        .content_hash = UINT64_C(0xcbb6a06fdda2a02e),
         .vectorized = 0,
     },
     {
@@ -15670,7 +15670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q4_0_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0x9df9c6c36589b1a1),
+        .content_hash = UINT64_C(0xc3de5eac19b225e0),
         .vectorized = 0,
     },
     {
@@ -15681,7 +15681,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_bf16,
         .features = 0,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0xc6044861cfae3583),
+        .content_hash = UINT64_C(0x3ce06fafe22b4174),
         .vectorized = 0,
     },
     {
@@ -15692,7 +15692,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32,
         .features = 0,
         .layout = &layout_14,
-        .content_hash = UINT64_C(0xaeda67a45b5c1e71),
+        .content_hash = UINT64_C(0xdf2af81b0ebdd0a3),
         .vectorized = 0,
     },
     {
@@ -15703,7 +15703,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64_bf16,
         .features = 0,
         .layout = &layout_16,
-        .content_hash = UINT64_C(0x30d70aca1d8e2a82),
+        .content_hash = UINT64_C(0xdfe6930fd293af17),
         .vectorized = 0,
     },
     {
@@ -15714,7 +15714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0xb5f8b0e04855c257),
+        .content_hash = UINT64_C(0x231b43106ac880d2),
         .vectorized = 1,
     },
     {
@@ -15725,7 +15725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x5fd44afbfa0c3fc0),
+        .content_hash = UINT64_C(0xf4d1f3a23f78b10d),
         .vectorized = 1,
     },
     {
@@ -15736,7 +15736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0xa2591f53921b094b),
+        .content_hash = UINT64_C(0xdd0fc62f92f9b0ce),
         .vectorized = 1,
     },
     {
@@ -15747,7 +15747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0xdfe8bbe06fe2fbee),
+        .content_hash = UINT64_C(0x9cf685dd0ffba2b3),
         .vectorized = 1,
     },
     {
@@ -15758,7 +15758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0xb8b9285f4845eb71),
+        .content_hash = UINT64_C(0x360c69db12474e90),
         .vectorized = 1,
     },
     {
@@ -15769,7 +15769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_22,
-        .content_hash = UINT64_C(0x9166c811766f000c),
+        .content_hash = UINT64_C(0x8311909b4280dafc),
         .vectorized = 1,
     },
     {
@@ -15780,7 +15780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0x5dfc7f8c38e74d85),
+        .content_hash = UINT64_C(0x546fd5ff88d2f318),
         .vectorized = 1,
     },
     {
@@ -15791,7 +15791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x38776c59f41f1c3f),
+        .content_hash = UINT64_C(0x74d227f8762a796a),
         .vectorized = 1,
     },
     {
@@ -15802,7 +15802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x9571b0a60cb494bc),
+        .content_hash = UINT64_C(0xa22677219828717e),
         .vectorized = 1,
     },
     {
@@ -15813,7 +15813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0x80c4575c3da79005),
+        .content_hash = UINT64_C(0x67f8c37a08720a10),
         .vectorized = 1,
     },
     {
@@ -15824,7 +15824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_29,
-        .content_hash = UINT64_C(0xc5b7d0080e5ff65d),
+        .content_hash = UINT64_C(0xe14de6d46c8e0178),
         .vectorized = 1,
     },
     {
@@ -15835,7 +15835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0xdb37671000b589b7),
+        .content_hash = UINT64_C(0xcebf892bd748e03c),
         .vectorized = 1,
     },
     {
@@ -15846,7 +15846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0x6cf1931d0fb06214),
+        .content_hash = UINT64_C(0x953fa83fd14fb340),
         .vectorized = 1,
     },
     {
@@ -15857,7 +15857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0x1436da00f8f28736),
+        .content_hash = UINT64_C(0xd5cacd54987c04a1),
         .vectorized = 1,
     },
     {
@@ -15868,7 +15868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0xe9e768575df79220),
+        .content_hash = UINT64_C(0x1c547c7c31fda23e),
         .vectorized = 1,
     },
     {
@@ -15879,7 +15879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0x0ad5427c83a1197a),
+        .content_hash = UINT64_C(0x7601d6aabd8f4919),
         .vectorized = 1,
     },
     {
@@ -15890,7 +15890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_38,
-        .content_hash = UINT64_C(0x2fbfcacad712b724),
+        .content_hash = UINT64_C(0xbea8ff51e39c3e9c),
         .vectorized = 1,
     },
     {
@@ -15901,7 +15901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_39,
-        .content_hash = UINT64_C(0x4fffd8423f6b9651),
+        .content_hash = UINT64_C(0xe8c7f820fbd9cfbd),
         .vectorized = 1,
     },
     {
@@ -15912,7 +15912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_41,
-        .content_hash = UINT64_C(0xad35d59cac8a0aad),
+        .content_hash = UINT64_C(0xaf182ae65469986b),
         .vectorized = 1,
     },
     {
@@ -15923,7 +15923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_43,
-        .content_hash = UINT64_C(0x34a474a0d9ee430c),
+        .content_hash = UINT64_C(0x874ff2362d70b9ee),
         .vectorized = 1,
     },
     {
@@ -15934,7 +15934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_45,
-        .content_hash = UINT64_C(0x2dfe283ee07d8617),
+        .content_hash = UINT64_C(0xedf6e6554008e4c8),
         .vectorized = 1,
     },
     {
@@ -15945,7 +15945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0xbbae471d6b6649a8),
+        .content_hash = UINT64_C(0x03c922a78f9c1e02),
         .vectorized = 1,
     },
     {
@@ -15956,7 +15956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0xe59e490a563dae2b),
+        .content_hash = UINT64_C(0xe16d4e5529882dd6),
         .vectorized = 1,
     },
     {
@@ -15967,7 +15967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_52,
-        .content_hash = UINT64_C(0xe6c4b5274bad5417),
+        .content_hash = UINT64_C(0x72cdbde9318c983d),
         .vectorized = 1,
     },
     {
@@ -15978,7 +15978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0x4691891aa5329933),
+        .content_hash = UINT64_C(0xaf18b57752769509),
         .vectorized = 1,
     },
     {
@@ -15989,7 +15989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_55,
-        .content_hash = UINT64_C(0x861576f856818d68),
+        .content_hash = UINT64_C(0x6a5ed1e13e20a422),
         .vectorized = 1,
     },
     {
@@ -16000,7 +16000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0x1c653035c39c4e32),
+        .content_hash = UINT64_C(0xb671bc7576a33b2b),
         .vectorized = 1,
     },
     {
@@ -16011,7 +16011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_59,
-        .content_hash = UINT64_C(0xebda4e29d46efa8f),
+        .content_hash = UINT64_C(0xb92bf789c0456321),
         .vectorized = 1,
     },
     {
@@ -16022,7 +16022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x99c4216361403b7a),
+        .content_hash = UINT64_C(0x9d579541bf8547bb),
         .vectorized = 0,
     },
     {
@@ -16033,7 +16033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x97439434b6d33803),
+        .content_hash = UINT64_C(0x3dd972046fda8956),
         .vectorized = 0,
     },
     {
@@ -16044,7 +16044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_66,
-        .content_hash = UINT64_C(0x6ecb431b38f8e090),
+        .content_hash = UINT64_C(0x37d79667fe980af1),
         .vectorized = 0,
     },
     {
@@ -16055,7 +16055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0x7aa4b3f2896571e7),
+        .content_hash = UINT64_C(0xa13d2fa064beb3b8),
         .vectorized = 0,
     },
     {
@@ -16066,7 +16066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x282e76d4e945ae7d),
+        .content_hash = UINT64_C(0x4004d379abef4e6f),
         .vectorized = 0,
     },
     {
@@ -16077,7 +16077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_69,
-        .content_hash = UINT64_C(0x2feda81443a69fb8),
+        .content_hash = UINT64_C(0x1f283ae1590b2023),
         .vectorized = 0,
     },
     {
@@ -16088,7 +16088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_70,
-        .content_hash = UINT64_C(0xe5f93b48a95c9f92),
+        .content_hash = UINT64_C(0xa1799c886aefdfc5),
         .vectorized = 0,
     },
     {
@@ -16099,7 +16099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xcc4363c79185b046),
+        .content_hash = UINT64_C(0xc91d4d9dffd20e46),
         .vectorized = 0,
     },
     {
@@ -16110,7 +16110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0x07430b012b29622a),
+        .content_hash = UINT64_C(0xe7fb2a834eed74aa),
         .vectorized = 0,
     },
     {
@@ -16121,7 +16121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x9827b9d5f130e105),
+        .content_hash = UINT64_C(0xf4b0b3734691595c),
         .vectorized = 1,
     },
     {
@@ -16132,7 +16132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xf8c6129e852dcde8),
+        .content_hash = UINT64_C(0xe26081263cb02ed7),
         .vectorized = 1,
     },
     {
@@ -16143,7 +16143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x513001aef47efcc3),
+        .content_hash = UINT64_C(0xa7831d72146844f4),
         .vectorized = 1,
     },
     {
@@ -16154,7 +16154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xa48e8634508d161a),
+        .content_hash = UINT64_C(0x243f3f9722468c55),
         .vectorized = 1,
     },
     {
@@ -16165,7 +16165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x60cf4c5de1243b8e),
+        .content_hash = UINT64_C(0x49bf8ab05a163a5c),
         .vectorized = 1,
     },
     {
@@ -16176,7 +16176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x30d278c05e76f694),
+        .content_hash = UINT64_C(0x0faab6dde6aa05f7),
         .vectorized = 1,
     },
     {
@@ -16187,7 +16187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x73de2376a773dbc2),
+        .content_hash = UINT64_C(0xb8210008802ed6c3),
         .vectorized = 1,
     },
     {
@@ -16198,7 +16198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x85ebb22500a527cd),
+        .content_hash = UINT64_C(0xc09fa426e3e7574a),
         .vectorized = 1,
     },
     {
@@ -16209,7 +16209,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x75aff73f54c87fd6),
+        .content_hash = UINT64_C(0x397204c41f79c4b1),
         .vectorized = 1,
     },
     {
@@ -16220,7 +16220,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0xca980631f2ede099),
+        .content_hash = UINT64_C(0xb466d4e03859df98),
         .vectorized = 1,
     },
     {
@@ -16231,7 +16231,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0xc610484428739610),
+        .content_hash = UINT64_C(0x5f1e4df48be870ad),
         .vectorized = 1,
     },
     {
@@ -16242,7 +16242,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x5d2c1778c2431b27),
+        .content_hash = UINT64_C(0x61ac72d7bad663b0),
         .vectorized = 1,
     },
     {
@@ -16253,7 +16253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x43682da816bcc36b),
+        .content_hash = UINT64_C(0x1ca60c57e0a5084e),
         .vectorized = 1,
     },
     {
@@ -16264,7 +16264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x04e46356de8fcf5b),
+        .content_hash = UINT64_C(0xe59a0dd6c8fe3c72),
         .vectorized = 1,
     },
     {
@@ -16275,7 +16275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x6b96d38d1f40d820),
+        .content_hash = UINT64_C(0x494361632b54a603),
         .vectorized = 1,
     },
     {
@@ -16286,7 +16286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0xf92caa0e4299c69f),
+        .content_hash = UINT64_C(0x6c59381603ddb026),
         .vectorized = 1,
     },
     {
@@ -16297,7 +16297,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x7d119a9cc33ae756),
+        .content_hash = UINT64_C(0x48a2240d5f5ddffd),
         .vectorized = 1,
     },
     {
@@ -16308,7 +16308,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x87a017a77bcd2c07),
+        .content_hash = UINT64_C(0x029766fac38a1560),
         .vectorized = 1,
     },
     {
@@ -16319,7 +16319,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x9b048f99e4044f77),
+        .content_hash = UINT64_C(0x8d4d683379148d22),
         .vectorized = 1,
     },
     {
@@ -16330,7 +16330,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x04ba2e661ecae16e),
+        .content_hash = UINT64_C(0x93e3a39696513bf5),
         .vectorized = 1,
     },
     {
@@ -16341,7 +16341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x4657abad31b7d455),
+        .content_hash = UINT64_C(0x334916933b6dd75c),
         .vectorized = 1,
     },
     {
@@ -16352,7 +16352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0xddb8da2743077bae),
+        .content_hash = UINT64_C(0x9f3ddc65af2b2da7),
         .vectorized = 1,
     },
     {
@@ -16363,7 +16363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x8d06a22ac40605e4),
+        .content_hash = UINT64_C(0x73570840b8076083),
         .vectorized = 0,
     },
     {
@@ -16374,7 +16374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x173dd099c1575ecf),
+        .content_hash = UINT64_C(0xad0f82ed9ab04936),
         .vectorized = 0,
     },
     {
@@ -16385,7 +16385,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0x6a76316b2dee1207),
+        .content_hash = UINT64_C(0x548c805e18ec8270),
         .vectorized = 0,
     },
     {
@@ -16396,7 +16396,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0x7ae672e2382a1874),
+        .content_hash = UINT64_C(0x0f1a98b2c1839319),
         .vectorized = 0,
     },
     {
@@ -16407,7 +16407,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0x0420b9462ee3678a),
+        .content_hash = UINT64_C(0x9c7a0c212f1422e5),
         .vectorized = 0,
     },
     {
@@ -16418,7 +16418,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0xcdd2443813ebf6d0),
+        .content_hash = UINT64_C(0xf145777c171f711b),
         .vectorized = 0,
     },
     {
@@ -16429,7 +16429,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x28d9b1e081b4e911),
+        .content_hash = UINT64_C(0x41a222bd9de3ad03),
         .vectorized = 0,
     },
     {
@@ -16440,7 +16440,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0xc6197b1b18968ef6),
+        .content_hash = UINT64_C(0xb5faa04e35b3a338),
         .vectorized = 0,
     },
     {
@@ -16451,7 +16451,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xdba9c2fbd7f26e20),
+        .content_hash = UINT64_C(0x206b84f2e23ea449),
         .vectorized = 1,
     },
     {
@@ -16462,7 +16462,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xa83b5189c83480ca),
+        .content_hash = UINT64_C(0xc6bff93c5e12b20e),
         .vectorized = 1,
     },
     {
@@ -16473,7 +16473,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x7907e88aa58f5866),
+        .content_hash = UINT64_C(0xab03e9a80680e62f),
         .vectorized = 1,
     },
     {
@@ -16484,7 +16484,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x4daad194fa5b6c5c),
+        .content_hash = UINT64_C(0xe0b2c06fe2d2a86a),
         .vectorized = 1,
     },
     {
@@ -16495,7 +16495,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0x01119602a1371137),
+        .content_hash = UINT64_C(0xf4a86ee88518b3c0),
         .vectorized = 1,
     },
     {
@@ -16517,7 +16517,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x63fe64f41bb08114),
+        .content_hash = UINT64_C(0xab07af2e24a675ba),
         .vectorized = 1,
     },
     {
@@ -16539,7 +16539,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0xf118dcff91897438),
+        .content_hash = UINT64_C(0x4868a12419334796),
         .vectorized = 1,
     },
     {
@@ -16561,7 +16561,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64,
         .features = 0,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x3a1648e9d64f9be0),
+        .content_hash = UINT64_C(0x389c43c5e9f3b64f),
         .vectorized = 0,
     },
     {
@@ -16572,7 +16572,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0xa79565e2b8ccf54d),
+        .content_hash = UINT64_C(0x9cc6616b3037c562),
         .vectorized = 1,
     },
     {
@@ -16583,7 +16583,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0xddd45786c3447dbc),
+        .content_hash = UINT64_C(0x87d17408b3915064),
         .vectorized = 1,
     },
     {
@@ -16594,7 +16594,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0xbc02315868bd8b3d),
+        .content_hash = UINT64_C(0xe7c0ab0395cad3dc),
         .vectorized = 1,
     },
     {
@@ -16605,7 +16605,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_118,
-        .content_hash = UINT64_C(0x3dc3efa09f79b1f9),
+        .content_hash = UINT64_C(0xcd5ad12585026800),
         .vectorized = 1,
     },
     {
@@ -16616,7 +16616,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x8ba14098ab4aaaf8),
+        .content_hash = UINT64_C(0x9b64018286b190e6),
         .vectorized = 1,
     },
     {
@@ -16627,7 +16627,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0x807882ce0835e164),
+        .content_hash = UINT64_C(0x68e0f863ee76d7c3),
         .vectorized = 1,
     },
     {
@@ -16638,7 +16638,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0x823dac58b94170d3),
+        .content_hash = UINT64_C(0x0b6f54f21f19a1c7),
         .vectorized = 1,
     },
     {
@@ -16649,7 +16649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0xd839cf83f59b8f60),
+        .content_hash = UINT64_C(0x8e1756a53f866078),
         .vectorized = 1,
     },
     {
@@ -16660,7 +16660,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0x28b7ec7f590f0675),
+        .content_hash = UINT64_C(0x449c79bec763e490),
         .vectorized = 1,
     },
     {
@@ -16671,7 +16671,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0xc5860cb384b32641),
+        .content_hash = UINT64_C(0x2a4ed61681f9a183),
         .vectorized = 1,
     },
     {
@@ -16682,7 +16682,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0x1e7d80f1201b17bd),
+        .content_hash = UINT64_C(0xa225773a60eed6d2),
         .vectorized = 1,
     },
     {
@@ -16693,7 +16693,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0x6b81666a47c1d01e),
+        .content_hash = UINT64_C(0x550bc302c45a8266),
         .vectorized = 1,
     },
     {
@@ -16704,7 +16704,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64),
         .features = TW_FEATURE_SME2,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0xf9f863c86321f499),
+        .content_hash = UINT64_C(0xa05b07a40c4f01a7),
         .vectorized = 0,
     },
     {
@@ -16715,7 +16715,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128),
         .features = TW_FEATURE_SME2,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0x342cafb1195f560a),
+        .content_hash = UINT64_C(0xea01385286d98abd),
         .vectorized = 0,
     },
     {
@@ -16726,7 +16726,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0x24cc29bfaeab72d0),
+        .content_hash = UINT64_C(0x5483aeadd03feb6f),
         .vectorized = 0,
     },
     {
@@ -16737,7 +16737,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x6d84f37c1120fa1d),
+        .content_hash = UINT64_C(0xa22e15a85a0aec38),
         .vectorized = 0,
     },
     {
@@ -16748,7 +16748,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x389cedb804568fdc),
+        .content_hash = UINT64_C(0xcb3d94cdd4738799),
         .vectorized = 0,
     },
     {
@@ -16759,7 +16759,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0xea97278a0a50f481),
+        .content_hash = UINT64_C(0x0cf440abca70c639),
         .vectorized = 1,
     },
     {
@@ -16770,7 +16770,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0xbb673f79dd04a0c2),
+        .content_hash = UINT64_C(0xdad66a55aaaafe03),
         .vectorized = 1,
     },
     {
@@ -16781,7 +16781,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x17c1428b4038d597),
+        .content_hash = UINT64_C(0x72e83638b7836987),
         .vectorized = 1,
     },
     {
@@ -16792,7 +16792,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x5401afebb1775200),
+        .content_hash = UINT64_C(0xfbc9d577830a04d9),
         .vectorized = 1,
     },
     {
@@ -16803,7 +16803,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0x2817beae636463f1),
+        .content_hash = UINT64_C(0x4ab08cd3489e5959),
         .vectorized = 1,
     },
     {
@@ -16814,7 +16814,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0x786faa284cca7820),
+        .content_hash = UINT64_C(0x37253c89a8a7fa01),
         .vectorized = 1,
     },
     {
@@ -16825,7 +16825,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_162,
-        .content_hash = UINT64_C(0x78f44c8034b55d37),
+        .content_hash = UINT64_C(0xde05fe5617a2885f),
         .vectorized = 1,
     },
     {
@@ -16836,7 +16836,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_162,
-        .content_hash = UINT64_C(0x445da81c00463971),
+        .content_hash = UINT64_C(0x54f05ba1752e643f),
         .vectorized = 1,
     },
     {
@@ -16847,7 +16847,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x87dffe425301b7fd),
+        .content_hash = UINT64_C(0xbd7f9174191f5078),
         .vectorized = 1,
     },
     {
@@ -16858,7 +16858,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xc3acc7689a95d05e),
+        .content_hash = UINT64_C(0x35241d9ffb527583),
         .vectorized = 1,
     },
 };

@@ -30,13 +30,14 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args);
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
   uint8_t scratch_memory[768];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m256i flip = _mm256_set1_epi32((int32_t)bits);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
@@ -240,7 +241,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_70 = _mm256_maddubs_epi16(v_66, low_nibbles_2);
             const __m256i v_71 = _mm256_madd_epi16(v_70, ones_16);
             sum = _mm256_add_epi32(v_69, v_71);
-            _mm256_stream_si256((__m256i *)to, v_65);
+            _mm256_stream_si256((__m256i *)to, v_65); __asm__ volatile("" ::: "memory");
             const __m256i v_72 = _mm256_xor_si256(v_62, flip);
             const __m256i v_73 = _mm256_and_si256(v_72, low_nibbles_2);
             const __m256i v_74 = _mm256_maddubs_epi16(v_72, ones);
@@ -249,7 +250,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_77 = _mm256_maddubs_epi16(v_73, low_nibbles_2);
             const __m256i v_78 = _mm256_madd_epi16(v_77, ones_16);
             sum_2 = _mm256_add_epi32(v_76, v_78);
-            _mm256_stream_si256((__m256i *)(to + 32), v_72);
+            _mm256_stream_si256((__m256i *)(to + 32), v_72); __asm__ volatile("" ::: "memory");
             const __m256i v_79 = _mm256_xor_si256(v_60, flip);
             const __m256i v_80 = _mm256_and_si256(v_79, low_nibbles_2);
             const __m256i v_81 = _mm256_maddubs_epi16(v_79, ones);
@@ -258,7 +259,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_84 = _mm256_maddubs_epi16(v_80, low_nibbles_2);
             const __m256i v_85 = _mm256_madd_epi16(v_84, ones_16);
             sum_3 = _mm256_add_epi32(v_83, v_85);
-            _mm256_stream_si256((__m256i *)panel, v_79);
+            _mm256_stream_si256((__m256i *)panel, v_79); __asm__ volatile("" ::: "memory");
             const __m256i v_86 = _mm256_xor_si256(v_64, flip);
             const __m256i v_87 = _mm256_and_si256(v_86, low_nibbles_2);
             const __m256i v_88 = _mm256_maddubs_epi16(v_86, ones);
@@ -267,7 +268,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_91 = _mm256_maddubs_epi16(v_87, low_nibbles_2);
             const __m256i v_92 = _mm256_madd_epi16(v_91, ones_16);
             sum_4 = _mm256_add_epi32(v_90, v_92);
-            _mm256_stream_si256((__m256i *)(panel + 32), v_86);
+            _mm256_stream_si256((__m256i *)(panel + 32), v_86); __asm__ volatile("" ::: "memory");
             const __m256i v_93 = _mm256_xor_si256(v_57, flip);
             const __m256i v_94 = _mm256_and_si256(v_93, low_nibbles_2);
             const __m256i v_95 = _mm256_maddubs_epi16(v_93, ones);
@@ -276,7 +277,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_98 = _mm256_maddubs_epi16(v_94, low_nibbles_2);
             const __m256i v_99 = _mm256_madd_epi16(v_98, ones_16);
             sum_5 = _mm256_add_epi32(v_97, v_99);
-            _mm256_stream_si256((__m256i *)panel_2, v_93);
+            _mm256_stream_si256((__m256i *)panel_2, v_93); __asm__ volatile("" ::: "memory");
             const __m256i v_100 = _mm256_xor_si256(v_61, flip);
             const __m256i v_101 = _mm256_and_si256(v_100, low_nibbles_2);
             const __m256i v_102 = _mm256_maddubs_epi16(v_100, ones);
@@ -285,7 +286,8 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_105 = _mm256_maddubs_epi16(v_101, low_nibbles_2);
             const __m256i v_106 = _mm256_madd_epi16(v_105, ones_16);
             sum_6 = _mm256_add_epi32(v_104, v_106);
-            _mm256_stream_si256((__m256i *)(panel_2 + 32), v_100);
+            _mm256_stream_si256((__m256i *)(panel_2 + 32),
+                v_100); __asm__ volatile("" ::: "memory");
             const __m256i v_107 = _mm256_xor_si256(v_59, flip);
             const __m256i v_108 = _mm256_and_si256(v_107, low_nibbles_2);
             const __m256i v_109 = _mm256_maddubs_epi16(v_107, ones);
@@ -294,7 +296,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_112 = _mm256_maddubs_epi16(v_108, low_nibbles_2);
             const __m256i v_113 = _mm256_madd_epi16(v_112, ones_16);
             sum_7 = _mm256_add_epi32(v_111, v_113);
-            _mm256_stream_si256((__m256i *)panel_3, v_107);
+            _mm256_stream_si256((__m256i *)panel_3, v_107); __asm__ volatile("" ::: "memory");
             const __m256i v_114 = _mm256_xor_si256(v_63, flip);
             const __m256i v_115 = _mm256_and_si256(v_114, low_nibbles_2);
             const __m256i v_116 = _mm256_maddubs_epi16(v_114, ones);
@@ -303,7 +305,8 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_119 = _mm256_maddubs_epi16(v_115, low_nibbles_2);
             const __m256i v_120 = _mm256_madd_epi16(v_119, ones_16);
             sum_8 = _mm256_add_epi32(v_118, v_120);
-            _mm256_stream_si256((__m256i *)(panel_3 + 32), v_114);
+            _mm256_stream_si256((__m256i *)(panel_3 + 32),
+                v_114); __asm__ volatile("" ::: "memory");
             from = row_9 + stride;
             to += 64;
           }

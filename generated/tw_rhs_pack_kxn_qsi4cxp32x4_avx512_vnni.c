@@ -30,12 +30,13 @@ void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args);
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t scratch_memory[1536];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m512i flip = _mm512_set1_epi32((int32_t)bits);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const __m512i low_nibbles_2 = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;

@@ -46,7 +46,7 @@ void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < panel ? left : panel;
-    uint8_t* sums = packed + padded * ((args->vector_bytes >> 4) * 4);
+    uint8_t* const sums = packed + padded * ((args->vector_bytes >> 4) * 4);
     memset(sums, 0, (args->vector_bytes >> 4) * 32);
     uint8_t* const scales = sums + (args->vector_bytes >> 4) * 32;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -68,7 +68,6 @@ void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2(const tw_pack_args* args) {
     } else {
       memset(bias, 0, s_4);
     }
-    sums = packed + padded * ((args->vector_bytes >> 4) * 4);
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {

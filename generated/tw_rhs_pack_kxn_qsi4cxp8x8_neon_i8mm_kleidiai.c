@@ -30,11 +30,12 @@ void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args* args);
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0 : 0x88888888;
   const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t high_nibbles = vdupq_n_u8(240);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;

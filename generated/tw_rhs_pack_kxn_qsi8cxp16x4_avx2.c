@@ -161,22 +161,22 @@ void tw_rhs_pack_kxn_qsi8cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_18 = _mm256_maddubs_epi16(v_17, ones);
             const __m256i v_19 = _mm256_madd_epi16(v_18, ones_16);
             sum = _mm256_add_epi32(sum, v_19);
-            _mm256_stream_si256((__m256i *)to, v_17);
+            _mm256_stream_si256((__m256i *)to, v_17); __asm__ volatile("" ::: "memory");
             const __m256i v_20 = _mm256_xor_si256(v_16, flip);
             const __m256i v_21 = _mm256_maddubs_epi16(v_20, ones);
             const __m256i v_22 = _mm256_madd_epi16(v_21, ones_16);
             sum_2 = _mm256_add_epi32(sum_2, v_22);
-            _mm256_stream_si256((__m256i *)(to + 32), v_20);
+            _mm256_stream_si256((__m256i *)(to + 32), v_20); __asm__ volatile("" ::: "memory");
             const __m256i v_23 = _mm256_xor_si256(v_13, flip);
             const __m256i v_24 = _mm256_maddubs_epi16(v_23, ones);
             const __m256i v_25 = _mm256_madd_epi16(v_24, ones_16);
             sum_3 = _mm256_add_epi32(sum_3, v_25);
-            _mm256_stream_si256((__m256i *)panel, v_23);
+            _mm256_stream_si256((__m256i *)panel, v_23); __asm__ volatile("" ::: "memory");
             const __m256i v_26 = _mm256_xor_si256(v_15, flip);
             const __m256i v_27 = _mm256_maddubs_epi16(v_26, ones);
             const __m256i v_28 = _mm256_madd_epi16(v_27, ones_16);
             sum_4 = _mm256_add_epi32(sum_4, v_28);
-            _mm256_stream_si256((__m256i *)(panel + 32), v_26);
+            _mm256_stream_si256((__m256i *)(panel + 32), v_26); __asm__ volatile("" ::: "memory");
             from = row_5 + stride;
             to += 64;
           }

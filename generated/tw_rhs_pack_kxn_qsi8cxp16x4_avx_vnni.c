@@ -158,16 +158,16 @@ void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args* args) {
             const __m256i v_16 = _mm256_unpacklo_epi16(v_10, v_12);
             const __m256i v_17 = _mm256_xor_si256(v_14, flip);
             sum = _mm256_dpbusd_avx_epi32(sum, v_17, ones);
-            _mm256_stream_si256((__m256i *)to, v_17);
+            _mm256_stream_si256((__m256i *)to, v_17); __asm__ volatile("" ::: "memory");
             const __m256i v_18 = _mm256_xor_si256(v_16, flip);
             sum_2 = _mm256_dpbusd_avx_epi32(sum_2, v_18, ones);
-            _mm256_stream_si256((__m256i *)(to + 32), v_18);
+            _mm256_stream_si256((__m256i *)(to + 32), v_18); __asm__ volatile("" ::: "memory");
             const __m256i v_19 = _mm256_xor_si256(v_13, flip);
             sum_3 = _mm256_dpbusd_avx_epi32(sum_3, v_19, ones);
-            _mm256_stream_si256((__m256i *)panel, v_19);
+            _mm256_stream_si256((__m256i *)panel, v_19); __asm__ volatile("" ::: "memory");
             const __m256i v_20 = _mm256_xor_si256(v_15, flip);
             sum_4 = _mm256_dpbusd_avx_epi32(sum_4, v_20, ones);
-            _mm256_stream_si256((__m256i *)(panel + 32), v_20);
+            _mm256_stream_si256((__m256i *)(panel + 32), v_20); __asm__ volatile("" ::: "memory");
             from = row_5 + stride;
             to += 64;
           }

@@ -41,7 +41,7 @@ void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
-    uint8_t* sums = packed + padded * 4;
+    uint8_t* const sums = packed + padded * 4;
     memset(sums, 0, 16);
     uint8_t* const scales = sums + 16;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -61,7 +61,6 @@ void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 16);
     }
-    sums = packed + padded * 4;
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {

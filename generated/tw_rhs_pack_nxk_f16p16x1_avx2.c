@@ -169,14 +169,14 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
             const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
             const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
             const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
-            _mm256_stream_si256((__m256i *)to_at, v_34);
-            _mm256_stream_si256((__m256i *)(to_at + 32), v_33);
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_38);
-            _mm256_stream_si256((__m256i *)(to_at + 96), v_37);
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_36);
-            _mm256_stream_si256((__m256i *)(to_at + 160), v_35);
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_40);
-            _mm256_stream_si256((__m256i *)(to_at + 224), v_39);
+            _mm256_stream_si256((__m256i *)to_at, v_34); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 32), v_33); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_38); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 96), v_37); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_36); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 160), v_35); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_40); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 224), v_39); __asm__ volatile("" ::: "memory");
             from_at = row_16 + stride;
             to_at += 131136;
           }

@@ -141,14 +141,14 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
             const __m256i v_30 = _mm256_permute2x128_si256(v_17, v_21, 0x20);
             const __m256i v_31 = _mm256_permute2x128_si256(v_19, v_23, 0x31);
             const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
-            _mm256_stream_si256((__m256i *)to_at, v_26);
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_30);
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_28);
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_32);
-            _mm256_stream_si256((__m256i *)(to_at + 256), v_25);
-            _mm256_stream_si256((__m256i *)(to_at + 320), v_29);
-            _mm256_stream_si256((__m256i *)(to_at + 384), v_27);
-            _mm256_stream_si256((__m256i *)(to_at + 448), v_31);
+            _mm256_stream_si256((__m256i *)to_at, v_26); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_30); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_28); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_32); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_25); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_29); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_27); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_31); __asm__ volatile("" ::: "memory");
             from_at = row_8 + stride;
             to_at += 32;
           }

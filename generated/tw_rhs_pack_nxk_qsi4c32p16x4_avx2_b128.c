@@ -27,834 +27,838 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args);
 
-enum {
-  PANEL = 16,                   // columns of a panel, rows of the source
-  BLOCK = 128,                   // values of k that share a scale
-  BLOCK_BYTES = 1056,       // of all columns of a panel
-  SCALES_OFFSET = 1024,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 64,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 2,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 64,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 2          // that the inner loop takes at a time
-};
-
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
+void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
+  uint8_t scratch_memory[2112];
+  size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x88888888 : 0;
+  const __m256i flip = _mm256_set1_epi32((int32_t)bits);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
   const __m256i offset = _mm256_set1_epi32((int32_t)(128 << 3));
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 960), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 1024;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m256i v_2 = _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_4), 1);
-      const __m256i v_3 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row));
-      const __m256i v_4 = _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_5), 1);
-      const __m256i v_5 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-      const __m256i v_6 = _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_6), 1);
-      const __m256i v_7 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-      const __m256i v_8 = _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_7), 1);
-      const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
-      const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
-      const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
-      const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
-      const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
-      const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
-      const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
-      const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
-      const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
-      const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
-      const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
-      const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
-      const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
-      const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
-      const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
-      const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
-      const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
-      const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
-      const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
-      const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
-      const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
-      const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
-      const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
-      const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
-      const __m256i v_33 = _mm256_xor_si256(v_30, flip);
-      const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
-      const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
-      const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
-      const __m256i v_37 = _mm256_add_epi32(sum, v_36);
-      const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
-      const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
-      const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
-      _mm256_storeu_si256((__m256i *)dst_at, v_33);
-      const __m256i v_41 = _mm256_xor_si256(v_29, flip);
-      const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
-      const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
-      const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
-      const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
-      const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
-      const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
-      const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
-      _mm256_storeu_si256((__m256i *)(dst_at + 64), v_41);
-      const __m256i v_49 = _mm256_xor_si256(v_32, flip);
-      const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
-      const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
-      const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
-      const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
-      const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
-      const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
-      const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
-      _mm256_storeu_si256((__m256i *)(dst_at + 128), v_49);
-      const __m256i v_57 = _mm256_xor_si256(v_31, flip);
-      const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
-      const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
-      const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
-      const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
-      const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
-      const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
-      const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
-      _mm256_storeu_si256((__m256i *)(dst_at + 192), v_57);
-      const __m256i v_65 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
-      const __m256i v_66 =
-          _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
-      const __m256i v_67 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m256i v_68 =
-          _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m256i v_69 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m256i v_70 =
-          _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m256i v_71 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m256i v_72 =
-          _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
-      const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
-      const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
-      const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
-      const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
-      const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
-      const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
-      const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
-      const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
-      const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
-      const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
-      const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
-      const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
-      const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
-      const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
-      const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
-      const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
-      const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
-      const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
-      const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
-      const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
-      const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
-      const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
-      const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
-      const __m256i v_97 = _mm256_xor_si256(v_94, flip);
-      const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
-      const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
-      const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
-      const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
-      const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
-      const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
-      const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-      _mm256_storeu_si256((__m256i *)(dst_at + 256), v_97);
-      const __m256i v_105 = _mm256_xor_si256(v_93, flip);
-      const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
-      const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
-      const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
-      const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
-      const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
-      const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
-      const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-      _mm256_storeu_si256((__m256i *)(dst_at + 320), v_105);
-      const __m256i v_113 = _mm256_xor_si256(v_96, flip);
-      const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
-      const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
-      const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
-      const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
-      const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
-      const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
-      const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-      _mm256_storeu_si256((__m256i *)(dst_at + 384), v_113);
-      const __m256i v_121 = _mm256_xor_si256(v_95, flip);
-      const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
-      const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
-      const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
-      const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
-      const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
-      const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
-      const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-      _mm256_storeu_si256((__m256i *)(dst_at + 448), v_121);
-      const __m256i v_129 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m256i v_130 =
-          _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m256i v_131 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m256i v_132 =
-          _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m256i v_133 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m256i v_134 =
-          _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m256i v_135 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m256i v_136 =
-          _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
-      const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
-      const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
-      const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
-      const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
-      const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
-      const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
-      const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
-      const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
-      const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
-      const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
-      const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
-      const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
-      const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
-      const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
-      const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
-      const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
-      const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
-      const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
-      const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
-      const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
-      const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
-      const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
-      const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
-      const __m256i v_161 = _mm256_xor_si256(v_158, flip);
-      const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
-      const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
-      const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
-      const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
-      const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
-      const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
-      const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
-      _mm256_storeu_si256((__m256i *)(dst_at + 512), v_161);
-      const __m256i v_169 = _mm256_xor_si256(v_157, flip);
-      const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
-      const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
-      const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
-      const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
-      const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
-      const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
-      const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
-      _mm256_storeu_si256((__m256i *)(dst_at + 576), v_169);
-      const __m256i v_177 = _mm256_xor_si256(v_160, flip);
-      const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
-      const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
-      const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
-      const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
-      const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
-      const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
-      const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
-      _mm256_storeu_si256((__m256i *)(dst_at + 640), v_177);
-      const __m256i v_185 = _mm256_xor_si256(v_159, flip);
-      const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
-      const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
-      const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
-      const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
-      const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
-      const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
-      const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
-      _mm256_storeu_si256((__m256i *)(dst_at + 704), v_185);
-      const __m256i v_193 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m256i v_194 =
-          _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m256i v_195 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m256i v_196 =
-          _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m256i v_197 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m256i v_198 =
-          _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m256i v_199 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m256i v_200 =
-          _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
-      const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
-      const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
-      const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
-      const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
-      const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
-      const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
-      const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
-      const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
-      const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
-      const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
-      const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
-      const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
-      const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
-      const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
-      const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
-      const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
-      const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
-      const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
-      const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
-      const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
-      const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
-      const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
-      const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
-      const __m256i v_225 = _mm256_xor_si256(v_222, flip);
-      const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
-      const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
-      const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
-      const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
-      const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
-      const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
-      const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
-      _mm256_storeu_si256((__m256i *)(dst_at + 768), v_225);
-      const __m256i v_233 = _mm256_xor_si256(v_221, flip);
-      const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
-      const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
-      const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
-      const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
-      const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
-      const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
-      const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
-      _mm256_storeu_si256((__m256i *)(dst_at + 832), v_233);
-      const __m256i v_241 = _mm256_xor_si256(v_224, flip);
-      const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
-      const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
-      const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
-      const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
-      const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
-      const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
-      const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
-      _mm256_storeu_si256((__m256i *)(dst_at + 896), v_241);
-      const __m256i v_249 = _mm256_xor_si256(v_223, flip);
-      const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
-      const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
-      const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
-      const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
-      const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
-      const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
-      const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
-      _mm256_storeu_si256((__m256i *)(dst_at + 960), v_249);
-      const __m256i v_257 = _mm256_srai_epi32(v_256, 4);
-      const __m256i v_258 = _mm256_sub_epi32(v_257, offset);
-      const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_storeu_si128((__m128i *)s_3, scale);
-      const __m256 v_259 = _mm256_cvtph_ps(scale);
-      const __m256 v_260 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
-      const __m256 v_261 = _mm256_cvtepi32_ps(v_258);
-      const __m256 v_262 = _mm256_fmadd_ps(v_261, v_259, v_260);
-      _mm256_storeu_si256((__m256i *)_at, _mm256_castps_si256(v_262));
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      lookup_at += 16;
-      s_3 += 16;
-      _at += 32;
+  given_offset = (args->flags & 1) * 8;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 128;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 2048;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 16;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 16 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 16 ? left : 16;
+    const size_t s_2 = args->k / 128;
+    uint8_t* const sums = packed + s_2 * 1056;
+    memset(sums, 0, 64);
+    uint8_t* const bias = sums + 64;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(bias, 0, 64);
     }
-    lhs += 64;
-    dst += 1056;
-    lookup += 32;
-    s_2 += 1024;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
-  const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
-  const __m256i offset = _mm256_set1_epi32((int32_t)(128 << 3));
-  const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 960), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 1024;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m256i v_2 = _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_4), 1);
-      const __m256i v_3 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row));
-      const __m256i v_4 = _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_5), 1);
-      const __m256i v_5 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-      const __m256i v_6 = _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_6), 1);
-      const __m256i v_7 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-      const __m256i v_8 = _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_7), 1);
-      const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
-      const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
-      const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
-      const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
-      const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
-      const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
-      const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
-      const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
-      const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
-      const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
-      const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
-      const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
-      const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
-      const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
-      const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
-      const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
-      const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
-      const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
-      const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
-      const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
-      const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
-      const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
-      const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
-      const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
-      const __m256i v_33 = _mm256_xor_si256(v_30, flip);
-      const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
-      const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
-      const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
-      const __m256i v_37 = _mm256_add_epi32(sum, v_36);
-      const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
-      const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
-      const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
-      _mm256_stream_si256((__m256i *)dst_at, v_33);
-      const __m256i v_41 = _mm256_xor_si256(v_29, flip);
-      const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
-      const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
-      const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
-      const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
-      const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
-      const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
-      const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
-      _mm256_stream_si256((__m256i *)(dst_at + 64), v_41);
-      const __m256i v_49 = _mm256_xor_si256(v_32, flip);
-      const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
-      const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
-      const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
-      const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
-      const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
-      const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
-      const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
-      _mm256_stream_si256((__m256i *)(dst_at + 128), v_49);
-      const __m256i v_57 = _mm256_xor_si256(v_31, flip);
-      const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
-      const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
-      const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
-      const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
-      const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
-      const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
-      const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
-      _mm256_stream_si256((__m256i *)(dst_at + 192), v_57);
-      const __m256i v_65 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
-      const __m256i v_66 =
-          _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
-      const __m256i v_67 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m256i v_68 =
-          _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m256i v_69 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m256i v_70 =
-          _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m256i v_71 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m256i v_72 =
-          _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
-      const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
-      const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
-      const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
-      const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
-      const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
-      const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
-      const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
-      const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
-      const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
-      const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
-      const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
-      const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
-      const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
-      const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
-      const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
-      const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
-      const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
-      const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
-      const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
-      const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
-      const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
-      const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
-      const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
-      const __m256i v_97 = _mm256_xor_si256(v_94, flip);
-      const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
-      const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
-      const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
-      const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
-      const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
-      const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
-      const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-      _mm256_stream_si256((__m256i *)(dst_at + 256), v_97);
-      const __m256i v_105 = _mm256_xor_si256(v_93, flip);
-      const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
-      const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
-      const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
-      const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
-      const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
-      const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
-      const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-      _mm256_stream_si256((__m256i *)(dst_at + 320), v_105);
-      const __m256i v_113 = _mm256_xor_si256(v_96, flip);
-      const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
-      const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
-      const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
-      const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
-      const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
-      const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
-      const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-      _mm256_stream_si256((__m256i *)(dst_at + 384), v_113);
-      const __m256i v_121 = _mm256_xor_si256(v_95, flip);
-      const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
-      const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
-      const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
-      const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
-      const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
-      const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
-      const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-      _mm256_stream_si256((__m256i *)(dst_at + 448), v_121);
-      const __m256i v_129 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m256i v_130 =
-          _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m256i v_131 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m256i v_132 =
-          _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m256i v_133 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m256i v_134 =
-          _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m256i v_135 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m256i v_136 =
-          _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
-      const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
-      const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
-      const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
-      const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
-      const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
-      const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
-      const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
-      const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
-      const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
-      const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
-      const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
-      const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
-      const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
-      const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
-      const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
-      const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
-      const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
-      const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
-      const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
-      const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
-      const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
-      const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
-      const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
-      const __m256i v_161 = _mm256_xor_si256(v_158, flip);
-      const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
-      const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
-      const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
-      const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
-      const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
-      const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
-      const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
-      _mm256_stream_si256((__m256i *)(dst_at + 512), v_161);
-      const __m256i v_169 = _mm256_xor_si256(v_157, flip);
-      const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
-      const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
-      const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
-      const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
-      const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
-      const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
-      const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
-      _mm256_stream_si256((__m256i *)(dst_at + 576), v_169);
-      const __m256i v_177 = _mm256_xor_si256(v_160, flip);
-      const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
-      const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
-      const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
-      const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
-      const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
-      const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
-      const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
-      _mm256_stream_si256((__m256i *)(dst_at + 640), v_177);
-      const __m256i v_185 = _mm256_xor_si256(v_159, flip);
-      const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
-      const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
-      const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
-      const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
-      const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
-      const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
-      const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
-      _mm256_stream_si256((__m256i *)(dst_at + 704), v_185);
-      const __m256i v_193 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m256i v_194 =
-          _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m256i v_195 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m256i v_196 =
-          _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m256i v_197 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m256i v_198 =
-          _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m256i v_199 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m256i v_200 =
-          _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
-      const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
-      const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
-      const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
-      const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
-      const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
-      const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
-      const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
-      const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
-      const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
-      const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
-      const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
-      const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
-      const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
-      const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
-      const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
-      const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
-      const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
-      const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
-      const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
-      const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
-      const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
-      const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
-      const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
-      const __m256i v_225 = _mm256_xor_si256(v_222, flip);
-      const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
-      const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
-      const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
-      const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
-      const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
-      const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
-      const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
-      _mm256_stream_si256((__m256i *)(dst_at + 768), v_225);
-      const __m256i v_233 = _mm256_xor_si256(v_221, flip);
-      const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
-      const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
-      const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
-      const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
-      const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
-      const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
-      const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
-      _mm256_stream_si256((__m256i *)(dst_at + 832), v_233);
-      const __m256i v_241 = _mm256_xor_si256(v_224, flip);
-      const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
-      const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
-      const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
-      const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
-      const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
-      const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
-      const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
-      _mm256_stream_si256((__m256i *)(dst_at + 896), v_241);
-      const __m256i v_249 = _mm256_xor_si256(v_223, flip);
-      const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
-      const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
-      const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
-      const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
-      const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
-      const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
-      const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
-      _mm256_stream_si256((__m256i *)(dst_at + 960), v_249);
-      const __m256i v_257 = _mm256_srai_epi32(v_256, 4);
-      const __m256i v_258 = _mm256_sub_epi32(v_257, offset);
-      const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_stream_si128((__m128i *)s_3, scale);
-      const __m256 v_259 = _mm256_cvtph_ps(scale);
-      const __m256 v_260 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
-      const __m256 v_261 = _mm256_cvtepi32_ps(v_258);
-      const __m256 v_262 = _mm256_fmadd_ps(v_261, v_259, v_260);
-      _mm256_storeu_si256((__m256i *)_at, _mm256_castps_si256(v_262));
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      lookup_at += 16;
-      s_3 += 16;
-      _at += 32;
+    const size_t scale_stride = args->scale_stride;
+    const size_t next = left > 16 ? 16 * source_stride : 0;
+    const size_t missing = 16 > left ? 16 - left : 0;
+    const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    size_t first = 0;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop: 2 per iteration
+    for (size_t i_run = 0; i_run < blocks; i_run += 2) {
+      const size_t count = blocks - first < 2 ? blocks - first : 2;
+      const size_t s_3 = count * 32;
+      if (rows < 16) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 2;
+          scales_2 += 32;
+        }
+        scales_from_at += scale_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 64;
+      if (missing != 0) {
+        memset(scratch, no_codes, row_bytes * 16);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      const uint8_t* ahead = from + distance;
+      if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 1024;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
+            const __m256i v_2 =
+                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_5), 1);
+            const __m256i v_3 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
+            const __m256i v_4 =
+                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_6), 1);
+            const __m256i v_5 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
+            const __m256i v_6 =
+                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_7), 1);
+            const __m256i v_7 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
+            const __m256i v_8 =
+                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_8), 1);
+            const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
+            const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
+            const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
+            const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
+            const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
+            const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
+            const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
+            const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
+            const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
+            const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
+            const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
+            const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
+            const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
+            const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
+            const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
+            const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
+            const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
+            const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
+            const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
+            const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
+            const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
+            const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
+            const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
+            const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
+            const __m256i v_33 = _mm256_xor_si256(v_30, flip);
+            const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
+            const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
+            const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
+            const __m256i v_37 = _mm256_add_epi32(sum, v_36);
+            const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
+            const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
+            const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
+            _mm256_stream_si256((__m256i *)packed_at_2, v_33); __asm__ volatile("" ::: "memory");
+            const __m256i v_41 = _mm256_xor_si256(v_29, flip);
+            const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
+            const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
+            const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
+            const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
+            const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
+            const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
+            const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 64),
+                v_41); __asm__ volatile("" ::: "memory");
+            const __m256i v_49 = _mm256_xor_si256(v_32, flip);
+            const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
+            const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
+            const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
+            const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
+            const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
+            const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
+            const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 128),
+                v_49); __asm__ volatile("" ::: "memory");
+            const __m256i v_57 = _mm256_xor_si256(v_31, flip);
+            const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
+            const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
+            const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
+            const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
+            const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
+            const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
+            const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 192),
+                v_57); __asm__ volatile("" ::: "memory");
+            const __m256i v_65 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
+            const __m256i v_66 =
+                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+            const __m256i v_67 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+            const __m256i v_68 =
+                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+            const __m256i v_69 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
+            const __m256i v_70 =
+                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
+            const __m256i v_71 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 16)));
+            const __m256i v_72 =
+                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 1);
+            const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
+            const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
+            const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
+            const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
+            const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
+            const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
+            const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
+            const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
+            const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
+            const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
+            const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
+            const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
+            const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
+            const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
+            const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
+            const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
+            const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
+            const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
+            const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
+            const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
+            const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
+            const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
+            const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
+            const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
+            const __m256i v_97 = _mm256_xor_si256(v_94, flip);
+            const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
+            const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
+            const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
+            const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
+            const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
+            const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
+            const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 256),
+                v_97); __asm__ volatile("" ::: "memory");
+            const __m256i v_105 = _mm256_xor_si256(v_93, flip);
+            const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
+            const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
+            const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
+            const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
+            const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
+            const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
+            const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 320),
+                v_105); __asm__ volatile("" ::: "memory");
+            const __m256i v_113 = _mm256_xor_si256(v_96, flip);
+            const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
+            const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
+            const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
+            const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
+            const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
+            const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
+            const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 384),
+                v_113); __asm__ volatile("" ::: "memory");
+            const __m256i v_121 = _mm256_xor_si256(v_95, flip);
+            const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
+            const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
+            const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
+            const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
+            const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
+            const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
+            const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 448),
+                v_121); __asm__ volatile("" ::: "memory");
+            const __m256i v_129 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 32)));
+            const __m256i v_130 =
+                _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+            const __m256i v_131 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+            const __m256i v_132 =
+                _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+            const __m256i v_133 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+            const __m256i v_134 =
+                _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+            const __m256i v_135 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 32)));
+            const __m256i v_136 =
+                _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 1);
+            const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
+            const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
+            const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
+            const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
+            const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
+            const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
+            const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
+            const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
+            const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
+            const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
+            const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
+            const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
+            const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
+            const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
+            const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
+            const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
+            const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
+            const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
+            const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
+            const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
+            const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
+            const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
+            const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
+            const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
+            const __m256i v_161 = _mm256_xor_si256(v_158, flip);
+            const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
+            const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
+            const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
+            const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
+            const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
+            const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
+            const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 512),
+                v_161); __asm__ volatile("" ::: "memory");
+            const __m256i v_169 = _mm256_xor_si256(v_157, flip);
+            const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
+            const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
+            const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
+            const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
+            const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
+            const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
+            const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 576),
+                v_169); __asm__ volatile("" ::: "memory");
+            const __m256i v_177 = _mm256_xor_si256(v_160, flip);
+            const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
+            const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
+            const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
+            const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
+            const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
+            const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
+            const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 640),
+                v_177); __asm__ volatile("" ::: "memory");
+            const __m256i v_185 = _mm256_xor_si256(v_159, flip);
+            const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
+            const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
+            const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
+            const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
+            const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
+            const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
+            const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 704),
+                v_185); __asm__ volatile("" ::: "memory");
+            const __m256i v_193 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 48)));
+            const __m256i v_194 =
+                _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m256i v_195 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+            const __m256i v_196 =
+                _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m256i v_197 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+            const __m256i v_198 =
+                _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m256i v_199 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
+            const __m256i v_200 =
+                _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
+            const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
+            const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
+            const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
+            const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
+            const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
+            const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
+            const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
+            const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
+            const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
+            const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
+            const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
+            const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
+            const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
+            const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
+            const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
+            const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
+            const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
+            const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
+            const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
+            const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
+            const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
+            const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
+            const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
+            const __m256i v_225 = _mm256_xor_si256(v_222, flip);
+            const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
+            const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
+            const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
+            const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
+            const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
+            const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
+            const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 768),
+                v_225); __asm__ volatile("" ::: "memory");
+            const __m256i v_233 = _mm256_xor_si256(v_221, flip);
+            const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
+            const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
+            const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
+            const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
+            const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
+            const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
+            const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 832),
+                v_233); __asm__ volatile("" ::: "memory");
+            const __m256i v_241 = _mm256_xor_si256(v_224, flip);
+            const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
+            const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
+            const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
+            const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
+            const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
+            const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
+            const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 896),
+                v_241); __asm__ volatile("" ::: "memory");
+            const __m256i v_249 = _mm256_xor_si256(v_223, flip);
+            const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
+            const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
+            const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
+            const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
+            const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
+            const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
+            const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 960),
+                v_249); __asm__ volatile("" ::: "memory");
+            const __m256i v_257 = _mm256_srai_epi32(v_256, 4);
+            const __m256i v_258 = _mm256_sub_epi32(v_257, offset);
+            const __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
+            _mm_stream_si128((__m128i *)s_4, scale); __asm__ volatile("" ::: "memory");
+            const __m256 v_259 = _mm256_cvtph_ps(scale);
+            const __m256 v_260 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
+            const __m256 v_261 = _mm256_cvtepi32_ps(v_258);
+            const __m256 v_262 = _mm256_fmadd_ps(v_261, v_259, v_260);
+            _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_262));
+            from_at = row_8 + stride;
+            packed_at_2 += 32;
+            scales_2 += 16;
+            s_4 += 16;
+            sums_at += 32;
+          }
+          from += 64;
+          packed_2 += 1056;
+          scales_at_2 += 32;
+          ahead += 1024;
+        }
+      } else {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 1024;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
+            const __m256i v_2 =
+                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_5), 1);
+            const __m256i v_3 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
+            const __m256i v_4 =
+                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_6), 1);
+            const __m256i v_5 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
+            const __m256i v_6 =
+                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_7), 1);
+            const __m256i v_7 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
+            const __m256i v_8 =
+                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_8), 1);
+            const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
+            const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
+            const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
+            const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
+            const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
+            const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
+            const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
+            const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
+            const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
+            const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
+            const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
+            const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
+            const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
+            const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
+            const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
+            const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
+            const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
+            const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
+            const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
+            const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
+            const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
+            const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
+            const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
+            const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
+            const __m256i v_33 = _mm256_xor_si256(v_30, flip);
+            const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
+            const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
+            const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
+            const __m256i v_37 = _mm256_add_epi32(sum, v_36);
+            const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
+            const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
+            const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
+            _mm256_storeu_si256((__m256i *)packed_at_2, v_33);
+            const __m256i v_41 = _mm256_xor_si256(v_29, flip);
+            const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
+            const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
+            const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
+            const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
+            const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
+            const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
+            const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_41);
+            const __m256i v_49 = _mm256_xor_si256(v_32, flip);
+            const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
+            const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
+            const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
+            const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
+            const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
+            const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
+            const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_49);
+            const __m256i v_57 = _mm256_xor_si256(v_31, flip);
+            const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
+            const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
+            const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
+            const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
+            const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
+            const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
+            const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_57);
+            const __m256i v_65 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
+            const __m256i v_66 =
+                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+            const __m256i v_67 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+            const __m256i v_68 =
+                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+            const __m256i v_69 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
+            const __m256i v_70 =
+                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
+            const __m256i v_71 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 16)));
+            const __m256i v_72 =
+                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 1);
+            const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
+            const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
+            const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
+            const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
+            const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
+            const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
+            const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
+            const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
+            const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
+            const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
+            const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
+            const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
+            const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
+            const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
+            const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
+            const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
+            const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
+            const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
+            const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
+            const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
+            const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
+            const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
+            const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
+            const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
+            const __m256i v_97 = _mm256_xor_si256(v_94, flip);
+            const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
+            const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
+            const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
+            const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
+            const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
+            const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
+            const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 256), v_97);
+            const __m256i v_105 = _mm256_xor_si256(v_93, flip);
+            const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
+            const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
+            const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
+            const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
+            const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
+            const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
+            const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 320), v_105);
+            const __m256i v_113 = _mm256_xor_si256(v_96, flip);
+            const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
+            const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
+            const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
+            const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
+            const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
+            const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
+            const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 384), v_113);
+            const __m256i v_121 = _mm256_xor_si256(v_95, flip);
+            const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
+            const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
+            const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
+            const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
+            const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
+            const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
+            const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 448), v_121);
+            const __m256i v_129 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 32)));
+            const __m256i v_130 =
+                _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+            const __m256i v_131 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+            const __m256i v_132 =
+                _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+            const __m256i v_133 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+            const __m256i v_134 =
+                _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+            const __m256i v_135 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 32)));
+            const __m256i v_136 =
+                _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 1);
+            const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
+            const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
+            const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
+            const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
+            const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
+            const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
+            const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
+            const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
+            const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
+            const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
+            const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
+            const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
+            const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
+            const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
+            const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
+            const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
+            const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
+            const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
+            const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
+            const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
+            const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
+            const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
+            const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
+            const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
+            const __m256i v_161 = _mm256_xor_si256(v_158, flip);
+            const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
+            const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
+            const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
+            const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
+            const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
+            const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
+            const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 512), v_161);
+            const __m256i v_169 = _mm256_xor_si256(v_157, flip);
+            const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
+            const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
+            const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
+            const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
+            const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
+            const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
+            const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 576), v_169);
+            const __m256i v_177 = _mm256_xor_si256(v_160, flip);
+            const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
+            const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
+            const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
+            const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
+            const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
+            const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
+            const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 640), v_177);
+            const __m256i v_185 = _mm256_xor_si256(v_159, flip);
+            const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
+            const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
+            const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
+            const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
+            const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
+            const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
+            const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 704), v_185);
+            const __m256i v_193 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 48)));
+            const __m256i v_194 =
+                _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m256i v_195 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+            const __m256i v_196 =
+                _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m256i v_197 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+            const __m256i v_198 =
+                _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m256i v_199 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
+            const __m256i v_200 =
+                _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
+            const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
+            const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
+            const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
+            const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
+            const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
+            const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
+            const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
+            const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
+            const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
+            const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
+            const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
+            const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
+            const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
+            const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
+            const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
+            const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
+            const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
+            const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
+            const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
+            const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
+            const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
+            const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
+            const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
+            const __m256i v_225 = _mm256_xor_si256(v_222, flip);
+            const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
+            const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
+            const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
+            const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
+            const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
+            const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
+            const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 768), v_225);
+            const __m256i v_233 = _mm256_xor_si256(v_221, flip);
+            const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
+            const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
+            const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
+            const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
+            const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
+            const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
+            const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 832), v_233);
+            const __m256i v_241 = _mm256_xor_si256(v_224, flip);
+            const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
+            const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
+            const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
+            const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
+            const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
+            const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
+            const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 896), v_241);
+            const __m256i v_249 = _mm256_xor_si256(v_223, flip);
+            const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
+            const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
+            const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
+            const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
+            const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
+            const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
+            const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 960), v_249);
+            const __m256i v_257 = _mm256_srai_epi32(v_256, 4);
+            const __m256i v_258 = _mm256_sub_epi32(v_257, offset);
+            const __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
+            _mm_storeu_si128((__m128i *)s_4, scale);
+            const __m256 v_259 = _mm256_cvtph_ps(scale);
+            const __m256 v_260 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
+            const __m256 v_261 = _mm256_cvtepi32_ps(v_258);
+            const __m256 v_262 = _mm256_fmadd_ps(v_261, v_259, v_260);
+            _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_262));
+            from_at = row_8 + stride;
+            packed_at_2 += 32;
+            scales_2 += 16;
+            s_4 += 16;
+            sums_at += 32;
+          }
+          from += 64;
+          packed_2 += 1056;
+          scales_at_2 += 32;
+          ahead += 1024;
+        }
+      }
+      first += 2;
+      source += 128;
+      scales_from += 4;
+      next_at += 1920;
+      packed_at += 2112;
     }
-    lhs += 64;
-    dst += 1056;
-    lookup += 32;
-    s_2 += 1024;
+    row += 16;
+    packed += packed_stride;
   }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
-    }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -27,1474 +27,1496 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16(const tw_pack_args* args);
 
-enum {
-  PANEL = 16,                   // columns of a panel, rows of the source
-  BLOCK = 256,                   // values of k that share a scale
-  BLOCK_BYTES = 2080,       // of all columns of a panel
-  SCALES_OFFSET = 2048,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 64,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 2,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 128,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 1          // that the inner loop takes at a time
-};
-
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
+void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16(const tw_pack_args* args) {
+  uint8_t scratch_memory[2080];
+  size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x88888888 : 0;
+  const __m256i flip = _mm256_set1_epi32((int32_t)bits);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
   const __m256i offset = _mm256_set1_epi32((int32_t)(256 << 3));
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1984), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 2048;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m256i v_2 = _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_4), 1);
-      const __m256i v_3 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row));
-      const __m256i v_4 = _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_5), 1);
-      const __m256i v_5 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-      const __m256i v_6 = _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_6), 1);
-      const __m256i v_7 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-      const __m256i v_8 = _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_7), 1);
-      const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
-      const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
-      const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
-      const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
-      const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
-      const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
-      const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
-      const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
-      const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
-      const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
-      const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
-      const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
-      const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
-      const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
-      const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
-      const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
-      const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
-      const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
-      const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
-      const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
-      const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
-      const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
-      const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
-      const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
-      const __m256i v_33 = _mm256_xor_si256(v_30, flip);
-      const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
-      const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
-      const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
-      const __m256i v_37 = _mm256_add_epi32(sum, v_36);
-      const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
-      const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
-      const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
-      _mm256_storeu_si256((__m256i *)dst_at, v_33);
-      const __m256i v_41 = _mm256_xor_si256(v_29, flip);
-      const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
-      const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
-      const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
-      const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
-      const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
-      const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
-      const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
-      _mm256_storeu_si256((__m256i *)(dst_at + 64), v_41);
-      const __m256i v_49 = _mm256_xor_si256(v_32, flip);
-      const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
-      const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
-      const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
-      const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
-      const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
-      const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
-      const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
-      _mm256_storeu_si256((__m256i *)(dst_at + 128), v_49);
-      const __m256i v_57 = _mm256_xor_si256(v_31, flip);
-      const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
-      const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
-      const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
-      const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
-      const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
-      const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
-      const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
-      _mm256_storeu_si256((__m256i *)(dst_at + 192), v_57);
-      const __m256i v_65 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
-      const __m256i v_66 =
-          _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
-      const __m256i v_67 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m256i v_68 =
-          _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m256i v_69 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m256i v_70 =
-          _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m256i v_71 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m256i v_72 =
-          _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
-      const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
-      const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
-      const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
-      const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
-      const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
-      const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
-      const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
-      const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
-      const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
-      const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
-      const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
-      const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
-      const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
-      const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
-      const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
-      const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
-      const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
-      const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
-      const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
-      const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
-      const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
-      const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
-      const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
-      const __m256i v_97 = _mm256_xor_si256(v_94, flip);
-      const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
-      const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
-      const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
-      const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
-      const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
-      const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
-      const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-      _mm256_storeu_si256((__m256i *)(dst_at + 256), v_97);
-      const __m256i v_105 = _mm256_xor_si256(v_93, flip);
-      const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
-      const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
-      const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
-      const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
-      const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
-      const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
-      const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-      _mm256_storeu_si256((__m256i *)(dst_at + 320), v_105);
-      const __m256i v_113 = _mm256_xor_si256(v_96, flip);
-      const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
-      const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
-      const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
-      const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
-      const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
-      const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
-      const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-      _mm256_storeu_si256((__m256i *)(dst_at + 384), v_113);
-      const __m256i v_121 = _mm256_xor_si256(v_95, flip);
-      const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
-      const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
-      const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
-      const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
-      const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
-      const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
-      const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-      _mm256_storeu_si256((__m256i *)(dst_at + 448), v_121);
-      const __m256i v_129 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m256i v_130 =
-          _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m256i v_131 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m256i v_132 =
-          _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m256i v_133 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m256i v_134 =
-          _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m256i v_135 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m256i v_136 =
-          _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
-      const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
-      const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
-      const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
-      const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
-      const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
-      const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
-      const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
-      const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
-      const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
-      const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
-      const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
-      const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
-      const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
-      const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
-      const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
-      const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
-      const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
-      const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
-      const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
-      const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
-      const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
-      const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
-      const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
-      const __m256i v_161 = _mm256_xor_si256(v_158, flip);
-      const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
-      const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
-      const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
-      const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
-      const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
-      const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
-      const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
-      _mm256_storeu_si256((__m256i *)(dst_at + 512), v_161);
-      const __m256i v_169 = _mm256_xor_si256(v_157, flip);
-      const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
-      const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
-      const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
-      const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
-      const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
-      const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
-      const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
-      _mm256_storeu_si256((__m256i *)(dst_at + 576), v_169);
-      const __m256i v_177 = _mm256_xor_si256(v_160, flip);
-      const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
-      const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
-      const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
-      const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
-      const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
-      const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
-      const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
-      _mm256_storeu_si256((__m256i *)(dst_at + 640), v_177);
-      const __m256i v_185 = _mm256_xor_si256(v_159, flip);
-      const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
-      const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
-      const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
-      const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
-      const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
-      const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
-      const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
-      _mm256_storeu_si256((__m256i *)(dst_at + 704), v_185);
-      const __m256i v_193 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m256i v_194 =
-          _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m256i v_195 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m256i v_196 =
-          _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m256i v_197 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m256i v_198 =
-          _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m256i v_199 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m256i v_200 =
-          _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
-      const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
-      const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
-      const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
-      const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
-      const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
-      const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
-      const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
-      const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
-      const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
-      const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
-      const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
-      const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
-      const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
-      const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
-      const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
-      const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
-      const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
-      const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
-      const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
-      const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
-      const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
-      const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
-      const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
-      const __m256i v_225 = _mm256_xor_si256(v_222, flip);
-      const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
-      const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
-      const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
-      const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
-      const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
-      const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
-      const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
-      _mm256_storeu_si256((__m256i *)(dst_at + 768), v_225);
-      const __m256i v_233 = _mm256_xor_si256(v_221, flip);
-      const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
-      const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
-      const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
-      const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
-      const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
-      const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
-      const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
-      _mm256_storeu_si256((__m256i *)(dst_at + 832), v_233);
-      const __m256i v_241 = _mm256_xor_si256(v_224, flip);
-      const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
-      const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
-      const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
-      const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
-      const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
-      const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
-      const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
-      _mm256_storeu_si256((__m256i *)(dst_at + 896), v_241);
-      const __m256i v_249 = _mm256_xor_si256(v_223, flip);
-      const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
-      const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
-      const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
-      const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
-      const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
-      const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
-      const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
-      _mm256_storeu_si256((__m256i *)(dst_at + 960), v_249);
-      const __m256i v_257 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
-      const __m256i v_258 =
-          _mm256_inserti128_si256(v_257, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
-      const __m256i v_259 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 64)));
-      const __m256i v_260 =
-          _mm256_inserti128_si256(v_259, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-      const __m256i v_261 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-      const __m256i v_262 =
-          _mm256_inserti128_si256(v_261, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-      const __m256i v_263 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-      const __m256i v_264 =
-          _mm256_inserti128_si256(v_263, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-      const __m256i v_265 = _mm256_unpackhi_epi16(v_258, v_260);
-      const __m256i v_266 = _mm256_unpacklo_epi16(v_258, v_260);
-      const __m256i v_267 = _mm256_unpackhi_epi16(v_262, v_264);
-      const __m256i v_268 = _mm256_unpacklo_epi16(v_262, v_264);
-      const __m256i v_269 = _mm256_unpackhi_epi32(v_266, v_268);
-      const __m256i v_270 = _mm256_unpacklo_epi32(v_266, v_268);
-      const __m256i v_271 = _mm256_unpackhi_epi32(v_265, v_267);
-      const __m256i v_272 = _mm256_unpacklo_epi32(v_265, v_267);
-      const __m256i v_273 = _mm256_srli_epi32(v_270, 4);
-      const __m256i v_274 = _mm256_xor_si256(v_273, v_272);
-      const __m256i v_275 = _mm256_and_si256(v_274, low_nibbles_2);
-      const __m256i v_276 = _mm256_slli_epi32(v_275, 4);
-      const __m256i v_277 = _mm256_xor_si256(v_270, v_276);
-      const __m256i v_278 = _mm256_xor_si256(v_272, v_275);
-      const __m256i v_279 = _mm256_srli_epi32(v_269, 4);
-      const __m256i v_280 = _mm256_xor_si256(v_279, v_271);
-      const __m256i v_281 = _mm256_and_si256(v_280, low_nibbles_2);
-      const __m256i v_282 = _mm256_slli_epi32(v_281, 4);
-      const __m256i v_283 = _mm256_xor_si256(v_269, v_282);
-      const __m256i v_284 = _mm256_xor_si256(v_271, v_281);
-      const __m256i v_285 = _mm256_unpackhi_epi8(v_277, v_278);
-      const __m256i v_286 = _mm256_unpacklo_epi8(v_277, v_278);
-      const __m256i v_287 = _mm256_unpackhi_epi8(v_283, v_284);
-      const __m256i v_288 = _mm256_unpacklo_epi8(v_283, v_284);
-      const __m256i v_289 = _mm256_xor_si256(v_286, flip);
-      const __m256i v_290 = _mm256_and_si256(v_289, low_nibbles);
-      const __m256i v_291 = _mm256_maddubs_epi16(v_289, ones);
-      const __m256i v_292 = _mm256_madd_epi16(v_291, ones_16);
-      const __m256i v_293 = _mm256_add_epi32(v_256, v_292);
-      const __m256i v_294 = _mm256_maddubs_epi16(v_290, low_nibbles);
-      const __m256i v_295 = _mm256_madd_epi16(v_294, ones_16);
-      const __m256i v_296 = _mm256_add_epi32(v_293, v_295);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1024), v_289);
-      const __m256i v_297 = _mm256_xor_si256(v_285, flip);
-      const __m256i v_298 = _mm256_and_si256(v_297, low_nibbles);
-      const __m256i v_299 = _mm256_maddubs_epi16(v_297, ones);
-      const __m256i v_300 = _mm256_madd_epi16(v_299, ones_16);
-      const __m256i v_301 = _mm256_add_epi32(v_296, v_300);
-      const __m256i v_302 = _mm256_maddubs_epi16(v_298, low_nibbles);
-      const __m256i v_303 = _mm256_madd_epi16(v_302, ones_16);
-      const __m256i v_304 = _mm256_add_epi32(v_301, v_303);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1088), v_297);
-      const __m256i v_305 = _mm256_xor_si256(v_288, flip);
-      const __m256i v_306 = _mm256_and_si256(v_305, low_nibbles);
-      const __m256i v_307 = _mm256_maddubs_epi16(v_305, ones);
-      const __m256i v_308 = _mm256_madd_epi16(v_307, ones_16);
-      const __m256i v_309 = _mm256_add_epi32(v_304, v_308);
-      const __m256i v_310 = _mm256_maddubs_epi16(v_306, low_nibbles);
-      const __m256i v_311 = _mm256_madd_epi16(v_310, ones_16);
-      const __m256i v_312 = _mm256_add_epi32(v_309, v_311);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1152), v_305);
-      const __m256i v_313 = _mm256_xor_si256(v_287, flip);
-      const __m256i v_314 = _mm256_and_si256(v_313, low_nibbles);
-      const __m256i v_315 = _mm256_maddubs_epi16(v_313, ones);
-      const __m256i v_316 = _mm256_madd_epi16(v_315, ones_16);
-      const __m256i v_317 = _mm256_add_epi32(v_312, v_316);
-      const __m256i v_318 = _mm256_maddubs_epi16(v_314, low_nibbles);
-      const __m256i v_319 = _mm256_madd_epi16(v_318, ones_16);
-      const __m256i v_320 = _mm256_add_epi32(v_317, v_319);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1216), v_313);
-      const __m256i v_321 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
-      const __m256i v_322 =
-          _mm256_inserti128_si256(v_321, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
-      const __m256i v_323 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 80)));
-      const __m256i v_324 =
-          _mm256_inserti128_si256(v_323, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-      const __m256i v_325 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-      const __m256i v_326 =
-          _mm256_inserti128_si256(v_325, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-      const __m256i v_327 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-      const __m256i v_328 =
-          _mm256_inserti128_si256(v_327, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-      const __m256i v_329 = _mm256_unpackhi_epi16(v_322, v_324);
-      const __m256i v_330 = _mm256_unpacklo_epi16(v_322, v_324);
-      const __m256i v_331 = _mm256_unpackhi_epi16(v_326, v_328);
-      const __m256i v_332 = _mm256_unpacklo_epi16(v_326, v_328);
-      const __m256i v_333 = _mm256_unpackhi_epi32(v_330, v_332);
-      const __m256i v_334 = _mm256_unpacklo_epi32(v_330, v_332);
-      const __m256i v_335 = _mm256_unpackhi_epi32(v_329, v_331);
-      const __m256i v_336 = _mm256_unpacklo_epi32(v_329, v_331);
-      const __m256i v_337 = _mm256_srli_epi32(v_334, 4);
-      const __m256i v_338 = _mm256_xor_si256(v_337, v_336);
-      const __m256i v_339 = _mm256_and_si256(v_338, low_nibbles_2);
-      const __m256i v_340 = _mm256_slli_epi32(v_339, 4);
-      const __m256i v_341 = _mm256_xor_si256(v_334, v_340);
-      const __m256i v_342 = _mm256_xor_si256(v_336, v_339);
-      const __m256i v_343 = _mm256_srli_epi32(v_333, 4);
-      const __m256i v_344 = _mm256_xor_si256(v_343, v_335);
-      const __m256i v_345 = _mm256_and_si256(v_344, low_nibbles_2);
-      const __m256i v_346 = _mm256_slli_epi32(v_345, 4);
-      const __m256i v_347 = _mm256_xor_si256(v_333, v_346);
-      const __m256i v_348 = _mm256_xor_si256(v_335, v_345);
-      const __m256i v_349 = _mm256_unpackhi_epi8(v_341, v_342);
-      const __m256i v_350 = _mm256_unpacklo_epi8(v_341, v_342);
-      const __m256i v_351 = _mm256_unpackhi_epi8(v_347, v_348);
-      const __m256i v_352 = _mm256_unpacklo_epi8(v_347, v_348);
-      const __m256i v_353 = _mm256_xor_si256(v_350, flip);
-      const __m256i v_354 = _mm256_and_si256(v_353, low_nibbles);
-      const __m256i v_355 = _mm256_maddubs_epi16(v_353, ones);
-      const __m256i v_356 = _mm256_madd_epi16(v_355, ones_16);
-      const __m256i v_357 = _mm256_add_epi32(v_320, v_356);
-      const __m256i v_358 = _mm256_maddubs_epi16(v_354, low_nibbles);
-      const __m256i v_359 = _mm256_madd_epi16(v_358, ones_16);
-      const __m256i v_360 = _mm256_add_epi32(v_357, v_359);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1280), v_353);
-      const __m256i v_361 = _mm256_xor_si256(v_349, flip);
-      const __m256i v_362 = _mm256_and_si256(v_361, low_nibbles);
-      const __m256i v_363 = _mm256_maddubs_epi16(v_361, ones);
-      const __m256i v_364 = _mm256_madd_epi16(v_363, ones_16);
-      const __m256i v_365 = _mm256_add_epi32(v_360, v_364);
-      const __m256i v_366 = _mm256_maddubs_epi16(v_362, low_nibbles);
-      const __m256i v_367 = _mm256_madd_epi16(v_366, ones_16);
-      const __m256i v_368 = _mm256_add_epi32(v_365, v_367);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1344), v_361);
-      const __m256i v_369 = _mm256_xor_si256(v_352, flip);
-      const __m256i v_370 = _mm256_and_si256(v_369, low_nibbles);
-      const __m256i v_371 = _mm256_maddubs_epi16(v_369, ones);
-      const __m256i v_372 = _mm256_madd_epi16(v_371, ones_16);
-      const __m256i v_373 = _mm256_add_epi32(v_368, v_372);
-      const __m256i v_374 = _mm256_maddubs_epi16(v_370, low_nibbles);
-      const __m256i v_375 = _mm256_madd_epi16(v_374, ones_16);
-      const __m256i v_376 = _mm256_add_epi32(v_373, v_375);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1408), v_369);
-      const __m256i v_377 = _mm256_xor_si256(v_351, flip);
-      const __m256i v_378 = _mm256_and_si256(v_377, low_nibbles);
-      const __m256i v_379 = _mm256_maddubs_epi16(v_377, ones);
-      const __m256i v_380 = _mm256_madd_epi16(v_379, ones_16);
-      const __m256i v_381 = _mm256_add_epi32(v_376, v_380);
-      const __m256i v_382 = _mm256_maddubs_epi16(v_378, low_nibbles);
-      const __m256i v_383 = _mm256_madd_epi16(v_382, ones_16);
-      const __m256i v_384 = _mm256_add_epi32(v_381, v_383);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1472), v_377);
-      const __m256i v_385 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
-      const __m256i v_386 =
-          _mm256_inserti128_si256(v_385, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
-      const __m256i v_387 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 96)));
-      const __m256i v_388 =
-          _mm256_inserti128_si256(v_387, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-      const __m256i v_389 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-      const __m256i v_390 =
-          _mm256_inserti128_si256(v_389, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-      const __m256i v_391 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-      const __m256i v_392 =
-          _mm256_inserti128_si256(v_391, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-      const __m256i v_393 = _mm256_unpackhi_epi16(v_386, v_388);
-      const __m256i v_394 = _mm256_unpacklo_epi16(v_386, v_388);
-      const __m256i v_395 = _mm256_unpackhi_epi16(v_390, v_392);
-      const __m256i v_396 = _mm256_unpacklo_epi16(v_390, v_392);
-      const __m256i v_397 = _mm256_unpackhi_epi32(v_394, v_396);
-      const __m256i v_398 = _mm256_unpacklo_epi32(v_394, v_396);
-      const __m256i v_399 = _mm256_unpackhi_epi32(v_393, v_395);
-      const __m256i v_400 = _mm256_unpacklo_epi32(v_393, v_395);
-      const __m256i v_401 = _mm256_srli_epi32(v_398, 4);
-      const __m256i v_402 = _mm256_xor_si256(v_401, v_400);
-      const __m256i v_403 = _mm256_and_si256(v_402, low_nibbles_2);
-      const __m256i v_404 = _mm256_slli_epi32(v_403, 4);
-      const __m256i v_405 = _mm256_xor_si256(v_398, v_404);
-      const __m256i v_406 = _mm256_xor_si256(v_400, v_403);
-      const __m256i v_407 = _mm256_srli_epi32(v_397, 4);
-      const __m256i v_408 = _mm256_xor_si256(v_407, v_399);
-      const __m256i v_409 = _mm256_and_si256(v_408, low_nibbles_2);
-      const __m256i v_410 = _mm256_slli_epi32(v_409, 4);
-      const __m256i v_411 = _mm256_xor_si256(v_397, v_410);
-      const __m256i v_412 = _mm256_xor_si256(v_399, v_409);
-      const __m256i v_413 = _mm256_unpackhi_epi8(v_405, v_406);
-      const __m256i v_414 = _mm256_unpacklo_epi8(v_405, v_406);
-      const __m256i v_415 = _mm256_unpackhi_epi8(v_411, v_412);
-      const __m256i v_416 = _mm256_unpacklo_epi8(v_411, v_412);
-      const __m256i v_417 = _mm256_xor_si256(v_414, flip);
-      const __m256i v_418 = _mm256_and_si256(v_417, low_nibbles);
-      const __m256i v_419 = _mm256_maddubs_epi16(v_417, ones);
-      const __m256i v_420 = _mm256_madd_epi16(v_419, ones_16);
-      const __m256i v_421 = _mm256_add_epi32(v_384, v_420);
-      const __m256i v_422 = _mm256_maddubs_epi16(v_418, low_nibbles);
-      const __m256i v_423 = _mm256_madd_epi16(v_422, ones_16);
-      const __m256i v_424 = _mm256_add_epi32(v_421, v_423);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1536), v_417);
-      const __m256i v_425 = _mm256_xor_si256(v_413, flip);
-      const __m256i v_426 = _mm256_and_si256(v_425, low_nibbles);
-      const __m256i v_427 = _mm256_maddubs_epi16(v_425, ones);
-      const __m256i v_428 = _mm256_madd_epi16(v_427, ones_16);
-      const __m256i v_429 = _mm256_add_epi32(v_424, v_428);
-      const __m256i v_430 = _mm256_maddubs_epi16(v_426, low_nibbles);
-      const __m256i v_431 = _mm256_madd_epi16(v_430, ones_16);
-      const __m256i v_432 = _mm256_add_epi32(v_429, v_431);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1600), v_425);
-      const __m256i v_433 = _mm256_xor_si256(v_416, flip);
-      const __m256i v_434 = _mm256_and_si256(v_433, low_nibbles);
-      const __m256i v_435 = _mm256_maddubs_epi16(v_433, ones);
-      const __m256i v_436 = _mm256_madd_epi16(v_435, ones_16);
-      const __m256i v_437 = _mm256_add_epi32(v_432, v_436);
-      const __m256i v_438 = _mm256_maddubs_epi16(v_434, low_nibbles);
-      const __m256i v_439 = _mm256_madd_epi16(v_438, ones_16);
-      const __m256i v_440 = _mm256_add_epi32(v_437, v_439);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1664), v_433);
-      const __m256i v_441 = _mm256_xor_si256(v_415, flip);
-      const __m256i v_442 = _mm256_and_si256(v_441, low_nibbles);
-      const __m256i v_443 = _mm256_maddubs_epi16(v_441, ones);
-      const __m256i v_444 = _mm256_madd_epi16(v_443, ones_16);
-      const __m256i v_445 = _mm256_add_epi32(v_440, v_444);
-      const __m256i v_446 = _mm256_maddubs_epi16(v_442, low_nibbles);
-      const __m256i v_447 = _mm256_madd_epi16(v_446, ones_16);
-      const __m256i v_448 = _mm256_add_epi32(v_445, v_447);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1728), v_441);
-      const __m256i v_449 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 112)));
-      const __m256i v_450 =
-          _mm256_inserti128_si256(v_449, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
-      const __m256i v_451 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 112)));
-      const __m256i v_452 =
-          _mm256_inserti128_si256(v_451, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-      const __m256i v_453 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-      const __m256i v_454 =
-          _mm256_inserti128_si256(v_453, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-      const __m256i v_455 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-      const __m256i v_456 =
-          _mm256_inserti128_si256(v_455, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-      const __m256i v_457 = _mm256_unpackhi_epi16(v_450, v_452);
-      const __m256i v_458 = _mm256_unpacklo_epi16(v_450, v_452);
-      const __m256i v_459 = _mm256_unpackhi_epi16(v_454, v_456);
-      const __m256i v_460 = _mm256_unpacklo_epi16(v_454, v_456);
-      const __m256i v_461 = _mm256_unpackhi_epi32(v_458, v_460);
-      const __m256i v_462 = _mm256_unpacklo_epi32(v_458, v_460);
-      const __m256i v_463 = _mm256_unpackhi_epi32(v_457, v_459);
-      const __m256i v_464 = _mm256_unpacklo_epi32(v_457, v_459);
-      const __m256i v_465 = _mm256_srli_epi32(v_462, 4);
-      const __m256i v_466 = _mm256_xor_si256(v_465, v_464);
-      const __m256i v_467 = _mm256_and_si256(v_466, low_nibbles_2);
-      const __m256i v_468 = _mm256_slli_epi32(v_467, 4);
-      const __m256i v_469 = _mm256_xor_si256(v_462, v_468);
-      const __m256i v_470 = _mm256_xor_si256(v_464, v_467);
-      const __m256i v_471 = _mm256_srli_epi32(v_461, 4);
-      const __m256i v_472 = _mm256_xor_si256(v_471, v_463);
-      const __m256i v_473 = _mm256_and_si256(v_472, low_nibbles_2);
-      const __m256i v_474 = _mm256_slli_epi32(v_473, 4);
-      const __m256i v_475 = _mm256_xor_si256(v_461, v_474);
-      const __m256i v_476 = _mm256_xor_si256(v_463, v_473);
-      const __m256i v_477 = _mm256_unpackhi_epi8(v_469, v_470);
-      const __m256i v_478 = _mm256_unpacklo_epi8(v_469, v_470);
-      const __m256i v_479 = _mm256_unpackhi_epi8(v_475, v_476);
-      const __m256i v_480 = _mm256_unpacklo_epi8(v_475, v_476);
-      const __m256i v_481 = _mm256_xor_si256(v_478, flip);
-      const __m256i v_482 = _mm256_and_si256(v_481, low_nibbles);
-      const __m256i v_483 = _mm256_maddubs_epi16(v_481, ones);
-      const __m256i v_484 = _mm256_madd_epi16(v_483, ones_16);
-      const __m256i v_485 = _mm256_add_epi32(v_448, v_484);
-      const __m256i v_486 = _mm256_maddubs_epi16(v_482, low_nibbles);
-      const __m256i v_487 = _mm256_madd_epi16(v_486, ones_16);
-      const __m256i v_488 = _mm256_add_epi32(v_485, v_487);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1792), v_481);
-      const __m256i v_489 = _mm256_xor_si256(v_477, flip);
-      const __m256i v_490 = _mm256_and_si256(v_489, low_nibbles);
-      const __m256i v_491 = _mm256_maddubs_epi16(v_489, ones);
-      const __m256i v_492 = _mm256_madd_epi16(v_491, ones_16);
-      const __m256i v_493 = _mm256_add_epi32(v_488, v_492);
-      const __m256i v_494 = _mm256_maddubs_epi16(v_490, low_nibbles);
-      const __m256i v_495 = _mm256_madd_epi16(v_494, ones_16);
-      const __m256i v_496 = _mm256_add_epi32(v_493, v_495);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1856), v_489);
-      const __m256i v_497 = _mm256_xor_si256(v_480, flip);
-      const __m256i v_498 = _mm256_and_si256(v_497, low_nibbles);
-      const __m256i v_499 = _mm256_maddubs_epi16(v_497, ones);
-      const __m256i v_500 = _mm256_madd_epi16(v_499, ones_16);
-      const __m256i v_501 = _mm256_add_epi32(v_496, v_500);
-      const __m256i v_502 = _mm256_maddubs_epi16(v_498, low_nibbles);
-      const __m256i v_503 = _mm256_madd_epi16(v_502, ones_16);
-      const __m256i v_504 = _mm256_add_epi32(v_501, v_503);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1920), v_497);
-      const __m256i v_505 = _mm256_xor_si256(v_479, flip);
-      const __m256i v_506 = _mm256_and_si256(v_505, low_nibbles);
-      const __m256i v_507 = _mm256_maddubs_epi16(v_505, ones);
-      const __m256i v_508 = _mm256_madd_epi16(v_507, ones_16);
-      const __m256i v_509 = _mm256_add_epi32(v_504, v_508);
-      const __m256i v_510 = _mm256_maddubs_epi16(v_506, low_nibbles);
-      const __m256i v_511 = _mm256_madd_epi16(v_510, ones_16);
-      const __m256i v_512 = _mm256_add_epi32(v_509, v_511);
-      _mm256_storeu_si256((__m256i *)(dst_at + 1984), v_505);
-      const __m256i v_513 = _mm256_srai_epi32(v_512, 4);
-      const __m256i v_514 = _mm256_sub_epi32(v_513, offset);
-      const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_storeu_si128((__m128i *)s_3, scale);
-      const __m256 v_515 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(scale), 16));
-      const __m256 v_516 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
-      const __m256 v_517 = _mm256_cvtepi32_ps(v_514);
-      const __m256 v_518 = _mm256_fmadd_ps(v_517, v_515, v_516);
-      _mm256_storeu_si256((__m256i *)_at, _mm256_castps_si256(v_518));
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      lookup_at += 16;
-      s_3 += 16;
-      _at += 32;
+  given_offset = (args->flags & 1) * 8;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 256;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 2048;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 16;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 16 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 16 ? left : 16;
+    const size_t s_2 = args->k / 256;
+    uint8_t* const sums = packed + s_2 * 2080;
+    memset(sums, 0, 64);
+    uint8_t* const bias = sums + 64;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 64 - given_bytes);
+    } else {
+      memset(bias, 0, 64);
     }
-    lhs += 128;
-    dst += 2080;
-    lookup += 32;
-    s_2 += 2048;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m256i flip = _mm256_set1_epi32((int32_t)args->flags);
-  const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
-  const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
-  const __m256i offset = _mm256_set1_epi32((int32_t)(256 << 3));
-  const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1984), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 2048;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const __m256i sum = _mm256_setzero_si256();
-      const __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m256i v_2 = _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_4), 1);
-      const __m256i v_3 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row));
-      const __m256i v_4 = _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_5), 1);
-      const __m256i v_5 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-      const __m256i v_6 = _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_6), 1);
-      const __m256i v_7 = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-      const __m256i v_8 = _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_7), 1);
-      const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
-      const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
-      const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
-      const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
-      const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
-      const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
-      const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
-      const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
-      const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
-      const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
-      const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
-      const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
-      const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
-      const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
-      const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
-      const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
-      const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
-      const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
-      const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
-      const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
-      const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
-      const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
-      const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
-      const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
-      const __m256i v_33 = _mm256_xor_si256(v_30, flip);
-      const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
-      const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
-      const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
-      const __m256i v_37 = _mm256_add_epi32(sum, v_36);
-      const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
-      const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
-      const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
-      _mm256_stream_si256((__m256i *)dst_at, v_33);
-      const __m256i v_41 = _mm256_xor_si256(v_29, flip);
-      const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
-      const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
-      const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
-      const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
-      const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
-      const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
-      const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
-      _mm256_stream_si256((__m256i *)(dst_at + 64), v_41);
-      const __m256i v_49 = _mm256_xor_si256(v_32, flip);
-      const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
-      const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
-      const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
-      const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
-      const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
-      const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
-      const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
-      _mm256_stream_si256((__m256i *)(dst_at + 128), v_49);
-      const __m256i v_57 = _mm256_xor_si256(v_31, flip);
-      const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
-      const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
-      const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
-      const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
-      const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
-      const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
-      const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
-      _mm256_stream_si256((__m256i *)(dst_at + 192), v_57);
-      const __m256i v_65 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
-      const __m256i v_66 =
-          _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
-      const __m256i v_67 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m256i v_68 =
-          _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m256i v_69 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m256i v_70 =
-          _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m256i v_71 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m256i v_72 =
-          _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
-      const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
-      const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
-      const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
-      const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
-      const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
-      const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
-      const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
-      const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
-      const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
-      const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
-      const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
-      const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
-      const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
-      const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
-      const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
-      const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
-      const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
-      const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
-      const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
-      const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
-      const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
-      const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
-      const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
-      const __m256i v_97 = _mm256_xor_si256(v_94, flip);
-      const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
-      const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
-      const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
-      const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
-      const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
-      const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
-      const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-      _mm256_stream_si256((__m256i *)(dst_at + 256), v_97);
-      const __m256i v_105 = _mm256_xor_si256(v_93, flip);
-      const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
-      const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
-      const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
-      const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
-      const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
-      const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
-      const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-      _mm256_stream_si256((__m256i *)(dst_at + 320), v_105);
-      const __m256i v_113 = _mm256_xor_si256(v_96, flip);
-      const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
-      const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
-      const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
-      const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
-      const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
-      const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
-      const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-      _mm256_stream_si256((__m256i *)(dst_at + 384), v_113);
-      const __m256i v_121 = _mm256_xor_si256(v_95, flip);
-      const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
-      const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
-      const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
-      const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
-      const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
-      const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
-      const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-      _mm256_stream_si256((__m256i *)(dst_at + 448), v_121);
-      const __m256i v_129 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m256i v_130 =
-          _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m256i v_131 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m256i v_132 =
-          _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m256i v_133 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m256i v_134 =
-          _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m256i v_135 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m256i v_136 =
-          _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
-      const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
-      const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
-      const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
-      const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
-      const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
-      const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
-      const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
-      const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
-      const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
-      const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
-      const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
-      const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
-      const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
-      const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
-      const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
-      const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
-      const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
-      const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
-      const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
-      const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
-      const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
-      const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
-      const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
-      const __m256i v_161 = _mm256_xor_si256(v_158, flip);
-      const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
-      const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
-      const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
-      const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
-      const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
-      const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
-      const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
-      _mm256_stream_si256((__m256i *)(dst_at + 512), v_161);
-      const __m256i v_169 = _mm256_xor_si256(v_157, flip);
-      const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
-      const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
-      const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
-      const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
-      const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
-      const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
-      const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
-      _mm256_stream_si256((__m256i *)(dst_at + 576), v_169);
-      const __m256i v_177 = _mm256_xor_si256(v_160, flip);
-      const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
-      const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
-      const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
-      const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
-      const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
-      const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
-      const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
-      _mm256_stream_si256((__m256i *)(dst_at + 640), v_177);
-      const __m256i v_185 = _mm256_xor_si256(v_159, flip);
-      const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
-      const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
-      const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
-      const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
-      const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
-      const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
-      const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
-      _mm256_stream_si256((__m256i *)(dst_at + 704), v_185);
-      const __m256i v_193 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m256i v_194 =
-          _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m256i v_195 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m256i v_196 =
-          _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m256i v_197 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m256i v_198 =
-          _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m256i v_199 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m256i v_200 =
-          _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
-      const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
-      const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
-      const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
-      const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
-      const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
-      const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
-      const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
-      const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
-      const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
-      const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
-      const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
-      const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
-      const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
-      const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
-      const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
-      const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
-      const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
-      const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
-      const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
-      const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
-      const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
-      const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
-      const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
-      const __m256i v_225 = _mm256_xor_si256(v_222, flip);
-      const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
-      const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
-      const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
-      const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
-      const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
-      const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
-      const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
-      _mm256_stream_si256((__m256i *)(dst_at + 768), v_225);
-      const __m256i v_233 = _mm256_xor_si256(v_221, flip);
-      const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
-      const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
-      const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
-      const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
-      const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
-      const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
-      const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
-      _mm256_stream_si256((__m256i *)(dst_at + 832), v_233);
-      const __m256i v_241 = _mm256_xor_si256(v_224, flip);
-      const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
-      const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
-      const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
-      const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
-      const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
-      const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
-      const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
-      _mm256_stream_si256((__m256i *)(dst_at + 896), v_241);
-      const __m256i v_249 = _mm256_xor_si256(v_223, flip);
-      const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
-      const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
-      const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
-      const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
-      const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
-      const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
-      const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
-      _mm256_stream_si256((__m256i *)(dst_at + 960), v_249);
-      const __m256i v_257 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
-      const __m256i v_258 =
-          _mm256_inserti128_si256(v_257, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
-      const __m256i v_259 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 64)));
-      const __m256i v_260 =
-          _mm256_inserti128_si256(v_259, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-      const __m256i v_261 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-      const __m256i v_262 =
-          _mm256_inserti128_si256(v_261, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-      const __m256i v_263 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-      const __m256i v_264 =
-          _mm256_inserti128_si256(v_263, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-      const __m256i v_265 = _mm256_unpackhi_epi16(v_258, v_260);
-      const __m256i v_266 = _mm256_unpacklo_epi16(v_258, v_260);
-      const __m256i v_267 = _mm256_unpackhi_epi16(v_262, v_264);
-      const __m256i v_268 = _mm256_unpacklo_epi16(v_262, v_264);
-      const __m256i v_269 = _mm256_unpackhi_epi32(v_266, v_268);
-      const __m256i v_270 = _mm256_unpacklo_epi32(v_266, v_268);
-      const __m256i v_271 = _mm256_unpackhi_epi32(v_265, v_267);
-      const __m256i v_272 = _mm256_unpacklo_epi32(v_265, v_267);
-      const __m256i v_273 = _mm256_srli_epi32(v_270, 4);
-      const __m256i v_274 = _mm256_xor_si256(v_273, v_272);
-      const __m256i v_275 = _mm256_and_si256(v_274, low_nibbles_2);
-      const __m256i v_276 = _mm256_slli_epi32(v_275, 4);
-      const __m256i v_277 = _mm256_xor_si256(v_270, v_276);
-      const __m256i v_278 = _mm256_xor_si256(v_272, v_275);
-      const __m256i v_279 = _mm256_srli_epi32(v_269, 4);
-      const __m256i v_280 = _mm256_xor_si256(v_279, v_271);
-      const __m256i v_281 = _mm256_and_si256(v_280, low_nibbles_2);
-      const __m256i v_282 = _mm256_slli_epi32(v_281, 4);
-      const __m256i v_283 = _mm256_xor_si256(v_269, v_282);
-      const __m256i v_284 = _mm256_xor_si256(v_271, v_281);
-      const __m256i v_285 = _mm256_unpackhi_epi8(v_277, v_278);
-      const __m256i v_286 = _mm256_unpacklo_epi8(v_277, v_278);
-      const __m256i v_287 = _mm256_unpackhi_epi8(v_283, v_284);
-      const __m256i v_288 = _mm256_unpacklo_epi8(v_283, v_284);
-      const __m256i v_289 = _mm256_xor_si256(v_286, flip);
-      const __m256i v_290 = _mm256_and_si256(v_289, low_nibbles);
-      const __m256i v_291 = _mm256_maddubs_epi16(v_289, ones);
-      const __m256i v_292 = _mm256_madd_epi16(v_291, ones_16);
-      const __m256i v_293 = _mm256_add_epi32(v_256, v_292);
-      const __m256i v_294 = _mm256_maddubs_epi16(v_290, low_nibbles);
-      const __m256i v_295 = _mm256_madd_epi16(v_294, ones_16);
-      const __m256i v_296 = _mm256_add_epi32(v_293, v_295);
-      _mm256_stream_si256((__m256i *)(dst_at + 1024), v_289);
-      const __m256i v_297 = _mm256_xor_si256(v_285, flip);
-      const __m256i v_298 = _mm256_and_si256(v_297, low_nibbles);
-      const __m256i v_299 = _mm256_maddubs_epi16(v_297, ones);
-      const __m256i v_300 = _mm256_madd_epi16(v_299, ones_16);
-      const __m256i v_301 = _mm256_add_epi32(v_296, v_300);
-      const __m256i v_302 = _mm256_maddubs_epi16(v_298, low_nibbles);
-      const __m256i v_303 = _mm256_madd_epi16(v_302, ones_16);
-      const __m256i v_304 = _mm256_add_epi32(v_301, v_303);
-      _mm256_stream_si256((__m256i *)(dst_at + 1088), v_297);
-      const __m256i v_305 = _mm256_xor_si256(v_288, flip);
-      const __m256i v_306 = _mm256_and_si256(v_305, low_nibbles);
-      const __m256i v_307 = _mm256_maddubs_epi16(v_305, ones);
-      const __m256i v_308 = _mm256_madd_epi16(v_307, ones_16);
-      const __m256i v_309 = _mm256_add_epi32(v_304, v_308);
-      const __m256i v_310 = _mm256_maddubs_epi16(v_306, low_nibbles);
-      const __m256i v_311 = _mm256_madd_epi16(v_310, ones_16);
-      const __m256i v_312 = _mm256_add_epi32(v_309, v_311);
-      _mm256_stream_si256((__m256i *)(dst_at + 1152), v_305);
-      const __m256i v_313 = _mm256_xor_si256(v_287, flip);
-      const __m256i v_314 = _mm256_and_si256(v_313, low_nibbles);
-      const __m256i v_315 = _mm256_maddubs_epi16(v_313, ones);
-      const __m256i v_316 = _mm256_madd_epi16(v_315, ones_16);
-      const __m256i v_317 = _mm256_add_epi32(v_312, v_316);
-      const __m256i v_318 = _mm256_maddubs_epi16(v_314, low_nibbles);
-      const __m256i v_319 = _mm256_madd_epi16(v_318, ones_16);
-      const __m256i v_320 = _mm256_add_epi32(v_317, v_319);
-      _mm256_stream_si256((__m256i *)(dst_at + 1216), v_313);
-      const __m256i v_321 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
-      const __m256i v_322 =
-          _mm256_inserti128_si256(v_321, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
-      const __m256i v_323 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 80)));
-      const __m256i v_324 =
-          _mm256_inserti128_si256(v_323, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-      const __m256i v_325 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-      const __m256i v_326 =
-          _mm256_inserti128_si256(v_325, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-      const __m256i v_327 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-      const __m256i v_328 =
-          _mm256_inserti128_si256(v_327, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-      const __m256i v_329 = _mm256_unpackhi_epi16(v_322, v_324);
-      const __m256i v_330 = _mm256_unpacklo_epi16(v_322, v_324);
-      const __m256i v_331 = _mm256_unpackhi_epi16(v_326, v_328);
-      const __m256i v_332 = _mm256_unpacklo_epi16(v_326, v_328);
-      const __m256i v_333 = _mm256_unpackhi_epi32(v_330, v_332);
-      const __m256i v_334 = _mm256_unpacklo_epi32(v_330, v_332);
-      const __m256i v_335 = _mm256_unpackhi_epi32(v_329, v_331);
-      const __m256i v_336 = _mm256_unpacklo_epi32(v_329, v_331);
-      const __m256i v_337 = _mm256_srli_epi32(v_334, 4);
-      const __m256i v_338 = _mm256_xor_si256(v_337, v_336);
-      const __m256i v_339 = _mm256_and_si256(v_338, low_nibbles_2);
-      const __m256i v_340 = _mm256_slli_epi32(v_339, 4);
-      const __m256i v_341 = _mm256_xor_si256(v_334, v_340);
-      const __m256i v_342 = _mm256_xor_si256(v_336, v_339);
-      const __m256i v_343 = _mm256_srli_epi32(v_333, 4);
-      const __m256i v_344 = _mm256_xor_si256(v_343, v_335);
-      const __m256i v_345 = _mm256_and_si256(v_344, low_nibbles_2);
-      const __m256i v_346 = _mm256_slli_epi32(v_345, 4);
-      const __m256i v_347 = _mm256_xor_si256(v_333, v_346);
-      const __m256i v_348 = _mm256_xor_si256(v_335, v_345);
-      const __m256i v_349 = _mm256_unpackhi_epi8(v_341, v_342);
-      const __m256i v_350 = _mm256_unpacklo_epi8(v_341, v_342);
-      const __m256i v_351 = _mm256_unpackhi_epi8(v_347, v_348);
-      const __m256i v_352 = _mm256_unpacklo_epi8(v_347, v_348);
-      const __m256i v_353 = _mm256_xor_si256(v_350, flip);
-      const __m256i v_354 = _mm256_and_si256(v_353, low_nibbles);
-      const __m256i v_355 = _mm256_maddubs_epi16(v_353, ones);
-      const __m256i v_356 = _mm256_madd_epi16(v_355, ones_16);
-      const __m256i v_357 = _mm256_add_epi32(v_320, v_356);
-      const __m256i v_358 = _mm256_maddubs_epi16(v_354, low_nibbles);
-      const __m256i v_359 = _mm256_madd_epi16(v_358, ones_16);
-      const __m256i v_360 = _mm256_add_epi32(v_357, v_359);
-      _mm256_stream_si256((__m256i *)(dst_at + 1280), v_353);
-      const __m256i v_361 = _mm256_xor_si256(v_349, flip);
-      const __m256i v_362 = _mm256_and_si256(v_361, low_nibbles);
-      const __m256i v_363 = _mm256_maddubs_epi16(v_361, ones);
-      const __m256i v_364 = _mm256_madd_epi16(v_363, ones_16);
-      const __m256i v_365 = _mm256_add_epi32(v_360, v_364);
-      const __m256i v_366 = _mm256_maddubs_epi16(v_362, low_nibbles);
-      const __m256i v_367 = _mm256_madd_epi16(v_366, ones_16);
-      const __m256i v_368 = _mm256_add_epi32(v_365, v_367);
-      _mm256_stream_si256((__m256i *)(dst_at + 1344), v_361);
-      const __m256i v_369 = _mm256_xor_si256(v_352, flip);
-      const __m256i v_370 = _mm256_and_si256(v_369, low_nibbles);
-      const __m256i v_371 = _mm256_maddubs_epi16(v_369, ones);
-      const __m256i v_372 = _mm256_madd_epi16(v_371, ones_16);
-      const __m256i v_373 = _mm256_add_epi32(v_368, v_372);
-      const __m256i v_374 = _mm256_maddubs_epi16(v_370, low_nibbles);
-      const __m256i v_375 = _mm256_madd_epi16(v_374, ones_16);
-      const __m256i v_376 = _mm256_add_epi32(v_373, v_375);
-      _mm256_stream_si256((__m256i *)(dst_at + 1408), v_369);
-      const __m256i v_377 = _mm256_xor_si256(v_351, flip);
-      const __m256i v_378 = _mm256_and_si256(v_377, low_nibbles);
-      const __m256i v_379 = _mm256_maddubs_epi16(v_377, ones);
-      const __m256i v_380 = _mm256_madd_epi16(v_379, ones_16);
-      const __m256i v_381 = _mm256_add_epi32(v_376, v_380);
-      const __m256i v_382 = _mm256_maddubs_epi16(v_378, low_nibbles);
-      const __m256i v_383 = _mm256_madd_epi16(v_382, ones_16);
-      const __m256i v_384 = _mm256_add_epi32(v_381, v_383);
-      _mm256_stream_si256((__m256i *)(dst_at + 1472), v_377);
-      const __m256i v_385 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
-      const __m256i v_386 =
-          _mm256_inserti128_si256(v_385, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
-      const __m256i v_387 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 96)));
-      const __m256i v_388 =
-          _mm256_inserti128_si256(v_387, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-      const __m256i v_389 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-      const __m256i v_390 =
-          _mm256_inserti128_si256(v_389, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-      const __m256i v_391 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-      const __m256i v_392 =
-          _mm256_inserti128_si256(v_391, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-      const __m256i v_393 = _mm256_unpackhi_epi16(v_386, v_388);
-      const __m256i v_394 = _mm256_unpacklo_epi16(v_386, v_388);
-      const __m256i v_395 = _mm256_unpackhi_epi16(v_390, v_392);
-      const __m256i v_396 = _mm256_unpacklo_epi16(v_390, v_392);
-      const __m256i v_397 = _mm256_unpackhi_epi32(v_394, v_396);
-      const __m256i v_398 = _mm256_unpacklo_epi32(v_394, v_396);
-      const __m256i v_399 = _mm256_unpackhi_epi32(v_393, v_395);
-      const __m256i v_400 = _mm256_unpacklo_epi32(v_393, v_395);
-      const __m256i v_401 = _mm256_srli_epi32(v_398, 4);
-      const __m256i v_402 = _mm256_xor_si256(v_401, v_400);
-      const __m256i v_403 = _mm256_and_si256(v_402, low_nibbles_2);
-      const __m256i v_404 = _mm256_slli_epi32(v_403, 4);
-      const __m256i v_405 = _mm256_xor_si256(v_398, v_404);
-      const __m256i v_406 = _mm256_xor_si256(v_400, v_403);
-      const __m256i v_407 = _mm256_srli_epi32(v_397, 4);
-      const __m256i v_408 = _mm256_xor_si256(v_407, v_399);
-      const __m256i v_409 = _mm256_and_si256(v_408, low_nibbles_2);
-      const __m256i v_410 = _mm256_slli_epi32(v_409, 4);
-      const __m256i v_411 = _mm256_xor_si256(v_397, v_410);
-      const __m256i v_412 = _mm256_xor_si256(v_399, v_409);
-      const __m256i v_413 = _mm256_unpackhi_epi8(v_405, v_406);
-      const __m256i v_414 = _mm256_unpacklo_epi8(v_405, v_406);
-      const __m256i v_415 = _mm256_unpackhi_epi8(v_411, v_412);
-      const __m256i v_416 = _mm256_unpacklo_epi8(v_411, v_412);
-      const __m256i v_417 = _mm256_xor_si256(v_414, flip);
-      const __m256i v_418 = _mm256_and_si256(v_417, low_nibbles);
-      const __m256i v_419 = _mm256_maddubs_epi16(v_417, ones);
-      const __m256i v_420 = _mm256_madd_epi16(v_419, ones_16);
-      const __m256i v_421 = _mm256_add_epi32(v_384, v_420);
-      const __m256i v_422 = _mm256_maddubs_epi16(v_418, low_nibbles);
-      const __m256i v_423 = _mm256_madd_epi16(v_422, ones_16);
-      const __m256i v_424 = _mm256_add_epi32(v_421, v_423);
-      _mm256_stream_si256((__m256i *)(dst_at + 1536), v_417);
-      const __m256i v_425 = _mm256_xor_si256(v_413, flip);
-      const __m256i v_426 = _mm256_and_si256(v_425, low_nibbles);
-      const __m256i v_427 = _mm256_maddubs_epi16(v_425, ones);
-      const __m256i v_428 = _mm256_madd_epi16(v_427, ones_16);
-      const __m256i v_429 = _mm256_add_epi32(v_424, v_428);
-      const __m256i v_430 = _mm256_maddubs_epi16(v_426, low_nibbles);
-      const __m256i v_431 = _mm256_madd_epi16(v_430, ones_16);
-      const __m256i v_432 = _mm256_add_epi32(v_429, v_431);
-      _mm256_stream_si256((__m256i *)(dst_at + 1600), v_425);
-      const __m256i v_433 = _mm256_xor_si256(v_416, flip);
-      const __m256i v_434 = _mm256_and_si256(v_433, low_nibbles);
-      const __m256i v_435 = _mm256_maddubs_epi16(v_433, ones);
-      const __m256i v_436 = _mm256_madd_epi16(v_435, ones_16);
-      const __m256i v_437 = _mm256_add_epi32(v_432, v_436);
-      const __m256i v_438 = _mm256_maddubs_epi16(v_434, low_nibbles);
-      const __m256i v_439 = _mm256_madd_epi16(v_438, ones_16);
-      const __m256i v_440 = _mm256_add_epi32(v_437, v_439);
-      _mm256_stream_si256((__m256i *)(dst_at + 1664), v_433);
-      const __m256i v_441 = _mm256_xor_si256(v_415, flip);
-      const __m256i v_442 = _mm256_and_si256(v_441, low_nibbles);
-      const __m256i v_443 = _mm256_maddubs_epi16(v_441, ones);
-      const __m256i v_444 = _mm256_madd_epi16(v_443, ones_16);
-      const __m256i v_445 = _mm256_add_epi32(v_440, v_444);
-      const __m256i v_446 = _mm256_maddubs_epi16(v_442, low_nibbles);
-      const __m256i v_447 = _mm256_madd_epi16(v_446, ones_16);
-      const __m256i v_448 = _mm256_add_epi32(v_445, v_447);
-      _mm256_stream_si256((__m256i *)(dst_at + 1728), v_441);
-      const __m256i v_449 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(lhs_at + 112)));
-      const __m256i v_450 =
-          _mm256_inserti128_si256(v_449, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
-      const __m256i v_451 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row + 112)));
-      const __m256i v_452 =
-          _mm256_inserti128_si256(v_451, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-      const __m256i v_453 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-      const __m256i v_454 =
-          _mm256_inserti128_si256(v_453, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-      const __m256i v_455 =
-          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-      const __m256i v_456 =
-          _mm256_inserti128_si256(v_455, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-      const __m256i v_457 = _mm256_unpackhi_epi16(v_450, v_452);
-      const __m256i v_458 = _mm256_unpacklo_epi16(v_450, v_452);
-      const __m256i v_459 = _mm256_unpackhi_epi16(v_454, v_456);
-      const __m256i v_460 = _mm256_unpacklo_epi16(v_454, v_456);
-      const __m256i v_461 = _mm256_unpackhi_epi32(v_458, v_460);
-      const __m256i v_462 = _mm256_unpacklo_epi32(v_458, v_460);
-      const __m256i v_463 = _mm256_unpackhi_epi32(v_457, v_459);
-      const __m256i v_464 = _mm256_unpacklo_epi32(v_457, v_459);
-      const __m256i v_465 = _mm256_srli_epi32(v_462, 4);
-      const __m256i v_466 = _mm256_xor_si256(v_465, v_464);
-      const __m256i v_467 = _mm256_and_si256(v_466, low_nibbles_2);
-      const __m256i v_468 = _mm256_slli_epi32(v_467, 4);
-      const __m256i v_469 = _mm256_xor_si256(v_462, v_468);
-      const __m256i v_470 = _mm256_xor_si256(v_464, v_467);
-      const __m256i v_471 = _mm256_srli_epi32(v_461, 4);
-      const __m256i v_472 = _mm256_xor_si256(v_471, v_463);
-      const __m256i v_473 = _mm256_and_si256(v_472, low_nibbles_2);
-      const __m256i v_474 = _mm256_slli_epi32(v_473, 4);
-      const __m256i v_475 = _mm256_xor_si256(v_461, v_474);
-      const __m256i v_476 = _mm256_xor_si256(v_463, v_473);
-      const __m256i v_477 = _mm256_unpackhi_epi8(v_469, v_470);
-      const __m256i v_478 = _mm256_unpacklo_epi8(v_469, v_470);
-      const __m256i v_479 = _mm256_unpackhi_epi8(v_475, v_476);
-      const __m256i v_480 = _mm256_unpacklo_epi8(v_475, v_476);
-      const __m256i v_481 = _mm256_xor_si256(v_478, flip);
-      const __m256i v_482 = _mm256_and_si256(v_481, low_nibbles);
-      const __m256i v_483 = _mm256_maddubs_epi16(v_481, ones);
-      const __m256i v_484 = _mm256_madd_epi16(v_483, ones_16);
-      const __m256i v_485 = _mm256_add_epi32(v_448, v_484);
-      const __m256i v_486 = _mm256_maddubs_epi16(v_482, low_nibbles);
-      const __m256i v_487 = _mm256_madd_epi16(v_486, ones_16);
-      const __m256i v_488 = _mm256_add_epi32(v_485, v_487);
-      _mm256_stream_si256((__m256i *)(dst_at + 1792), v_481);
-      const __m256i v_489 = _mm256_xor_si256(v_477, flip);
-      const __m256i v_490 = _mm256_and_si256(v_489, low_nibbles);
-      const __m256i v_491 = _mm256_maddubs_epi16(v_489, ones);
-      const __m256i v_492 = _mm256_madd_epi16(v_491, ones_16);
-      const __m256i v_493 = _mm256_add_epi32(v_488, v_492);
-      const __m256i v_494 = _mm256_maddubs_epi16(v_490, low_nibbles);
-      const __m256i v_495 = _mm256_madd_epi16(v_494, ones_16);
-      const __m256i v_496 = _mm256_add_epi32(v_493, v_495);
-      _mm256_stream_si256((__m256i *)(dst_at + 1856), v_489);
-      const __m256i v_497 = _mm256_xor_si256(v_480, flip);
-      const __m256i v_498 = _mm256_and_si256(v_497, low_nibbles);
-      const __m256i v_499 = _mm256_maddubs_epi16(v_497, ones);
-      const __m256i v_500 = _mm256_madd_epi16(v_499, ones_16);
-      const __m256i v_501 = _mm256_add_epi32(v_496, v_500);
-      const __m256i v_502 = _mm256_maddubs_epi16(v_498, low_nibbles);
-      const __m256i v_503 = _mm256_madd_epi16(v_502, ones_16);
-      const __m256i v_504 = _mm256_add_epi32(v_501, v_503);
-      _mm256_stream_si256((__m256i *)(dst_at + 1920), v_497);
-      const __m256i v_505 = _mm256_xor_si256(v_479, flip);
-      const __m256i v_506 = _mm256_and_si256(v_505, low_nibbles);
-      const __m256i v_507 = _mm256_maddubs_epi16(v_505, ones);
-      const __m256i v_508 = _mm256_madd_epi16(v_507, ones_16);
-      const __m256i v_509 = _mm256_add_epi32(v_504, v_508);
-      const __m256i v_510 = _mm256_maddubs_epi16(v_506, low_nibbles);
-      const __m256i v_511 = _mm256_madd_epi16(v_510, ones_16);
-      const __m256i v_512 = _mm256_add_epi32(v_509, v_511);
-      _mm256_stream_si256((__m256i *)(dst_at + 1984), v_505);
-      const __m256i v_513 = _mm256_srai_epi32(v_512, 4);
-      const __m256i v_514 = _mm256_sub_epi32(v_513, offset);
-      const __m128i scale = _mm_loadu_si128((const __m128i *)lookup_at);
-      _mm_stream_si128((__m128i *)s_3, scale);
-      const __m256 v_515 = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(scale), 16));
-      const __m256 v_516 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)_at));
-      const __m256 v_517 = _mm256_cvtepi32_ps(v_514);
-      const __m256 v_518 = _mm256_fmadd_ps(v_517, v_515, v_516);
-      _mm256_storeu_si256((__m256i *)_at, _mm256_castps_si256(v_518));
-      lhs_at = row_7 + lhs_stride;
-      dst_at += 32;
-      lookup_at += 16;
-      s_3 += 16;
-      _at += 32;
+    const size_t scale_stride = args->scale_stride;
+    const size_t next = left > 16 ? 16 * source_stride : 0;
+    const size_t missing = 16 > left ? 16 - left : 0;
+    const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    size_t first = 0;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop
+    for (size_t i_run = 0; i_run < blocks; ++i_run) {
+      const size_t count = blocks - first < 1 ? blocks - first : 1;
+      const size_t s_3 = count * 32;
+      if (rows < 16) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 2;
+          scales_2 += 32;
+        }
+        scales_from_at += scale_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 128;
+      if (missing != 0) {
+        memset(scratch, no_codes, row_bytes * 16);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      const uint8_t* ahead = from + distance;
+      if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 2048;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
+            const __m256i v_2 =
+                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_5), 1);
+            const __m256i v_3 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
+            const __m256i v_4 =
+                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_6), 1);
+            const __m256i v_5 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
+            const __m256i v_6 =
+                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_7), 1);
+            const __m256i v_7 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
+            const __m256i v_8 =
+                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_8), 1);
+            const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
+            const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
+            const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
+            const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
+            const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
+            const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
+            const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
+            const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
+            const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
+            const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
+            const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
+            const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
+            const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
+            const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
+            const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
+            const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
+            const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
+            const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
+            const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
+            const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
+            const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
+            const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
+            const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
+            const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
+            const __m256i v_33 = _mm256_xor_si256(v_30, flip);
+            const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
+            const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
+            const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
+            const __m256i v_37 = _mm256_add_epi32(sum, v_36);
+            const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
+            const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
+            const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
+            _mm256_stream_si256((__m256i *)packed_at_2, v_33); __asm__ volatile("" ::: "memory");
+            const __m256i v_41 = _mm256_xor_si256(v_29, flip);
+            const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
+            const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
+            const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
+            const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
+            const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
+            const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
+            const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 64),
+                v_41); __asm__ volatile("" ::: "memory");
+            const __m256i v_49 = _mm256_xor_si256(v_32, flip);
+            const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
+            const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
+            const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
+            const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
+            const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
+            const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
+            const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 128),
+                v_49); __asm__ volatile("" ::: "memory");
+            const __m256i v_57 = _mm256_xor_si256(v_31, flip);
+            const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
+            const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
+            const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
+            const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
+            const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
+            const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
+            const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 192),
+                v_57); __asm__ volatile("" ::: "memory");
+            const __m256i v_65 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
+            const __m256i v_66 =
+                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+            const __m256i v_67 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+            const __m256i v_68 =
+                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+            const __m256i v_69 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
+            const __m256i v_70 =
+                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
+            const __m256i v_71 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 16)));
+            const __m256i v_72 =
+                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 1);
+            const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
+            const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
+            const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
+            const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
+            const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
+            const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
+            const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
+            const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
+            const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
+            const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
+            const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
+            const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
+            const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
+            const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
+            const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
+            const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
+            const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
+            const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
+            const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
+            const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
+            const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
+            const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
+            const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
+            const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
+            const __m256i v_97 = _mm256_xor_si256(v_94, flip);
+            const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
+            const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
+            const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
+            const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
+            const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
+            const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
+            const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 256),
+                v_97); __asm__ volatile("" ::: "memory");
+            const __m256i v_105 = _mm256_xor_si256(v_93, flip);
+            const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
+            const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
+            const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
+            const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
+            const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
+            const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
+            const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 320),
+                v_105); __asm__ volatile("" ::: "memory");
+            const __m256i v_113 = _mm256_xor_si256(v_96, flip);
+            const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
+            const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
+            const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
+            const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
+            const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
+            const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
+            const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 384),
+                v_113); __asm__ volatile("" ::: "memory");
+            const __m256i v_121 = _mm256_xor_si256(v_95, flip);
+            const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
+            const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
+            const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
+            const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
+            const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
+            const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
+            const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 448),
+                v_121); __asm__ volatile("" ::: "memory");
+            const __m256i v_129 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 32)));
+            const __m256i v_130 =
+                _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+            const __m256i v_131 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+            const __m256i v_132 =
+                _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+            const __m256i v_133 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+            const __m256i v_134 =
+                _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+            const __m256i v_135 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 32)));
+            const __m256i v_136 =
+                _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 1);
+            const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
+            const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
+            const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
+            const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
+            const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
+            const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
+            const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
+            const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
+            const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
+            const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
+            const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
+            const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
+            const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
+            const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
+            const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
+            const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
+            const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
+            const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
+            const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
+            const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
+            const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
+            const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
+            const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
+            const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
+            const __m256i v_161 = _mm256_xor_si256(v_158, flip);
+            const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
+            const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
+            const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
+            const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
+            const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
+            const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
+            const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 512),
+                v_161); __asm__ volatile("" ::: "memory");
+            const __m256i v_169 = _mm256_xor_si256(v_157, flip);
+            const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
+            const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
+            const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
+            const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
+            const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
+            const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
+            const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 576),
+                v_169); __asm__ volatile("" ::: "memory");
+            const __m256i v_177 = _mm256_xor_si256(v_160, flip);
+            const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
+            const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
+            const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
+            const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
+            const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
+            const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
+            const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 640),
+                v_177); __asm__ volatile("" ::: "memory");
+            const __m256i v_185 = _mm256_xor_si256(v_159, flip);
+            const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
+            const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
+            const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
+            const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
+            const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
+            const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
+            const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 704),
+                v_185); __asm__ volatile("" ::: "memory");
+            const __m256i v_193 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 48)));
+            const __m256i v_194 =
+                _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m256i v_195 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+            const __m256i v_196 =
+                _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m256i v_197 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+            const __m256i v_198 =
+                _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m256i v_199 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
+            const __m256i v_200 =
+                _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
+            const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
+            const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
+            const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
+            const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
+            const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
+            const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
+            const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
+            const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
+            const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
+            const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
+            const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
+            const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
+            const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
+            const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
+            const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
+            const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
+            const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
+            const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
+            const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
+            const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
+            const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
+            const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
+            const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
+            const __m256i v_225 = _mm256_xor_si256(v_222, flip);
+            const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
+            const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
+            const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
+            const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
+            const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
+            const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
+            const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 768),
+                v_225); __asm__ volatile("" ::: "memory");
+            const __m256i v_233 = _mm256_xor_si256(v_221, flip);
+            const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
+            const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
+            const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
+            const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
+            const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
+            const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
+            const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 832),
+                v_233); __asm__ volatile("" ::: "memory");
+            const __m256i v_241 = _mm256_xor_si256(v_224, flip);
+            const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
+            const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
+            const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
+            const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
+            const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
+            const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
+            const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 896),
+                v_241); __asm__ volatile("" ::: "memory");
+            const __m256i v_249 = _mm256_xor_si256(v_223, flip);
+            const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
+            const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
+            const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
+            const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
+            const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
+            const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
+            const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 960),
+                v_249); __asm__ volatile("" ::: "memory");
+            const __m256i v_257 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 64)));
+            const __m256i v_258 =
+                _mm256_inserti128_si256(v_257, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m256i v_259 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+            const __m256i v_260 =
+                _mm256_inserti128_si256(v_259, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m256i v_261 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+            const __m256i v_262 =
+                _mm256_inserti128_si256(v_261, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m256i v_263 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
+            const __m256i v_264 =
+                _mm256_inserti128_si256(v_263, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m256i v_265 = _mm256_unpackhi_epi16(v_258, v_260);
+            const __m256i v_266 = _mm256_unpacklo_epi16(v_258, v_260);
+            const __m256i v_267 = _mm256_unpackhi_epi16(v_262, v_264);
+            const __m256i v_268 = _mm256_unpacklo_epi16(v_262, v_264);
+            const __m256i v_269 = _mm256_unpackhi_epi32(v_266, v_268);
+            const __m256i v_270 = _mm256_unpacklo_epi32(v_266, v_268);
+            const __m256i v_271 = _mm256_unpackhi_epi32(v_265, v_267);
+            const __m256i v_272 = _mm256_unpacklo_epi32(v_265, v_267);
+            const __m256i v_273 = _mm256_srli_epi32(v_270, 4);
+            const __m256i v_274 = _mm256_xor_si256(v_273, v_272);
+            const __m256i v_275 = _mm256_and_si256(v_274, low_nibbles_2);
+            const __m256i v_276 = _mm256_slli_epi32(v_275, 4);
+            const __m256i v_277 = _mm256_xor_si256(v_270, v_276);
+            const __m256i v_278 = _mm256_xor_si256(v_272, v_275);
+            const __m256i v_279 = _mm256_srli_epi32(v_269, 4);
+            const __m256i v_280 = _mm256_xor_si256(v_279, v_271);
+            const __m256i v_281 = _mm256_and_si256(v_280, low_nibbles_2);
+            const __m256i v_282 = _mm256_slli_epi32(v_281, 4);
+            const __m256i v_283 = _mm256_xor_si256(v_269, v_282);
+            const __m256i v_284 = _mm256_xor_si256(v_271, v_281);
+            const __m256i v_285 = _mm256_unpackhi_epi8(v_277, v_278);
+            const __m256i v_286 = _mm256_unpacklo_epi8(v_277, v_278);
+            const __m256i v_287 = _mm256_unpackhi_epi8(v_283, v_284);
+            const __m256i v_288 = _mm256_unpacklo_epi8(v_283, v_284);
+            const __m256i v_289 = _mm256_xor_si256(v_286, flip);
+            const __m256i v_290 = _mm256_and_si256(v_289, low_nibbles);
+            const __m256i v_291 = _mm256_maddubs_epi16(v_289, ones);
+            const __m256i v_292 = _mm256_madd_epi16(v_291, ones_16);
+            const __m256i v_293 = _mm256_add_epi32(v_256, v_292);
+            const __m256i v_294 = _mm256_maddubs_epi16(v_290, low_nibbles);
+            const __m256i v_295 = _mm256_madd_epi16(v_294, ones_16);
+            const __m256i v_296 = _mm256_add_epi32(v_293, v_295);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1024),
+                v_289); __asm__ volatile("" ::: "memory");
+            const __m256i v_297 = _mm256_xor_si256(v_285, flip);
+            const __m256i v_298 = _mm256_and_si256(v_297, low_nibbles);
+            const __m256i v_299 = _mm256_maddubs_epi16(v_297, ones);
+            const __m256i v_300 = _mm256_madd_epi16(v_299, ones_16);
+            const __m256i v_301 = _mm256_add_epi32(v_296, v_300);
+            const __m256i v_302 = _mm256_maddubs_epi16(v_298, low_nibbles);
+            const __m256i v_303 = _mm256_madd_epi16(v_302, ones_16);
+            const __m256i v_304 = _mm256_add_epi32(v_301, v_303);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1088),
+                v_297); __asm__ volatile("" ::: "memory");
+            const __m256i v_305 = _mm256_xor_si256(v_288, flip);
+            const __m256i v_306 = _mm256_and_si256(v_305, low_nibbles);
+            const __m256i v_307 = _mm256_maddubs_epi16(v_305, ones);
+            const __m256i v_308 = _mm256_madd_epi16(v_307, ones_16);
+            const __m256i v_309 = _mm256_add_epi32(v_304, v_308);
+            const __m256i v_310 = _mm256_maddubs_epi16(v_306, low_nibbles);
+            const __m256i v_311 = _mm256_madd_epi16(v_310, ones_16);
+            const __m256i v_312 = _mm256_add_epi32(v_309, v_311);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1152),
+                v_305); __asm__ volatile("" ::: "memory");
+            const __m256i v_313 = _mm256_xor_si256(v_287, flip);
+            const __m256i v_314 = _mm256_and_si256(v_313, low_nibbles);
+            const __m256i v_315 = _mm256_maddubs_epi16(v_313, ones);
+            const __m256i v_316 = _mm256_madd_epi16(v_315, ones_16);
+            const __m256i v_317 = _mm256_add_epi32(v_312, v_316);
+            const __m256i v_318 = _mm256_maddubs_epi16(v_314, low_nibbles);
+            const __m256i v_319 = _mm256_madd_epi16(v_318, ones_16);
+            const __m256i v_320 = _mm256_add_epi32(v_317, v_319);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1216),
+                v_313); __asm__ volatile("" ::: "memory");
+            const __m256i v_321 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 80)));
+            const __m256i v_322 =
+                _mm256_inserti128_si256(v_321, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m256i v_323 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+            const __m256i v_324 =
+                _mm256_inserti128_si256(v_323, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m256i v_325 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
+            const __m256i v_326 =
+                _mm256_inserti128_si256(v_325, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m256i v_327 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
+            const __m256i v_328 =
+                _mm256_inserti128_si256(v_327, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m256i v_329 = _mm256_unpackhi_epi16(v_322, v_324);
+            const __m256i v_330 = _mm256_unpacklo_epi16(v_322, v_324);
+            const __m256i v_331 = _mm256_unpackhi_epi16(v_326, v_328);
+            const __m256i v_332 = _mm256_unpacklo_epi16(v_326, v_328);
+            const __m256i v_333 = _mm256_unpackhi_epi32(v_330, v_332);
+            const __m256i v_334 = _mm256_unpacklo_epi32(v_330, v_332);
+            const __m256i v_335 = _mm256_unpackhi_epi32(v_329, v_331);
+            const __m256i v_336 = _mm256_unpacklo_epi32(v_329, v_331);
+            const __m256i v_337 = _mm256_srli_epi32(v_334, 4);
+            const __m256i v_338 = _mm256_xor_si256(v_337, v_336);
+            const __m256i v_339 = _mm256_and_si256(v_338, low_nibbles_2);
+            const __m256i v_340 = _mm256_slli_epi32(v_339, 4);
+            const __m256i v_341 = _mm256_xor_si256(v_334, v_340);
+            const __m256i v_342 = _mm256_xor_si256(v_336, v_339);
+            const __m256i v_343 = _mm256_srli_epi32(v_333, 4);
+            const __m256i v_344 = _mm256_xor_si256(v_343, v_335);
+            const __m256i v_345 = _mm256_and_si256(v_344, low_nibbles_2);
+            const __m256i v_346 = _mm256_slli_epi32(v_345, 4);
+            const __m256i v_347 = _mm256_xor_si256(v_333, v_346);
+            const __m256i v_348 = _mm256_xor_si256(v_335, v_345);
+            const __m256i v_349 = _mm256_unpackhi_epi8(v_341, v_342);
+            const __m256i v_350 = _mm256_unpacklo_epi8(v_341, v_342);
+            const __m256i v_351 = _mm256_unpackhi_epi8(v_347, v_348);
+            const __m256i v_352 = _mm256_unpacklo_epi8(v_347, v_348);
+            const __m256i v_353 = _mm256_xor_si256(v_350, flip);
+            const __m256i v_354 = _mm256_and_si256(v_353, low_nibbles);
+            const __m256i v_355 = _mm256_maddubs_epi16(v_353, ones);
+            const __m256i v_356 = _mm256_madd_epi16(v_355, ones_16);
+            const __m256i v_357 = _mm256_add_epi32(v_320, v_356);
+            const __m256i v_358 = _mm256_maddubs_epi16(v_354, low_nibbles);
+            const __m256i v_359 = _mm256_madd_epi16(v_358, ones_16);
+            const __m256i v_360 = _mm256_add_epi32(v_357, v_359);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1280),
+                v_353); __asm__ volatile("" ::: "memory");
+            const __m256i v_361 = _mm256_xor_si256(v_349, flip);
+            const __m256i v_362 = _mm256_and_si256(v_361, low_nibbles);
+            const __m256i v_363 = _mm256_maddubs_epi16(v_361, ones);
+            const __m256i v_364 = _mm256_madd_epi16(v_363, ones_16);
+            const __m256i v_365 = _mm256_add_epi32(v_360, v_364);
+            const __m256i v_366 = _mm256_maddubs_epi16(v_362, low_nibbles);
+            const __m256i v_367 = _mm256_madd_epi16(v_366, ones_16);
+            const __m256i v_368 = _mm256_add_epi32(v_365, v_367);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1344),
+                v_361); __asm__ volatile("" ::: "memory");
+            const __m256i v_369 = _mm256_xor_si256(v_352, flip);
+            const __m256i v_370 = _mm256_and_si256(v_369, low_nibbles);
+            const __m256i v_371 = _mm256_maddubs_epi16(v_369, ones);
+            const __m256i v_372 = _mm256_madd_epi16(v_371, ones_16);
+            const __m256i v_373 = _mm256_add_epi32(v_368, v_372);
+            const __m256i v_374 = _mm256_maddubs_epi16(v_370, low_nibbles);
+            const __m256i v_375 = _mm256_madd_epi16(v_374, ones_16);
+            const __m256i v_376 = _mm256_add_epi32(v_373, v_375);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1408),
+                v_369); __asm__ volatile("" ::: "memory");
+            const __m256i v_377 = _mm256_xor_si256(v_351, flip);
+            const __m256i v_378 = _mm256_and_si256(v_377, low_nibbles);
+            const __m256i v_379 = _mm256_maddubs_epi16(v_377, ones);
+            const __m256i v_380 = _mm256_madd_epi16(v_379, ones_16);
+            const __m256i v_381 = _mm256_add_epi32(v_376, v_380);
+            const __m256i v_382 = _mm256_maddubs_epi16(v_378, low_nibbles);
+            const __m256i v_383 = _mm256_madd_epi16(v_382, ones_16);
+            const __m256i v_384 = _mm256_add_epi32(v_381, v_383);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1472),
+                v_377); __asm__ volatile("" ::: "memory");
+            const __m256i v_385 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 96)));
+            const __m256i v_386 =
+                _mm256_inserti128_si256(v_385, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m256i v_387 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
+            const __m256i v_388 =
+                _mm256_inserti128_si256(v_387, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m256i v_389 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
+            const __m256i v_390 =
+                _mm256_inserti128_si256(v_389, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m256i v_391 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
+            const __m256i v_392 =
+                _mm256_inserti128_si256(v_391, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m256i v_393 = _mm256_unpackhi_epi16(v_386, v_388);
+            const __m256i v_394 = _mm256_unpacklo_epi16(v_386, v_388);
+            const __m256i v_395 = _mm256_unpackhi_epi16(v_390, v_392);
+            const __m256i v_396 = _mm256_unpacklo_epi16(v_390, v_392);
+            const __m256i v_397 = _mm256_unpackhi_epi32(v_394, v_396);
+            const __m256i v_398 = _mm256_unpacklo_epi32(v_394, v_396);
+            const __m256i v_399 = _mm256_unpackhi_epi32(v_393, v_395);
+            const __m256i v_400 = _mm256_unpacklo_epi32(v_393, v_395);
+            const __m256i v_401 = _mm256_srli_epi32(v_398, 4);
+            const __m256i v_402 = _mm256_xor_si256(v_401, v_400);
+            const __m256i v_403 = _mm256_and_si256(v_402, low_nibbles_2);
+            const __m256i v_404 = _mm256_slli_epi32(v_403, 4);
+            const __m256i v_405 = _mm256_xor_si256(v_398, v_404);
+            const __m256i v_406 = _mm256_xor_si256(v_400, v_403);
+            const __m256i v_407 = _mm256_srli_epi32(v_397, 4);
+            const __m256i v_408 = _mm256_xor_si256(v_407, v_399);
+            const __m256i v_409 = _mm256_and_si256(v_408, low_nibbles_2);
+            const __m256i v_410 = _mm256_slli_epi32(v_409, 4);
+            const __m256i v_411 = _mm256_xor_si256(v_397, v_410);
+            const __m256i v_412 = _mm256_xor_si256(v_399, v_409);
+            const __m256i v_413 = _mm256_unpackhi_epi8(v_405, v_406);
+            const __m256i v_414 = _mm256_unpacklo_epi8(v_405, v_406);
+            const __m256i v_415 = _mm256_unpackhi_epi8(v_411, v_412);
+            const __m256i v_416 = _mm256_unpacklo_epi8(v_411, v_412);
+            const __m256i v_417 = _mm256_xor_si256(v_414, flip);
+            const __m256i v_418 = _mm256_and_si256(v_417, low_nibbles);
+            const __m256i v_419 = _mm256_maddubs_epi16(v_417, ones);
+            const __m256i v_420 = _mm256_madd_epi16(v_419, ones_16);
+            const __m256i v_421 = _mm256_add_epi32(v_384, v_420);
+            const __m256i v_422 = _mm256_maddubs_epi16(v_418, low_nibbles);
+            const __m256i v_423 = _mm256_madd_epi16(v_422, ones_16);
+            const __m256i v_424 = _mm256_add_epi32(v_421, v_423);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1536),
+                v_417); __asm__ volatile("" ::: "memory");
+            const __m256i v_425 = _mm256_xor_si256(v_413, flip);
+            const __m256i v_426 = _mm256_and_si256(v_425, low_nibbles);
+            const __m256i v_427 = _mm256_maddubs_epi16(v_425, ones);
+            const __m256i v_428 = _mm256_madd_epi16(v_427, ones_16);
+            const __m256i v_429 = _mm256_add_epi32(v_424, v_428);
+            const __m256i v_430 = _mm256_maddubs_epi16(v_426, low_nibbles);
+            const __m256i v_431 = _mm256_madd_epi16(v_430, ones_16);
+            const __m256i v_432 = _mm256_add_epi32(v_429, v_431);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1600),
+                v_425); __asm__ volatile("" ::: "memory");
+            const __m256i v_433 = _mm256_xor_si256(v_416, flip);
+            const __m256i v_434 = _mm256_and_si256(v_433, low_nibbles);
+            const __m256i v_435 = _mm256_maddubs_epi16(v_433, ones);
+            const __m256i v_436 = _mm256_madd_epi16(v_435, ones_16);
+            const __m256i v_437 = _mm256_add_epi32(v_432, v_436);
+            const __m256i v_438 = _mm256_maddubs_epi16(v_434, low_nibbles);
+            const __m256i v_439 = _mm256_madd_epi16(v_438, ones_16);
+            const __m256i v_440 = _mm256_add_epi32(v_437, v_439);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1664),
+                v_433); __asm__ volatile("" ::: "memory");
+            const __m256i v_441 = _mm256_xor_si256(v_415, flip);
+            const __m256i v_442 = _mm256_and_si256(v_441, low_nibbles);
+            const __m256i v_443 = _mm256_maddubs_epi16(v_441, ones);
+            const __m256i v_444 = _mm256_madd_epi16(v_443, ones_16);
+            const __m256i v_445 = _mm256_add_epi32(v_440, v_444);
+            const __m256i v_446 = _mm256_maddubs_epi16(v_442, low_nibbles);
+            const __m256i v_447 = _mm256_madd_epi16(v_446, ones_16);
+            const __m256i v_448 = _mm256_add_epi32(v_445, v_447);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1728),
+                v_441); __asm__ volatile("" ::: "memory");
+            const __m256i v_449 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 112)));
+            const __m256i v_450 =
+                _mm256_inserti128_si256(v_449, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m256i v_451 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
+            const __m256i v_452 =
+                _mm256_inserti128_si256(v_451, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m256i v_453 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
+            const __m256i v_454 =
+                _mm256_inserti128_si256(v_453, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m256i v_455 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
+            const __m256i v_456 =
+                _mm256_inserti128_si256(v_455, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m256i v_457 = _mm256_unpackhi_epi16(v_450, v_452);
+            const __m256i v_458 = _mm256_unpacklo_epi16(v_450, v_452);
+            const __m256i v_459 = _mm256_unpackhi_epi16(v_454, v_456);
+            const __m256i v_460 = _mm256_unpacklo_epi16(v_454, v_456);
+            const __m256i v_461 = _mm256_unpackhi_epi32(v_458, v_460);
+            const __m256i v_462 = _mm256_unpacklo_epi32(v_458, v_460);
+            const __m256i v_463 = _mm256_unpackhi_epi32(v_457, v_459);
+            const __m256i v_464 = _mm256_unpacklo_epi32(v_457, v_459);
+            const __m256i v_465 = _mm256_srli_epi32(v_462, 4);
+            const __m256i v_466 = _mm256_xor_si256(v_465, v_464);
+            const __m256i v_467 = _mm256_and_si256(v_466, low_nibbles_2);
+            const __m256i v_468 = _mm256_slli_epi32(v_467, 4);
+            const __m256i v_469 = _mm256_xor_si256(v_462, v_468);
+            const __m256i v_470 = _mm256_xor_si256(v_464, v_467);
+            const __m256i v_471 = _mm256_srli_epi32(v_461, 4);
+            const __m256i v_472 = _mm256_xor_si256(v_471, v_463);
+            const __m256i v_473 = _mm256_and_si256(v_472, low_nibbles_2);
+            const __m256i v_474 = _mm256_slli_epi32(v_473, 4);
+            const __m256i v_475 = _mm256_xor_si256(v_461, v_474);
+            const __m256i v_476 = _mm256_xor_si256(v_463, v_473);
+            const __m256i v_477 = _mm256_unpackhi_epi8(v_469, v_470);
+            const __m256i v_478 = _mm256_unpacklo_epi8(v_469, v_470);
+            const __m256i v_479 = _mm256_unpackhi_epi8(v_475, v_476);
+            const __m256i v_480 = _mm256_unpacklo_epi8(v_475, v_476);
+            const __m256i v_481 = _mm256_xor_si256(v_478, flip);
+            const __m256i v_482 = _mm256_and_si256(v_481, low_nibbles);
+            const __m256i v_483 = _mm256_maddubs_epi16(v_481, ones);
+            const __m256i v_484 = _mm256_madd_epi16(v_483, ones_16);
+            const __m256i v_485 = _mm256_add_epi32(v_448, v_484);
+            const __m256i v_486 = _mm256_maddubs_epi16(v_482, low_nibbles);
+            const __m256i v_487 = _mm256_madd_epi16(v_486, ones_16);
+            const __m256i v_488 = _mm256_add_epi32(v_485, v_487);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1792),
+                v_481); __asm__ volatile("" ::: "memory");
+            const __m256i v_489 = _mm256_xor_si256(v_477, flip);
+            const __m256i v_490 = _mm256_and_si256(v_489, low_nibbles);
+            const __m256i v_491 = _mm256_maddubs_epi16(v_489, ones);
+            const __m256i v_492 = _mm256_madd_epi16(v_491, ones_16);
+            const __m256i v_493 = _mm256_add_epi32(v_488, v_492);
+            const __m256i v_494 = _mm256_maddubs_epi16(v_490, low_nibbles);
+            const __m256i v_495 = _mm256_madd_epi16(v_494, ones_16);
+            const __m256i v_496 = _mm256_add_epi32(v_493, v_495);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1856),
+                v_489); __asm__ volatile("" ::: "memory");
+            const __m256i v_497 = _mm256_xor_si256(v_480, flip);
+            const __m256i v_498 = _mm256_and_si256(v_497, low_nibbles);
+            const __m256i v_499 = _mm256_maddubs_epi16(v_497, ones);
+            const __m256i v_500 = _mm256_madd_epi16(v_499, ones_16);
+            const __m256i v_501 = _mm256_add_epi32(v_496, v_500);
+            const __m256i v_502 = _mm256_maddubs_epi16(v_498, low_nibbles);
+            const __m256i v_503 = _mm256_madd_epi16(v_502, ones_16);
+            const __m256i v_504 = _mm256_add_epi32(v_501, v_503);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1920),
+                v_497); __asm__ volatile("" ::: "memory");
+            const __m256i v_505 = _mm256_xor_si256(v_479, flip);
+            const __m256i v_506 = _mm256_and_si256(v_505, low_nibbles);
+            const __m256i v_507 = _mm256_maddubs_epi16(v_505, ones);
+            const __m256i v_508 = _mm256_madd_epi16(v_507, ones_16);
+            const __m256i v_509 = _mm256_add_epi32(v_504, v_508);
+            const __m256i v_510 = _mm256_maddubs_epi16(v_506, low_nibbles);
+            const __m256i v_511 = _mm256_madd_epi16(v_510, ones_16);
+            const __m256i v_512 = _mm256_add_epi32(v_509, v_511);
+            _mm256_stream_si256((__m256i *)(packed_at_2 + 1984),
+                v_505); __asm__ volatile("" ::: "memory");
+            const __m256i v_513 = _mm256_srai_epi32(v_512, 4);
+            const __m256i v_514 = _mm256_sub_epi32(v_513, offset);
+            const __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
+            _mm_stream_si128((__m128i *)s_4, scale); __asm__ volatile("" ::: "memory");
+            const __m256 v_515 =
+                _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(scale), 16));
+            const __m256 v_516 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
+            const __m256 v_517 = _mm256_cvtepi32_ps(v_514);
+            const __m256 v_518 = _mm256_fmadd_ps(v_517, v_515, v_516);
+            _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_518));
+            from_at = row_8 + stride;
+            packed_at_2 += 32;
+            scales_2 += 16;
+            s_4 += 16;
+            sums_at += 32;
+          }
+          from += 128;
+          packed_2 += 2080;
+          scales_at_2 += 32;
+          ahead += 2048;
+        }
+      } else {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 2048;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const __m256i sum = _mm256_setzero_si256();
+            const __m256i v =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
+            const __m256i v_2 =
+                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_5), 1);
+            const __m256i v_3 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
+            const __m256i v_4 =
+                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_6), 1);
+            const __m256i v_5 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
+            const __m256i v_6 =
+                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_7), 1);
+            const __m256i v_7 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
+            const __m256i v_8 =
+                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_8), 1);
+            const __m256i v_9 = _mm256_unpackhi_epi16(v_2, v_4);
+            const __m256i v_10 = _mm256_unpacklo_epi16(v_2, v_4);
+            const __m256i v_11 = _mm256_unpackhi_epi16(v_6, v_8);
+            const __m256i v_12 = _mm256_unpacklo_epi16(v_6, v_8);
+            const __m256i v_13 = _mm256_unpackhi_epi32(v_10, v_12);
+            const __m256i v_14 = _mm256_unpacklo_epi32(v_10, v_12);
+            const __m256i v_15 = _mm256_unpackhi_epi32(v_9, v_11);
+            const __m256i v_16 = _mm256_unpacklo_epi32(v_9, v_11);
+            const __m256i v_17 = _mm256_srli_epi32(v_14, 4);
+            const __m256i v_18 = _mm256_xor_si256(v_17, v_16);
+            const __m256i v_19 = _mm256_and_si256(v_18, low_nibbles_2);
+            const __m256i v_20 = _mm256_slli_epi32(v_19, 4);
+            const __m256i v_21 = _mm256_xor_si256(v_14, v_20);
+            const __m256i v_22 = _mm256_xor_si256(v_16, v_19);
+            const __m256i v_23 = _mm256_srli_epi32(v_13, 4);
+            const __m256i v_24 = _mm256_xor_si256(v_23, v_15);
+            const __m256i v_25 = _mm256_and_si256(v_24, low_nibbles_2);
+            const __m256i v_26 = _mm256_slli_epi32(v_25, 4);
+            const __m256i v_27 = _mm256_xor_si256(v_13, v_26);
+            const __m256i v_28 = _mm256_xor_si256(v_15, v_25);
+            const __m256i v_29 = _mm256_unpackhi_epi8(v_21, v_22);
+            const __m256i v_30 = _mm256_unpacklo_epi8(v_21, v_22);
+            const __m256i v_31 = _mm256_unpackhi_epi8(v_27, v_28);
+            const __m256i v_32 = _mm256_unpacklo_epi8(v_27, v_28);
+            const __m256i v_33 = _mm256_xor_si256(v_30, flip);
+            const __m256i v_34 = _mm256_and_si256(v_33, low_nibbles);
+            const __m256i v_35 = _mm256_maddubs_epi16(v_33, ones);
+            const __m256i v_36 = _mm256_madd_epi16(v_35, ones_16);
+            const __m256i v_37 = _mm256_add_epi32(sum, v_36);
+            const __m256i v_38 = _mm256_maddubs_epi16(v_34, low_nibbles);
+            const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
+            const __m256i v_40 = _mm256_add_epi32(v_37, v_39);
+            _mm256_storeu_si256((__m256i *)packed_at_2, v_33);
+            const __m256i v_41 = _mm256_xor_si256(v_29, flip);
+            const __m256i v_42 = _mm256_and_si256(v_41, low_nibbles);
+            const __m256i v_43 = _mm256_maddubs_epi16(v_41, ones);
+            const __m256i v_44 = _mm256_madd_epi16(v_43, ones_16);
+            const __m256i v_45 = _mm256_add_epi32(v_40, v_44);
+            const __m256i v_46 = _mm256_maddubs_epi16(v_42, low_nibbles);
+            const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
+            const __m256i v_48 = _mm256_add_epi32(v_45, v_47);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_41);
+            const __m256i v_49 = _mm256_xor_si256(v_32, flip);
+            const __m256i v_50 = _mm256_and_si256(v_49, low_nibbles);
+            const __m256i v_51 = _mm256_maddubs_epi16(v_49, ones);
+            const __m256i v_52 = _mm256_madd_epi16(v_51, ones_16);
+            const __m256i v_53 = _mm256_add_epi32(v_48, v_52);
+            const __m256i v_54 = _mm256_maddubs_epi16(v_50, low_nibbles);
+            const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
+            const __m256i v_56 = _mm256_add_epi32(v_53, v_55);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_49);
+            const __m256i v_57 = _mm256_xor_si256(v_31, flip);
+            const __m256i v_58 = _mm256_and_si256(v_57, low_nibbles);
+            const __m256i v_59 = _mm256_maddubs_epi16(v_57, ones);
+            const __m256i v_60 = _mm256_madd_epi16(v_59, ones_16);
+            const __m256i v_61 = _mm256_add_epi32(v_56, v_60);
+            const __m256i v_62 = _mm256_maddubs_epi16(v_58, low_nibbles);
+            const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
+            const __m256i v_64 = _mm256_add_epi32(v_61, v_63);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_57);
+            const __m256i v_65 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 16)));
+            const __m256i v_66 =
+                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+            const __m256i v_67 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+            const __m256i v_68 =
+                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+            const __m256i v_69 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
+            const __m256i v_70 =
+                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
+            const __m256i v_71 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 16)));
+            const __m256i v_72 =
+                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 1);
+            const __m256i v_73 = _mm256_unpackhi_epi16(v_66, v_68);
+            const __m256i v_74 = _mm256_unpacklo_epi16(v_66, v_68);
+            const __m256i v_75 = _mm256_unpackhi_epi16(v_70, v_72);
+            const __m256i v_76 = _mm256_unpacklo_epi16(v_70, v_72);
+            const __m256i v_77 = _mm256_unpackhi_epi32(v_74, v_76);
+            const __m256i v_78 = _mm256_unpacklo_epi32(v_74, v_76);
+            const __m256i v_79 = _mm256_unpackhi_epi32(v_73, v_75);
+            const __m256i v_80 = _mm256_unpacklo_epi32(v_73, v_75);
+            const __m256i v_81 = _mm256_srli_epi32(v_78, 4);
+            const __m256i v_82 = _mm256_xor_si256(v_81, v_80);
+            const __m256i v_83 = _mm256_and_si256(v_82, low_nibbles_2);
+            const __m256i v_84 = _mm256_slli_epi32(v_83, 4);
+            const __m256i v_85 = _mm256_xor_si256(v_78, v_84);
+            const __m256i v_86 = _mm256_xor_si256(v_80, v_83);
+            const __m256i v_87 = _mm256_srli_epi32(v_77, 4);
+            const __m256i v_88 = _mm256_xor_si256(v_87, v_79);
+            const __m256i v_89 = _mm256_and_si256(v_88, low_nibbles_2);
+            const __m256i v_90 = _mm256_slli_epi32(v_89, 4);
+            const __m256i v_91 = _mm256_xor_si256(v_77, v_90);
+            const __m256i v_92 = _mm256_xor_si256(v_79, v_89);
+            const __m256i v_93 = _mm256_unpackhi_epi8(v_85, v_86);
+            const __m256i v_94 = _mm256_unpacklo_epi8(v_85, v_86);
+            const __m256i v_95 = _mm256_unpackhi_epi8(v_91, v_92);
+            const __m256i v_96 = _mm256_unpacklo_epi8(v_91, v_92);
+            const __m256i v_97 = _mm256_xor_si256(v_94, flip);
+            const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles);
+            const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
+            const __m256i v_100 = _mm256_madd_epi16(v_99, ones_16);
+            const __m256i v_101 = _mm256_add_epi32(v_64, v_100);
+            const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles);
+            const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
+            const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 256), v_97);
+            const __m256i v_105 = _mm256_xor_si256(v_93, flip);
+            const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles);
+            const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
+            const __m256i v_108 = _mm256_madd_epi16(v_107, ones_16);
+            const __m256i v_109 = _mm256_add_epi32(v_104, v_108);
+            const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles);
+            const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
+            const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 320), v_105);
+            const __m256i v_113 = _mm256_xor_si256(v_96, flip);
+            const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles);
+            const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
+            const __m256i v_116 = _mm256_madd_epi16(v_115, ones_16);
+            const __m256i v_117 = _mm256_add_epi32(v_112, v_116);
+            const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles);
+            const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
+            const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 384), v_113);
+            const __m256i v_121 = _mm256_xor_si256(v_95, flip);
+            const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles);
+            const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
+            const __m256i v_124 = _mm256_madd_epi16(v_123, ones_16);
+            const __m256i v_125 = _mm256_add_epi32(v_120, v_124);
+            const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles);
+            const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
+            const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 448), v_121);
+            const __m256i v_129 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 32)));
+            const __m256i v_130 =
+                _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+            const __m256i v_131 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+            const __m256i v_132 =
+                _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+            const __m256i v_133 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+            const __m256i v_134 =
+                _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+            const __m256i v_135 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 32)));
+            const __m256i v_136 =
+                _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 1);
+            const __m256i v_137 = _mm256_unpackhi_epi16(v_130, v_132);
+            const __m256i v_138 = _mm256_unpacklo_epi16(v_130, v_132);
+            const __m256i v_139 = _mm256_unpackhi_epi16(v_134, v_136);
+            const __m256i v_140 = _mm256_unpacklo_epi16(v_134, v_136);
+            const __m256i v_141 = _mm256_unpackhi_epi32(v_138, v_140);
+            const __m256i v_142 = _mm256_unpacklo_epi32(v_138, v_140);
+            const __m256i v_143 = _mm256_unpackhi_epi32(v_137, v_139);
+            const __m256i v_144 = _mm256_unpacklo_epi32(v_137, v_139);
+            const __m256i v_145 = _mm256_srli_epi32(v_142, 4);
+            const __m256i v_146 = _mm256_xor_si256(v_145, v_144);
+            const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles_2);
+            const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
+            const __m256i v_149 = _mm256_xor_si256(v_142, v_148);
+            const __m256i v_150 = _mm256_xor_si256(v_144, v_147);
+            const __m256i v_151 = _mm256_srli_epi32(v_141, 4);
+            const __m256i v_152 = _mm256_xor_si256(v_151, v_143);
+            const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles_2);
+            const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
+            const __m256i v_155 = _mm256_xor_si256(v_141, v_154);
+            const __m256i v_156 = _mm256_xor_si256(v_143, v_153);
+            const __m256i v_157 = _mm256_unpackhi_epi8(v_149, v_150);
+            const __m256i v_158 = _mm256_unpacklo_epi8(v_149, v_150);
+            const __m256i v_159 = _mm256_unpackhi_epi8(v_155, v_156);
+            const __m256i v_160 = _mm256_unpacklo_epi8(v_155, v_156);
+            const __m256i v_161 = _mm256_xor_si256(v_158, flip);
+            const __m256i v_162 = _mm256_and_si256(v_161, low_nibbles);
+            const __m256i v_163 = _mm256_maddubs_epi16(v_161, ones);
+            const __m256i v_164 = _mm256_madd_epi16(v_163, ones_16);
+            const __m256i v_165 = _mm256_add_epi32(v_128, v_164);
+            const __m256i v_166 = _mm256_maddubs_epi16(v_162, low_nibbles);
+            const __m256i v_167 = _mm256_madd_epi16(v_166, ones_16);
+            const __m256i v_168 = _mm256_add_epi32(v_165, v_167);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 512), v_161);
+            const __m256i v_169 = _mm256_xor_si256(v_157, flip);
+            const __m256i v_170 = _mm256_and_si256(v_169, low_nibbles);
+            const __m256i v_171 = _mm256_maddubs_epi16(v_169, ones);
+            const __m256i v_172 = _mm256_madd_epi16(v_171, ones_16);
+            const __m256i v_173 = _mm256_add_epi32(v_168, v_172);
+            const __m256i v_174 = _mm256_maddubs_epi16(v_170, low_nibbles);
+            const __m256i v_175 = _mm256_madd_epi16(v_174, ones_16);
+            const __m256i v_176 = _mm256_add_epi32(v_173, v_175);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 576), v_169);
+            const __m256i v_177 = _mm256_xor_si256(v_160, flip);
+            const __m256i v_178 = _mm256_and_si256(v_177, low_nibbles);
+            const __m256i v_179 = _mm256_maddubs_epi16(v_177, ones);
+            const __m256i v_180 = _mm256_madd_epi16(v_179, ones_16);
+            const __m256i v_181 = _mm256_add_epi32(v_176, v_180);
+            const __m256i v_182 = _mm256_maddubs_epi16(v_178, low_nibbles);
+            const __m256i v_183 = _mm256_madd_epi16(v_182, ones_16);
+            const __m256i v_184 = _mm256_add_epi32(v_181, v_183);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 640), v_177);
+            const __m256i v_185 = _mm256_xor_si256(v_159, flip);
+            const __m256i v_186 = _mm256_and_si256(v_185, low_nibbles);
+            const __m256i v_187 = _mm256_maddubs_epi16(v_185, ones);
+            const __m256i v_188 = _mm256_madd_epi16(v_187, ones_16);
+            const __m256i v_189 = _mm256_add_epi32(v_184, v_188);
+            const __m256i v_190 = _mm256_maddubs_epi16(v_186, low_nibbles);
+            const __m256i v_191 = _mm256_madd_epi16(v_190, ones_16);
+            const __m256i v_192 = _mm256_add_epi32(v_189, v_191);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 704), v_185);
+            const __m256i v_193 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 48)));
+            const __m256i v_194 =
+                _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m256i v_195 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+            const __m256i v_196 =
+                _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m256i v_197 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+            const __m256i v_198 =
+                _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m256i v_199 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
+            const __m256i v_200 =
+                _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m256i v_201 = _mm256_unpackhi_epi16(v_194, v_196);
+            const __m256i v_202 = _mm256_unpacklo_epi16(v_194, v_196);
+            const __m256i v_203 = _mm256_unpackhi_epi16(v_198, v_200);
+            const __m256i v_204 = _mm256_unpacklo_epi16(v_198, v_200);
+            const __m256i v_205 = _mm256_unpackhi_epi32(v_202, v_204);
+            const __m256i v_206 = _mm256_unpacklo_epi32(v_202, v_204);
+            const __m256i v_207 = _mm256_unpackhi_epi32(v_201, v_203);
+            const __m256i v_208 = _mm256_unpacklo_epi32(v_201, v_203);
+            const __m256i v_209 = _mm256_srli_epi32(v_206, 4);
+            const __m256i v_210 = _mm256_xor_si256(v_209, v_208);
+            const __m256i v_211 = _mm256_and_si256(v_210, low_nibbles_2);
+            const __m256i v_212 = _mm256_slli_epi32(v_211, 4);
+            const __m256i v_213 = _mm256_xor_si256(v_206, v_212);
+            const __m256i v_214 = _mm256_xor_si256(v_208, v_211);
+            const __m256i v_215 = _mm256_srli_epi32(v_205, 4);
+            const __m256i v_216 = _mm256_xor_si256(v_215, v_207);
+            const __m256i v_217 = _mm256_and_si256(v_216, low_nibbles_2);
+            const __m256i v_218 = _mm256_slli_epi32(v_217, 4);
+            const __m256i v_219 = _mm256_xor_si256(v_205, v_218);
+            const __m256i v_220 = _mm256_xor_si256(v_207, v_217);
+            const __m256i v_221 = _mm256_unpackhi_epi8(v_213, v_214);
+            const __m256i v_222 = _mm256_unpacklo_epi8(v_213, v_214);
+            const __m256i v_223 = _mm256_unpackhi_epi8(v_219, v_220);
+            const __m256i v_224 = _mm256_unpacklo_epi8(v_219, v_220);
+            const __m256i v_225 = _mm256_xor_si256(v_222, flip);
+            const __m256i v_226 = _mm256_and_si256(v_225, low_nibbles);
+            const __m256i v_227 = _mm256_maddubs_epi16(v_225, ones);
+            const __m256i v_228 = _mm256_madd_epi16(v_227, ones_16);
+            const __m256i v_229 = _mm256_add_epi32(v_192, v_228);
+            const __m256i v_230 = _mm256_maddubs_epi16(v_226, low_nibbles);
+            const __m256i v_231 = _mm256_madd_epi16(v_230, ones_16);
+            const __m256i v_232 = _mm256_add_epi32(v_229, v_231);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 768), v_225);
+            const __m256i v_233 = _mm256_xor_si256(v_221, flip);
+            const __m256i v_234 = _mm256_and_si256(v_233, low_nibbles);
+            const __m256i v_235 = _mm256_maddubs_epi16(v_233, ones);
+            const __m256i v_236 = _mm256_madd_epi16(v_235, ones_16);
+            const __m256i v_237 = _mm256_add_epi32(v_232, v_236);
+            const __m256i v_238 = _mm256_maddubs_epi16(v_234, low_nibbles);
+            const __m256i v_239 = _mm256_madd_epi16(v_238, ones_16);
+            const __m256i v_240 = _mm256_add_epi32(v_237, v_239);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 832), v_233);
+            const __m256i v_241 = _mm256_xor_si256(v_224, flip);
+            const __m256i v_242 = _mm256_and_si256(v_241, low_nibbles);
+            const __m256i v_243 = _mm256_maddubs_epi16(v_241, ones);
+            const __m256i v_244 = _mm256_madd_epi16(v_243, ones_16);
+            const __m256i v_245 = _mm256_add_epi32(v_240, v_244);
+            const __m256i v_246 = _mm256_maddubs_epi16(v_242, low_nibbles);
+            const __m256i v_247 = _mm256_madd_epi16(v_246, ones_16);
+            const __m256i v_248 = _mm256_add_epi32(v_245, v_247);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 896), v_241);
+            const __m256i v_249 = _mm256_xor_si256(v_223, flip);
+            const __m256i v_250 = _mm256_and_si256(v_249, low_nibbles);
+            const __m256i v_251 = _mm256_maddubs_epi16(v_249, ones);
+            const __m256i v_252 = _mm256_madd_epi16(v_251, ones_16);
+            const __m256i v_253 = _mm256_add_epi32(v_248, v_252);
+            const __m256i v_254 = _mm256_maddubs_epi16(v_250, low_nibbles);
+            const __m256i v_255 = _mm256_madd_epi16(v_254, ones_16);
+            const __m256i v_256 = _mm256_add_epi32(v_253, v_255);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 960), v_249);
+            const __m256i v_257 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 64)));
+            const __m256i v_258 =
+                _mm256_inserti128_si256(v_257, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m256i v_259 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+            const __m256i v_260 =
+                _mm256_inserti128_si256(v_259, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m256i v_261 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+            const __m256i v_262 =
+                _mm256_inserti128_si256(v_261, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m256i v_263 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
+            const __m256i v_264 =
+                _mm256_inserti128_si256(v_263, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m256i v_265 = _mm256_unpackhi_epi16(v_258, v_260);
+            const __m256i v_266 = _mm256_unpacklo_epi16(v_258, v_260);
+            const __m256i v_267 = _mm256_unpackhi_epi16(v_262, v_264);
+            const __m256i v_268 = _mm256_unpacklo_epi16(v_262, v_264);
+            const __m256i v_269 = _mm256_unpackhi_epi32(v_266, v_268);
+            const __m256i v_270 = _mm256_unpacklo_epi32(v_266, v_268);
+            const __m256i v_271 = _mm256_unpackhi_epi32(v_265, v_267);
+            const __m256i v_272 = _mm256_unpacklo_epi32(v_265, v_267);
+            const __m256i v_273 = _mm256_srli_epi32(v_270, 4);
+            const __m256i v_274 = _mm256_xor_si256(v_273, v_272);
+            const __m256i v_275 = _mm256_and_si256(v_274, low_nibbles_2);
+            const __m256i v_276 = _mm256_slli_epi32(v_275, 4);
+            const __m256i v_277 = _mm256_xor_si256(v_270, v_276);
+            const __m256i v_278 = _mm256_xor_si256(v_272, v_275);
+            const __m256i v_279 = _mm256_srli_epi32(v_269, 4);
+            const __m256i v_280 = _mm256_xor_si256(v_279, v_271);
+            const __m256i v_281 = _mm256_and_si256(v_280, low_nibbles_2);
+            const __m256i v_282 = _mm256_slli_epi32(v_281, 4);
+            const __m256i v_283 = _mm256_xor_si256(v_269, v_282);
+            const __m256i v_284 = _mm256_xor_si256(v_271, v_281);
+            const __m256i v_285 = _mm256_unpackhi_epi8(v_277, v_278);
+            const __m256i v_286 = _mm256_unpacklo_epi8(v_277, v_278);
+            const __m256i v_287 = _mm256_unpackhi_epi8(v_283, v_284);
+            const __m256i v_288 = _mm256_unpacklo_epi8(v_283, v_284);
+            const __m256i v_289 = _mm256_xor_si256(v_286, flip);
+            const __m256i v_290 = _mm256_and_si256(v_289, low_nibbles);
+            const __m256i v_291 = _mm256_maddubs_epi16(v_289, ones);
+            const __m256i v_292 = _mm256_madd_epi16(v_291, ones_16);
+            const __m256i v_293 = _mm256_add_epi32(v_256, v_292);
+            const __m256i v_294 = _mm256_maddubs_epi16(v_290, low_nibbles);
+            const __m256i v_295 = _mm256_madd_epi16(v_294, ones_16);
+            const __m256i v_296 = _mm256_add_epi32(v_293, v_295);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1024), v_289);
+            const __m256i v_297 = _mm256_xor_si256(v_285, flip);
+            const __m256i v_298 = _mm256_and_si256(v_297, low_nibbles);
+            const __m256i v_299 = _mm256_maddubs_epi16(v_297, ones);
+            const __m256i v_300 = _mm256_madd_epi16(v_299, ones_16);
+            const __m256i v_301 = _mm256_add_epi32(v_296, v_300);
+            const __m256i v_302 = _mm256_maddubs_epi16(v_298, low_nibbles);
+            const __m256i v_303 = _mm256_madd_epi16(v_302, ones_16);
+            const __m256i v_304 = _mm256_add_epi32(v_301, v_303);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1088), v_297);
+            const __m256i v_305 = _mm256_xor_si256(v_288, flip);
+            const __m256i v_306 = _mm256_and_si256(v_305, low_nibbles);
+            const __m256i v_307 = _mm256_maddubs_epi16(v_305, ones);
+            const __m256i v_308 = _mm256_madd_epi16(v_307, ones_16);
+            const __m256i v_309 = _mm256_add_epi32(v_304, v_308);
+            const __m256i v_310 = _mm256_maddubs_epi16(v_306, low_nibbles);
+            const __m256i v_311 = _mm256_madd_epi16(v_310, ones_16);
+            const __m256i v_312 = _mm256_add_epi32(v_309, v_311);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1152), v_305);
+            const __m256i v_313 = _mm256_xor_si256(v_287, flip);
+            const __m256i v_314 = _mm256_and_si256(v_313, low_nibbles);
+            const __m256i v_315 = _mm256_maddubs_epi16(v_313, ones);
+            const __m256i v_316 = _mm256_madd_epi16(v_315, ones_16);
+            const __m256i v_317 = _mm256_add_epi32(v_312, v_316);
+            const __m256i v_318 = _mm256_maddubs_epi16(v_314, low_nibbles);
+            const __m256i v_319 = _mm256_madd_epi16(v_318, ones_16);
+            const __m256i v_320 = _mm256_add_epi32(v_317, v_319);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1216), v_313);
+            const __m256i v_321 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 80)));
+            const __m256i v_322 =
+                _mm256_inserti128_si256(v_321, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m256i v_323 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+            const __m256i v_324 =
+                _mm256_inserti128_si256(v_323, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m256i v_325 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
+            const __m256i v_326 =
+                _mm256_inserti128_si256(v_325, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m256i v_327 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
+            const __m256i v_328 =
+                _mm256_inserti128_si256(v_327, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m256i v_329 = _mm256_unpackhi_epi16(v_322, v_324);
+            const __m256i v_330 = _mm256_unpacklo_epi16(v_322, v_324);
+            const __m256i v_331 = _mm256_unpackhi_epi16(v_326, v_328);
+            const __m256i v_332 = _mm256_unpacklo_epi16(v_326, v_328);
+            const __m256i v_333 = _mm256_unpackhi_epi32(v_330, v_332);
+            const __m256i v_334 = _mm256_unpacklo_epi32(v_330, v_332);
+            const __m256i v_335 = _mm256_unpackhi_epi32(v_329, v_331);
+            const __m256i v_336 = _mm256_unpacklo_epi32(v_329, v_331);
+            const __m256i v_337 = _mm256_srli_epi32(v_334, 4);
+            const __m256i v_338 = _mm256_xor_si256(v_337, v_336);
+            const __m256i v_339 = _mm256_and_si256(v_338, low_nibbles_2);
+            const __m256i v_340 = _mm256_slli_epi32(v_339, 4);
+            const __m256i v_341 = _mm256_xor_si256(v_334, v_340);
+            const __m256i v_342 = _mm256_xor_si256(v_336, v_339);
+            const __m256i v_343 = _mm256_srli_epi32(v_333, 4);
+            const __m256i v_344 = _mm256_xor_si256(v_343, v_335);
+            const __m256i v_345 = _mm256_and_si256(v_344, low_nibbles_2);
+            const __m256i v_346 = _mm256_slli_epi32(v_345, 4);
+            const __m256i v_347 = _mm256_xor_si256(v_333, v_346);
+            const __m256i v_348 = _mm256_xor_si256(v_335, v_345);
+            const __m256i v_349 = _mm256_unpackhi_epi8(v_341, v_342);
+            const __m256i v_350 = _mm256_unpacklo_epi8(v_341, v_342);
+            const __m256i v_351 = _mm256_unpackhi_epi8(v_347, v_348);
+            const __m256i v_352 = _mm256_unpacklo_epi8(v_347, v_348);
+            const __m256i v_353 = _mm256_xor_si256(v_350, flip);
+            const __m256i v_354 = _mm256_and_si256(v_353, low_nibbles);
+            const __m256i v_355 = _mm256_maddubs_epi16(v_353, ones);
+            const __m256i v_356 = _mm256_madd_epi16(v_355, ones_16);
+            const __m256i v_357 = _mm256_add_epi32(v_320, v_356);
+            const __m256i v_358 = _mm256_maddubs_epi16(v_354, low_nibbles);
+            const __m256i v_359 = _mm256_madd_epi16(v_358, ones_16);
+            const __m256i v_360 = _mm256_add_epi32(v_357, v_359);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1280), v_353);
+            const __m256i v_361 = _mm256_xor_si256(v_349, flip);
+            const __m256i v_362 = _mm256_and_si256(v_361, low_nibbles);
+            const __m256i v_363 = _mm256_maddubs_epi16(v_361, ones);
+            const __m256i v_364 = _mm256_madd_epi16(v_363, ones_16);
+            const __m256i v_365 = _mm256_add_epi32(v_360, v_364);
+            const __m256i v_366 = _mm256_maddubs_epi16(v_362, low_nibbles);
+            const __m256i v_367 = _mm256_madd_epi16(v_366, ones_16);
+            const __m256i v_368 = _mm256_add_epi32(v_365, v_367);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1344), v_361);
+            const __m256i v_369 = _mm256_xor_si256(v_352, flip);
+            const __m256i v_370 = _mm256_and_si256(v_369, low_nibbles);
+            const __m256i v_371 = _mm256_maddubs_epi16(v_369, ones);
+            const __m256i v_372 = _mm256_madd_epi16(v_371, ones_16);
+            const __m256i v_373 = _mm256_add_epi32(v_368, v_372);
+            const __m256i v_374 = _mm256_maddubs_epi16(v_370, low_nibbles);
+            const __m256i v_375 = _mm256_madd_epi16(v_374, ones_16);
+            const __m256i v_376 = _mm256_add_epi32(v_373, v_375);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1408), v_369);
+            const __m256i v_377 = _mm256_xor_si256(v_351, flip);
+            const __m256i v_378 = _mm256_and_si256(v_377, low_nibbles);
+            const __m256i v_379 = _mm256_maddubs_epi16(v_377, ones);
+            const __m256i v_380 = _mm256_madd_epi16(v_379, ones_16);
+            const __m256i v_381 = _mm256_add_epi32(v_376, v_380);
+            const __m256i v_382 = _mm256_maddubs_epi16(v_378, low_nibbles);
+            const __m256i v_383 = _mm256_madd_epi16(v_382, ones_16);
+            const __m256i v_384 = _mm256_add_epi32(v_381, v_383);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1472), v_377);
+            const __m256i v_385 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 96)));
+            const __m256i v_386 =
+                _mm256_inserti128_si256(v_385, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m256i v_387 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
+            const __m256i v_388 =
+                _mm256_inserti128_si256(v_387, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m256i v_389 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
+            const __m256i v_390 =
+                _mm256_inserti128_si256(v_389, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m256i v_391 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
+            const __m256i v_392 =
+                _mm256_inserti128_si256(v_391, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m256i v_393 = _mm256_unpackhi_epi16(v_386, v_388);
+            const __m256i v_394 = _mm256_unpacklo_epi16(v_386, v_388);
+            const __m256i v_395 = _mm256_unpackhi_epi16(v_390, v_392);
+            const __m256i v_396 = _mm256_unpacklo_epi16(v_390, v_392);
+            const __m256i v_397 = _mm256_unpackhi_epi32(v_394, v_396);
+            const __m256i v_398 = _mm256_unpacklo_epi32(v_394, v_396);
+            const __m256i v_399 = _mm256_unpackhi_epi32(v_393, v_395);
+            const __m256i v_400 = _mm256_unpacklo_epi32(v_393, v_395);
+            const __m256i v_401 = _mm256_srli_epi32(v_398, 4);
+            const __m256i v_402 = _mm256_xor_si256(v_401, v_400);
+            const __m256i v_403 = _mm256_and_si256(v_402, low_nibbles_2);
+            const __m256i v_404 = _mm256_slli_epi32(v_403, 4);
+            const __m256i v_405 = _mm256_xor_si256(v_398, v_404);
+            const __m256i v_406 = _mm256_xor_si256(v_400, v_403);
+            const __m256i v_407 = _mm256_srli_epi32(v_397, 4);
+            const __m256i v_408 = _mm256_xor_si256(v_407, v_399);
+            const __m256i v_409 = _mm256_and_si256(v_408, low_nibbles_2);
+            const __m256i v_410 = _mm256_slli_epi32(v_409, 4);
+            const __m256i v_411 = _mm256_xor_si256(v_397, v_410);
+            const __m256i v_412 = _mm256_xor_si256(v_399, v_409);
+            const __m256i v_413 = _mm256_unpackhi_epi8(v_405, v_406);
+            const __m256i v_414 = _mm256_unpacklo_epi8(v_405, v_406);
+            const __m256i v_415 = _mm256_unpackhi_epi8(v_411, v_412);
+            const __m256i v_416 = _mm256_unpacklo_epi8(v_411, v_412);
+            const __m256i v_417 = _mm256_xor_si256(v_414, flip);
+            const __m256i v_418 = _mm256_and_si256(v_417, low_nibbles);
+            const __m256i v_419 = _mm256_maddubs_epi16(v_417, ones);
+            const __m256i v_420 = _mm256_madd_epi16(v_419, ones_16);
+            const __m256i v_421 = _mm256_add_epi32(v_384, v_420);
+            const __m256i v_422 = _mm256_maddubs_epi16(v_418, low_nibbles);
+            const __m256i v_423 = _mm256_madd_epi16(v_422, ones_16);
+            const __m256i v_424 = _mm256_add_epi32(v_421, v_423);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1536), v_417);
+            const __m256i v_425 = _mm256_xor_si256(v_413, flip);
+            const __m256i v_426 = _mm256_and_si256(v_425, low_nibbles);
+            const __m256i v_427 = _mm256_maddubs_epi16(v_425, ones);
+            const __m256i v_428 = _mm256_madd_epi16(v_427, ones_16);
+            const __m256i v_429 = _mm256_add_epi32(v_424, v_428);
+            const __m256i v_430 = _mm256_maddubs_epi16(v_426, low_nibbles);
+            const __m256i v_431 = _mm256_madd_epi16(v_430, ones_16);
+            const __m256i v_432 = _mm256_add_epi32(v_429, v_431);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1600), v_425);
+            const __m256i v_433 = _mm256_xor_si256(v_416, flip);
+            const __m256i v_434 = _mm256_and_si256(v_433, low_nibbles);
+            const __m256i v_435 = _mm256_maddubs_epi16(v_433, ones);
+            const __m256i v_436 = _mm256_madd_epi16(v_435, ones_16);
+            const __m256i v_437 = _mm256_add_epi32(v_432, v_436);
+            const __m256i v_438 = _mm256_maddubs_epi16(v_434, low_nibbles);
+            const __m256i v_439 = _mm256_madd_epi16(v_438, ones_16);
+            const __m256i v_440 = _mm256_add_epi32(v_437, v_439);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1664), v_433);
+            const __m256i v_441 = _mm256_xor_si256(v_415, flip);
+            const __m256i v_442 = _mm256_and_si256(v_441, low_nibbles);
+            const __m256i v_443 = _mm256_maddubs_epi16(v_441, ones);
+            const __m256i v_444 = _mm256_madd_epi16(v_443, ones_16);
+            const __m256i v_445 = _mm256_add_epi32(v_440, v_444);
+            const __m256i v_446 = _mm256_maddubs_epi16(v_442, low_nibbles);
+            const __m256i v_447 = _mm256_madd_epi16(v_446, ones_16);
+            const __m256i v_448 = _mm256_add_epi32(v_445, v_447);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1728), v_441);
+            const __m256i v_449 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at + 112)));
+            const __m256i v_450 =
+                _mm256_inserti128_si256(v_449, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m256i v_451 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
+            const __m256i v_452 =
+                _mm256_inserti128_si256(v_451, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m256i v_453 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
+            const __m256i v_454 =
+                _mm256_inserti128_si256(v_453, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m256i v_455 =
+                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
+            const __m256i v_456 =
+                _mm256_inserti128_si256(v_455, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m256i v_457 = _mm256_unpackhi_epi16(v_450, v_452);
+            const __m256i v_458 = _mm256_unpacklo_epi16(v_450, v_452);
+            const __m256i v_459 = _mm256_unpackhi_epi16(v_454, v_456);
+            const __m256i v_460 = _mm256_unpacklo_epi16(v_454, v_456);
+            const __m256i v_461 = _mm256_unpackhi_epi32(v_458, v_460);
+            const __m256i v_462 = _mm256_unpacklo_epi32(v_458, v_460);
+            const __m256i v_463 = _mm256_unpackhi_epi32(v_457, v_459);
+            const __m256i v_464 = _mm256_unpacklo_epi32(v_457, v_459);
+            const __m256i v_465 = _mm256_srli_epi32(v_462, 4);
+            const __m256i v_466 = _mm256_xor_si256(v_465, v_464);
+            const __m256i v_467 = _mm256_and_si256(v_466, low_nibbles_2);
+            const __m256i v_468 = _mm256_slli_epi32(v_467, 4);
+            const __m256i v_469 = _mm256_xor_si256(v_462, v_468);
+            const __m256i v_470 = _mm256_xor_si256(v_464, v_467);
+            const __m256i v_471 = _mm256_srli_epi32(v_461, 4);
+            const __m256i v_472 = _mm256_xor_si256(v_471, v_463);
+            const __m256i v_473 = _mm256_and_si256(v_472, low_nibbles_2);
+            const __m256i v_474 = _mm256_slli_epi32(v_473, 4);
+            const __m256i v_475 = _mm256_xor_si256(v_461, v_474);
+            const __m256i v_476 = _mm256_xor_si256(v_463, v_473);
+            const __m256i v_477 = _mm256_unpackhi_epi8(v_469, v_470);
+            const __m256i v_478 = _mm256_unpacklo_epi8(v_469, v_470);
+            const __m256i v_479 = _mm256_unpackhi_epi8(v_475, v_476);
+            const __m256i v_480 = _mm256_unpacklo_epi8(v_475, v_476);
+            const __m256i v_481 = _mm256_xor_si256(v_478, flip);
+            const __m256i v_482 = _mm256_and_si256(v_481, low_nibbles);
+            const __m256i v_483 = _mm256_maddubs_epi16(v_481, ones);
+            const __m256i v_484 = _mm256_madd_epi16(v_483, ones_16);
+            const __m256i v_485 = _mm256_add_epi32(v_448, v_484);
+            const __m256i v_486 = _mm256_maddubs_epi16(v_482, low_nibbles);
+            const __m256i v_487 = _mm256_madd_epi16(v_486, ones_16);
+            const __m256i v_488 = _mm256_add_epi32(v_485, v_487);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1792), v_481);
+            const __m256i v_489 = _mm256_xor_si256(v_477, flip);
+            const __m256i v_490 = _mm256_and_si256(v_489, low_nibbles);
+            const __m256i v_491 = _mm256_maddubs_epi16(v_489, ones);
+            const __m256i v_492 = _mm256_madd_epi16(v_491, ones_16);
+            const __m256i v_493 = _mm256_add_epi32(v_488, v_492);
+            const __m256i v_494 = _mm256_maddubs_epi16(v_490, low_nibbles);
+            const __m256i v_495 = _mm256_madd_epi16(v_494, ones_16);
+            const __m256i v_496 = _mm256_add_epi32(v_493, v_495);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1856), v_489);
+            const __m256i v_497 = _mm256_xor_si256(v_480, flip);
+            const __m256i v_498 = _mm256_and_si256(v_497, low_nibbles);
+            const __m256i v_499 = _mm256_maddubs_epi16(v_497, ones);
+            const __m256i v_500 = _mm256_madd_epi16(v_499, ones_16);
+            const __m256i v_501 = _mm256_add_epi32(v_496, v_500);
+            const __m256i v_502 = _mm256_maddubs_epi16(v_498, low_nibbles);
+            const __m256i v_503 = _mm256_madd_epi16(v_502, ones_16);
+            const __m256i v_504 = _mm256_add_epi32(v_501, v_503);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1920), v_497);
+            const __m256i v_505 = _mm256_xor_si256(v_479, flip);
+            const __m256i v_506 = _mm256_and_si256(v_505, low_nibbles);
+            const __m256i v_507 = _mm256_maddubs_epi16(v_505, ones);
+            const __m256i v_508 = _mm256_madd_epi16(v_507, ones_16);
+            const __m256i v_509 = _mm256_add_epi32(v_504, v_508);
+            const __m256i v_510 = _mm256_maddubs_epi16(v_506, low_nibbles);
+            const __m256i v_511 = _mm256_madd_epi16(v_510, ones_16);
+            const __m256i v_512 = _mm256_add_epi32(v_509, v_511);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 1984), v_505);
+            const __m256i v_513 = _mm256_srai_epi32(v_512, 4);
+            const __m256i v_514 = _mm256_sub_epi32(v_513, offset);
+            const __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
+            _mm_storeu_si128((__m128i *)s_4, scale);
+            const __m256 v_515 =
+                _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(scale), 16));
+            const __m256 v_516 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
+            const __m256 v_517 = _mm256_cvtepi32_ps(v_514);
+            const __m256 v_518 = _mm256_fmadd_ps(v_517, v_515, v_516);
+            _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_518));
+            from_at = row_8 + stride;
+            packed_at_2 += 32;
+            scales_2 += 16;
+            s_4 += 16;
+            sums_at += 32;
+          }
+          from += 128;
+          packed_2 += 2080;
+          scales_at_2 += 32;
+          ahead += 2048;
+        }
+      }
+      first += 1;
+      source += 128;
+      scales_from += 2;
+      next_at += 1920;
+      packed_at += 2080;
     }
-    lhs += 128;
-    dst += 2080;
-    lookup += 32;
-    s_2 += 2048;
+    row += 16;
+    packed += packed_stride;
   }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
-    }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -27,1482 +27,1528 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256(const tw_pack_args* args);
 
-enum {
-  PANEL = 32,                   // columns of a panel, rows of the source
-  BLOCK = 256,                   // values of k that share a scale
-  BLOCK_BYTES = 4160,       // of all columns of a panel
-  SCALES_OFFSET = 4096,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 128,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 2,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 128,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 1          // that the inner loop takes at a time
-};
-
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
+void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256(const tw_pack_args* args) {
+  uint8_t scratch_memory[4160];
+  size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x88888888 : 0;
+  const __m512i flip = _mm512_set1_epi32((int32_t)bits);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i offset = _mm512_set1_epi32((int32_t)(256 << 3));
   const __m512i low_nibbles_2 = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1984), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2048), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2112), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2176), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2240), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2304), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2368), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2432), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2496), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2560), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2624), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2688), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2752), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2816), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2880), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2944), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3008), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3072), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3136), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3200), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3264), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3328), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3392), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3456), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3520), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3584), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3648), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3712), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3776), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3840), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3904), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3968), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 4032), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 4096;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i sum = _mm512_setzero_si512();
-      const __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m512i v_2 = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)row_4), 1);
-      const __m512i v_3 = _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)row_8), 2);
-      const __m512i v_4 = _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)row_12), 3);
-      const __m512i v_5 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row));
-      const __m512i v_6 = _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)row_5), 1);
-      const __m512i v_7 = _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)row_9), 2);
-      const __m512i v_8 = _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)row_13), 3);
-      const __m512i v_9 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_2));
-      const __m512i v_10 = _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)row_6), 1);
-      const __m512i v_11 = _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)row_10), 2);
-      const __m512i v_12 = _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)row_14), 3);
-      const __m512i v_13 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_3));
-      const __m512i v_14 = _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_7), 1);
-      const __m512i v_15 = _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_11), 2);
-      const __m512i v_16 = _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_15), 3);
-      const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
-      const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
-      const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
-      const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
-      const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
-      const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
-      const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
-      const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
-      const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
-      const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
-      const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
-      const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
-      const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
-      const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
-      const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
-      const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
-      const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-      const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
-      const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
-      const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
-      const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
-      const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
-      const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
-      const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
-      const __m512i v_41 = _mm512_xor_si512(v_38, flip);
-      const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
-      const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
-      const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
-      _mm512_storeu_si512((void *)dst_at, v_41);
-      const __m512i v_45 = _mm512_xor_si512(v_37, flip);
-      const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
-      const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
-      const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 128), v_45);
-      const __m512i v_49 = _mm512_xor_si512(v_40, flip);
-      const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
-      const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
-      const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 256), v_49);
-      const __m512i v_53 = _mm512_xor_si512(v_39, flip);
-      const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
-      const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
-      const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 384), v_53);
-      const __m512i v_57 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
-      const __m512i v_58 =
-          _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
-      const __m512i v_59 =
-          _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
-      const __m512i v_60 =
-          _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
-      const __m512i v_61 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m512i v_62 =
-          _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m512i v_63 =
-          _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
-      const __m512i v_64 =
-          _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
-      const __m512i v_65 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m512i v_66 =
-          _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m512i v_67 =
-          _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
-      const __m512i v_68 =
-          _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
-      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m512i v_70 =
-          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m512i v_71 =
-          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
-      const __m512i v_72 =
-          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
-      const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
-      const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
-      const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
-      const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
-      const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
-      const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
-      const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
-      const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
-      const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
-      const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
-      const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
-      const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
-      const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
-      const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
-      const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
-      const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
-      const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
-      const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
-      const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
-      const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
-      const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
-      const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
-      const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
-      const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
-      const __m512i v_97 = _mm512_xor_si512(v_94, flip);
-      const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
-      const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
-      const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 512), v_97);
-      const __m512i v_101 = _mm512_xor_si512(v_93, flip);
-      const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
-      const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
-      const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 640), v_101);
-      const __m512i v_105 = _mm512_xor_si512(v_96, flip);
-      const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
-      const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
-      const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 768), v_105);
-      const __m512i v_109 = _mm512_xor_si512(v_95, flip);
-      const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
-      const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
-      const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 896), v_109);
-      const __m512i v_113 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m512i v_114 =
-          _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m512i v_115 =
-          _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
-      const __m512i v_116 =
-          _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
-      const __m512i v_117 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m512i v_118 =
-          _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m512i v_119 =
-          _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
-      const __m512i v_120 =
-          _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
-      const __m512i v_121 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m512i v_122 =
-          _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m512i v_123 =
-          _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
-      const __m512i v_124 =
-          _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
-      const __m512i v_125 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m512i v_126 =
-          _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m512i v_127 =
-          _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
-      const __m512i v_128 =
-          _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
-      const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
-      const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
-      const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
-      const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
-      const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
-      const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
-      const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
-      const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
-      const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
-      const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
-      const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
-      const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
-      const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
-      const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
-      const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
-      const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
-      const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
-      const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
-      const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
-      const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
-      const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
-      const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
-      const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
-      const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
-      const __m512i v_153 = _mm512_xor_si512(v_150, flip);
-      const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
-      const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
-      const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1024), v_153);
-      const __m512i v_157 = _mm512_xor_si512(v_149, flip);
-      const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
-      const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
-      const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1152), v_157);
-      const __m512i v_161 = _mm512_xor_si512(v_152, flip);
-      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
-      const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
-      const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1280), v_161);
-      const __m512i v_165 = _mm512_xor_si512(v_151, flip);
-      const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
-      const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
-      const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1408), v_165);
-      const __m512i v_169 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m512i v_170 =
-          _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m512i v_171 =
-          _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
-      const __m512i v_172 =
-          _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
-      const __m512i v_173 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m512i v_174 =
-          _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m512i v_175 =
-          _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-      const __m512i v_176 =
-          _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-      const __m512i v_177 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m512i v_178 =
-          _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m512i v_179 =
-          _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-      const __m512i v_180 =
-          _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-      const __m512i v_181 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m512i v_182 =
-          _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m512i v_183 =
-          _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-      const __m512i v_184 =
-          _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-      const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
-      const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
-      const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
-      const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
-      const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
-      const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
-      const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
-      const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
-      const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
-      const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
-      const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
-      const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
-      const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
-      const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
-      const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
-      const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
-      const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
-      const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
-      const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
-      const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
-      const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
-      const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
-      const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
-      const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
-      const __m512i v_209 = _mm512_xor_si512(v_206, flip);
-      const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
-      const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
-      const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1536), v_209);
-      const __m512i v_213 = _mm512_xor_si512(v_205, flip);
-      const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
-      const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
-      const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1664), v_213);
-      const __m512i v_217 = _mm512_xor_si512(v_208, flip);
-      const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
-      const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
-      const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1792), v_217);
-      const __m512i v_221 = _mm512_xor_si512(v_207, flip);
-      const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
-      const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
-      const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 1920), v_221);
-      const __m512i v_225 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
-      const __m512i v_226 =
-          _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
-      const __m512i v_227 =
-          _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 2);
-      const __m512i v_228 =
-          _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 3);
-      const __m512i v_229 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 64)));
-      const __m512i v_230 =
-          _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-      const __m512i v_231 =
-          _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
-      const __m512i v_232 =
-          _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
-      const __m512i v_233 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-      const __m512i v_234 =
-          _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-      const __m512i v_235 =
-          _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
-      const __m512i v_236 =
-          _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
-      const __m512i v_237 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-      const __m512i v_238 =
-          _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-      const __m512i v_239 =
-          _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
-      const __m512i v_240 =
-          _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
-      const __m512i v_241 = _mm512_unpackhi_epi16(v_228, v_232);
-      const __m512i v_242 = _mm512_unpacklo_epi16(v_228, v_232);
-      const __m512i v_243 = _mm512_unpackhi_epi16(v_236, v_240);
-      const __m512i v_244 = _mm512_unpacklo_epi16(v_236, v_240);
-      const __m512i v_245 = _mm512_unpackhi_epi32(v_242, v_244);
-      const __m512i v_246 = _mm512_unpacklo_epi32(v_242, v_244);
-      const __m512i v_247 = _mm512_unpackhi_epi32(v_241, v_243);
-      const __m512i v_248 = _mm512_unpacklo_epi32(v_241, v_243);
-      const __m512i v_249 = _mm512_srli_epi32(v_246, 4);
-      const __m512i v_250 = _mm512_xor_si512(v_249, v_248);
-      const __m512i v_251 = _mm512_and_si512(v_250, low_nibbles_2);
-      const __m512i v_252 = _mm512_slli_epi32(v_251, 4);
-      const __m512i v_253 = _mm512_xor_si512(v_246, v_252);
-      const __m512i v_254 = _mm512_xor_si512(v_248, v_251);
-      const __m512i v_255 = _mm512_srli_epi32(v_245, 4);
-      const __m512i v_256 = _mm512_xor_si512(v_255, v_247);
-      const __m512i v_257 = _mm512_and_si512(v_256, low_nibbles_2);
-      const __m512i v_258 = _mm512_slli_epi32(v_257, 4);
-      const __m512i v_259 = _mm512_xor_si512(v_245, v_258);
-      const __m512i v_260 = _mm512_xor_si512(v_247, v_257);
-      const __m512i v_261 = _mm512_unpackhi_epi8(v_253, v_254);
-      const __m512i v_262 = _mm512_unpacklo_epi8(v_253, v_254);
-      const __m512i v_263 = _mm512_unpackhi_epi8(v_259, v_260);
-      const __m512i v_264 = _mm512_unpacklo_epi8(v_259, v_260);
-      const __m512i v_265 = _mm512_xor_si512(v_262, flip);
-      const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
-      const __m512i v_267 = _mm512_dpbusd_epi32(v_224, v_265, ones);
-      const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2048), v_265);
-      const __m512i v_269 = _mm512_xor_si512(v_261, flip);
-      const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
-      const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
-      const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2176), v_269);
-      const __m512i v_273 = _mm512_xor_si512(v_264, flip);
-      const __m512i v_274 = _mm512_and_si512(v_273, low_nibbles);
-      const __m512i v_275 = _mm512_dpbusd_epi32(v_272, v_273, ones);
-      const __m512i v_276 = _mm512_dpbusd_epi32(v_275, v_274, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2304), v_273);
-      const __m512i v_277 = _mm512_xor_si512(v_263, flip);
-      const __m512i v_278 = _mm512_and_si512(v_277, low_nibbles);
-      const __m512i v_279 = _mm512_dpbusd_epi32(v_276, v_277, ones);
-      const __m512i v_280 = _mm512_dpbusd_epi32(v_279, v_278, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2432), v_277);
-      const __m512i v_281 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
-      const __m512i v_282 =
-          _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
-      const __m512i v_283 =
-          _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 2);
-      const __m512i v_284 =
-          _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 3);
-      const __m512i v_285 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 80)));
-      const __m512i v_286 =
-          _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-      const __m512i v_287 =
-          _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
-      const __m512i v_288 =
-          _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
-      const __m512i v_289 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-      const __m512i v_290 =
-          _mm512_inserti32x4(v_289, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-      const __m512i v_291 =
-          _mm512_inserti32x4(v_290, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
-      const __m512i v_292 =
-          _mm512_inserti32x4(v_291, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
-      const __m512i v_293 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-      const __m512i v_294 =
-          _mm512_inserti32x4(v_293, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-      const __m512i v_295 =
-          _mm512_inserti32x4(v_294, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
-      const __m512i v_296 =
-          _mm512_inserti32x4(v_295, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
-      const __m512i v_297 = _mm512_unpackhi_epi16(v_284, v_288);
-      const __m512i v_298 = _mm512_unpacklo_epi16(v_284, v_288);
-      const __m512i v_299 = _mm512_unpackhi_epi16(v_292, v_296);
-      const __m512i v_300 = _mm512_unpacklo_epi16(v_292, v_296);
-      const __m512i v_301 = _mm512_unpackhi_epi32(v_298, v_300);
-      const __m512i v_302 = _mm512_unpacklo_epi32(v_298, v_300);
-      const __m512i v_303 = _mm512_unpackhi_epi32(v_297, v_299);
-      const __m512i v_304 = _mm512_unpacklo_epi32(v_297, v_299);
-      const __m512i v_305 = _mm512_srli_epi32(v_302, 4);
-      const __m512i v_306 = _mm512_xor_si512(v_305, v_304);
-      const __m512i v_307 = _mm512_and_si512(v_306, low_nibbles_2);
-      const __m512i v_308 = _mm512_slli_epi32(v_307, 4);
-      const __m512i v_309 = _mm512_xor_si512(v_302, v_308);
-      const __m512i v_310 = _mm512_xor_si512(v_304, v_307);
-      const __m512i v_311 = _mm512_srli_epi32(v_301, 4);
-      const __m512i v_312 = _mm512_xor_si512(v_311, v_303);
-      const __m512i v_313 = _mm512_and_si512(v_312, low_nibbles_2);
-      const __m512i v_314 = _mm512_slli_epi32(v_313, 4);
-      const __m512i v_315 = _mm512_xor_si512(v_301, v_314);
-      const __m512i v_316 = _mm512_xor_si512(v_303, v_313);
-      const __m512i v_317 = _mm512_unpackhi_epi8(v_309, v_310);
-      const __m512i v_318 = _mm512_unpacklo_epi8(v_309, v_310);
-      const __m512i v_319 = _mm512_unpackhi_epi8(v_315, v_316);
-      const __m512i v_320 = _mm512_unpacklo_epi8(v_315, v_316);
-      const __m512i v_321 = _mm512_xor_si512(v_318, flip);
-      const __m512i v_322 = _mm512_and_si512(v_321, low_nibbles);
-      const __m512i v_323 = _mm512_dpbusd_epi32(v_280, v_321, ones);
-      const __m512i v_324 = _mm512_dpbusd_epi32(v_323, v_322, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2560), v_321);
-      const __m512i v_325 = _mm512_xor_si512(v_317, flip);
-      const __m512i v_326 = _mm512_and_si512(v_325, low_nibbles);
-      const __m512i v_327 = _mm512_dpbusd_epi32(v_324, v_325, ones);
-      const __m512i v_328 = _mm512_dpbusd_epi32(v_327, v_326, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2688), v_325);
-      const __m512i v_329 = _mm512_xor_si512(v_320, flip);
-      const __m512i v_330 = _mm512_and_si512(v_329, low_nibbles);
-      const __m512i v_331 = _mm512_dpbusd_epi32(v_328, v_329, ones);
-      const __m512i v_332 = _mm512_dpbusd_epi32(v_331, v_330, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2816), v_329);
-      const __m512i v_333 = _mm512_xor_si512(v_319, flip);
-      const __m512i v_334 = _mm512_and_si512(v_333, low_nibbles);
-      const __m512i v_335 = _mm512_dpbusd_epi32(v_332, v_333, ones);
-      const __m512i v_336 = _mm512_dpbusd_epi32(v_335, v_334, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 2944), v_333);
-      const __m512i v_337 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
-      const __m512i v_338 =
-          _mm512_inserti32x4(v_337, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
-      const __m512i v_339 =
-          _mm512_inserti32x4(v_338, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 2);
-      const __m512i v_340 =
-          _mm512_inserti32x4(v_339, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 3);
-      const __m512i v_341 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 96)));
-      const __m512i v_342 =
-          _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-      const __m512i v_343 =
-          _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
-      const __m512i v_344 =
-          _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
-      const __m512i v_345 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-      const __m512i v_346 =
-          _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-      const __m512i v_347 =
-          _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
-      const __m512i v_348 =
-          _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
-      const __m512i v_349 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-      const __m512i v_350 =
-          _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-      const __m512i v_351 =
-          _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
-      const __m512i v_352 =
-          _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
-      const __m512i v_353 = _mm512_unpackhi_epi16(v_340, v_344);
-      const __m512i v_354 = _mm512_unpacklo_epi16(v_340, v_344);
-      const __m512i v_355 = _mm512_unpackhi_epi16(v_348, v_352);
-      const __m512i v_356 = _mm512_unpacklo_epi16(v_348, v_352);
-      const __m512i v_357 = _mm512_unpackhi_epi32(v_354, v_356);
-      const __m512i v_358 = _mm512_unpacklo_epi32(v_354, v_356);
-      const __m512i v_359 = _mm512_unpackhi_epi32(v_353, v_355);
-      const __m512i v_360 = _mm512_unpacklo_epi32(v_353, v_355);
-      const __m512i v_361 = _mm512_srli_epi32(v_358, 4);
-      const __m512i v_362 = _mm512_xor_si512(v_361, v_360);
-      const __m512i v_363 = _mm512_and_si512(v_362, low_nibbles_2);
-      const __m512i v_364 = _mm512_slli_epi32(v_363, 4);
-      const __m512i v_365 = _mm512_xor_si512(v_358, v_364);
-      const __m512i v_366 = _mm512_xor_si512(v_360, v_363);
-      const __m512i v_367 = _mm512_srli_epi32(v_357, 4);
-      const __m512i v_368 = _mm512_xor_si512(v_367, v_359);
-      const __m512i v_369 = _mm512_and_si512(v_368, low_nibbles_2);
-      const __m512i v_370 = _mm512_slli_epi32(v_369, 4);
-      const __m512i v_371 = _mm512_xor_si512(v_357, v_370);
-      const __m512i v_372 = _mm512_xor_si512(v_359, v_369);
-      const __m512i v_373 = _mm512_unpackhi_epi8(v_365, v_366);
-      const __m512i v_374 = _mm512_unpacklo_epi8(v_365, v_366);
-      const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_372);
-      const __m512i v_376 = _mm512_unpacklo_epi8(v_371, v_372);
-      const __m512i v_377 = _mm512_xor_si512(v_374, flip);
-      const __m512i v_378 = _mm512_and_si512(v_377, low_nibbles);
-      const __m512i v_379 = _mm512_dpbusd_epi32(v_336, v_377, ones);
-      const __m512i v_380 = _mm512_dpbusd_epi32(v_379, v_378, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3072), v_377);
-      const __m512i v_381 = _mm512_xor_si512(v_373, flip);
-      const __m512i v_382 = _mm512_and_si512(v_381, low_nibbles);
-      const __m512i v_383 = _mm512_dpbusd_epi32(v_380, v_381, ones);
-      const __m512i v_384 = _mm512_dpbusd_epi32(v_383, v_382, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3200), v_381);
-      const __m512i v_385 = _mm512_xor_si512(v_376, flip);
-      const __m512i v_386 = _mm512_and_si512(v_385, low_nibbles);
-      const __m512i v_387 = _mm512_dpbusd_epi32(v_384, v_385, ones);
-      const __m512i v_388 = _mm512_dpbusd_epi32(v_387, v_386, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3328), v_385);
-      const __m512i v_389 = _mm512_xor_si512(v_375, flip);
-      const __m512i v_390 = _mm512_and_si512(v_389, low_nibbles);
-      const __m512i v_391 = _mm512_dpbusd_epi32(v_388, v_389, ones);
-      const __m512i v_392 = _mm512_dpbusd_epi32(v_391, v_390, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3456), v_389);
-      const __m512i v_393 =
-          _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 112)));
-      const __m512i v_394 =
-          _mm512_inserti32x4(v_393, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
-      const __m512i v_395 =
-          _mm512_inserti32x4(v_394, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 2);
-      const __m512i v_396 =
-          _mm512_inserti32x4(v_395, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 3);
-      const __m512i v_397 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 112)));
-      const __m512i v_398 =
-          _mm512_inserti32x4(v_397, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-      const __m512i v_399 =
-          _mm512_inserti32x4(v_398, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
-      const __m512i v_400 =
-          _mm512_inserti32x4(v_399, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
-      const __m512i v_401 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-      const __m512i v_402 =
-          _mm512_inserti32x4(v_401, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-      const __m512i v_403 =
-          _mm512_inserti32x4(v_402, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
-      const __m512i v_404 =
-          _mm512_inserti32x4(v_403, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
-      const __m512i v_405 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-      const __m512i v_406 =
-          _mm512_inserti32x4(v_405, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-      const __m512i v_407 =
-          _mm512_inserti32x4(v_406, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
-      const __m512i v_408 =
-          _mm512_inserti32x4(v_407, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
-      const __m512i v_409 = _mm512_unpackhi_epi16(v_396, v_400);
-      const __m512i v_410 = _mm512_unpacklo_epi16(v_396, v_400);
-      const __m512i v_411 = _mm512_unpackhi_epi16(v_404, v_408);
-      const __m512i v_412 = _mm512_unpacklo_epi16(v_404, v_408);
-      const __m512i v_413 = _mm512_unpackhi_epi32(v_410, v_412);
-      const __m512i v_414 = _mm512_unpacklo_epi32(v_410, v_412);
-      const __m512i v_415 = _mm512_unpackhi_epi32(v_409, v_411);
-      const __m512i v_416 = _mm512_unpacklo_epi32(v_409, v_411);
-      const __m512i v_417 = _mm512_srli_epi32(v_414, 4);
-      const __m512i v_418 = _mm512_xor_si512(v_417, v_416);
-      const __m512i v_419 = _mm512_and_si512(v_418, low_nibbles_2);
-      const __m512i v_420 = _mm512_slli_epi32(v_419, 4);
-      const __m512i v_421 = _mm512_xor_si512(v_414, v_420);
-      const __m512i v_422 = _mm512_xor_si512(v_416, v_419);
-      const __m512i v_423 = _mm512_srli_epi32(v_413, 4);
-      const __m512i v_424 = _mm512_xor_si512(v_423, v_415);
-      const __m512i v_425 = _mm512_and_si512(v_424, low_nibbles_2);
-      const __m512i v_426 = _mm512_slli_epi32(v_425, 4);
-      const __m512i v_427 = _mm512_xor_si512(v_413, v_426);
-      const __m512i v_428 = _mm512_xor_si512(v_415, v_425);
-      const __m512i v_429 = _mm512_unpackhi_epi8(v_421, v_422);
-      const __m512i v_430 = _mm512_unpacklo_epi8(v_421, v_422);
-      const __m512i v_431 = _mm512_unpackhi_epi8(v_427, v_428);
-      const __m512i v_432 = _mm512_unpacklo_epi8(v_427, v_428);
-      const __m512i v_433 = _mm512_xor_si512(v_430, flip);
-      const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles);
-      const __m512i v_435 = _mm512_dpbusd_epi32(v_392, v_433, ones);
-      const __m512i v_436 = _mm512_dpbusd_epi32(v_435, v_434, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3584), v_433);
-      const __m512i v_437 = _mm512_xor_si512(v_429, flip);
-      const __m512i v_438 = _mm512_and_si512(v_437, low_nibbles);
-      const __m512i v_439 = _mm512_dpbusd_epi32(v_436, v_437, ones);
-      const __m512i v_440 = _mm512_dpbusd_epi32(v_439, v_438, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3712), v_437);
-      const __m512i v_441 = _mm512_xor_si512(v_432, flip);
-      const __m512i v_442 = _mm512_and_si512(v_441, low_nibbles);
-      const __m512i v_443 = _mm512_dpbusd_epi32(v_440, v_441, ones);
-      const __m512i v_444 = _mm512_dpbusd_epi32(v_443, v_442, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3840), v_441);
-      const __m512i v_445 = _mm512_xor_si512(v_431, flip);
-      const __m512i v_446 = _mm512_and_si512(v_445, low_nibbles);
-      const __m512i v_447 = _mm512_dpbusd_epi32(v_444, v_445, ones);
-      const __m512i v_448 = _mm512_dpbusd_epi32(v_447, v_446, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 3968), v_445);
-      const __m512i v_449 = _mm512_srai_epi32(v_448, 4);
-      const __m512i v_450 = _mm512_sub_epi32(v_449, offset);
-      const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_storeu_si256((__m256i *)s_3, scale);
-      const __m512 v_451 = _mm512_cvtph_ps(scale);
-      const __m512 v_452 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_453 = _mm512_cvtepi32_ps(v_450);
-      const __m512 v_454 = _mm512_fmadd_ps(v_453, v_451, v_452);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_454));
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-      lookup_at += 32;
-      s_3 += 32;
-      _at += 64;
+  given_offset = (args->flags & 1) * 8;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 256;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 4096;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 32;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 32 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 32 ? left : 32;
+    const size_t s_2 = args->k / 256;
+    uint8_t* const sums = packed + s_2 * 4160;
+    memset(sums, 0, 128);
+    uint8_t* const bias = sums + 128;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(bias, 0, 128);
     }
-    lhs += 128;
-    dst += 4160;
-    lookup += 64;
-    s_2 += 4096;
-  }
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
-  const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
-  const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m512i offset = _mm512_set1_epi32((int32_t)(256 << 3));
-  const __m512i low_nibbles_2 = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 576), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 640), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 704), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 768), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 832), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 896), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 960), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1024), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1088), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1152), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1216), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1280), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1344), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1408), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1472), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1536), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1600), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1664), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1728), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1792), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1856), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1920), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 1984), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2048), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2112), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2176), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2240), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2304), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2368), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2432), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2496), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2560), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2624), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2688), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2752), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2816), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2880), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 2944), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3008), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3072), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3136), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3200), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3264), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3328), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3392), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3456), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3520), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3584), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3648), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3712), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3776), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3840), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3904), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 3968), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 4032), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 4096;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i sum = _mm512_setzero_si512();
-      const __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)lhs_at));
-      const __m512i v_2 = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)row_4), 1);
-      const __m512i v_3 = _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)row_8), 2);
-      const __m512i v_4 = _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)row_12), 3);
-      const __m512i v_5 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row));
-      const __m512i v_6 = _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)row_5), 1);
-      const __m512i v_7 = _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)row_9), 2);
-      const __m512i v_8 = _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)row_13), 3);
-      const __m512i v_9 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_2));
-      const __m512i v_10 = _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)row_6), 1);
-      const __m512i v_11 = _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)row_10), 2);
-      const __m512i v_12 = _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)row_14), 3);
-      const __m512i v_13 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_3));
-      const __m512i v_14 = _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_7), 1);
-      const __m512i v_15 = _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_11), 2);
-      const __m512i v_16 = _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_15), 3);
-      const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
-      const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
-      const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
-      const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
-      const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
-      const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
-      const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
-      const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
-      const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
-      const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
-      const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
-      const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
-      const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
-      const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
-      const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
-      const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
-      const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
-      const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
-      const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
-      const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
-      const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
-      const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
-      const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
-      const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
-      const __m512i v_41 = _mm512_xor_si512(v_38, flip);
-      const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
-      const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
-      const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
-      _mm512_stream_si512((__m512i *)dst_at, v_41);
-      const __m512i v_45 = _mm512_xor_si512(v_37, flip);
-      const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
-      const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
-      const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 128), v_45);
-      const __m512i v_49 = _mm512_xor_si512(v_40, flip);
-      const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
-      const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
-      const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 256), v_49);
-      const __m512i v_53 = _mm512_xor_si512(v_39, flip);
-      const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
-      const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
-      const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 384), v_53);
-      const __m512i v_57 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 16)));
-      const __m512i v_58 =
-          _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_4 + 16)), 1);
-      const __m512i v_59 =
-          _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 2);
-      const __m512i v_60 =
-          _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 3);
-      const __m512i v_61 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 16)));
-      const __m512i v_62 =
-          _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
-      const __m512i v_63 =
-          _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
-      const __m512i v_64 =
-          _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
-      const __m512i v_65 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
-      const __m512i v_66 =
-          _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
-      const __m512i v_67 =
-          _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
-      const __m512i v_68 =
-          _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
-      const __m512i v_69 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
-      const __m512i v_70 =
-          _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
-      const __m512i v_71 =
-          _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
-      const __m512i v_72 =
-          _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
-      const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
-      const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
-      const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
-      const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
-      const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
-      const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
-      const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
-      const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
-      const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
-      const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
-      const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
-      const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
-      const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
-      const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
-      const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
-      const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
-      const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
-      const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
-      const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
-      const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
-      const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
-      const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
-      const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
-      const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
-      const __m512i v_97 = _mm512_xor_si512(v_94, flip);
-      const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
-      const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
-      const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 512), v_97);
-      const __m512i v_101 = _mm512_xor_si512(v_93, flip);
-      const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
-      const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
-      const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 640), v_101);
-      const __m512i v_105 = _mm512_xor_si512(v_96, flip);
-      const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
-      const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
-      const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 768), v_105);
-      const __m512i v_109 = _mm512_xor_si512(v_95, flip);
-      const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
-      const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
-      const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 896), v_109);
-      const __m512i v_113 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 32)));
-      const __m512i v_114 =
-          _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_4 + 32)), 1);
-      const __m512i v_115 =
-          _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 2);
-      const __m512i v_116 =
-          _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 3);
-      const __m512i v_117 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 32)));
-      const __m512i v_118 =
-          _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
-      const __m512i v_119 =
-          _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
-      const __m512i v_120 =
-          _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
-      const __m512i v_121 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
-      const __m512i v_122 =
-          _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
-      const __m512i v_123 =
-          _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
-      const __m512i v_124 =
-          _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
-      const __m512i v_125 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
-      const __m512i v_126 =
-          _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
-      const __m512i v_127 =
-          _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
-      const __m512i v_128 =
-          _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
-      const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
-      const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
-      const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
-      const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
-      const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
-      const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
-      const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
-      const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
-      const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
-      const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
-      const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
-      const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
-      const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
-      const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
-      const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
-      const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
-      const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
-      const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
-      const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
-      const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
-      const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
-      const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
-      const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
-      const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
-      const __m512i v_153 = _mm512_xor_si512(v_150, flip);
-      const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
-      const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
-      const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1024), v_153);
-      const __m512i v_157 = _mm512_xor_si512(v_149, flip);
-      const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
-      const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
-      const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1152), v_157);
-      const __m512i v_161 = _mm512_xor_si512(v_152, flip);
-      const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
-      const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
-      const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1280), v_161);
-      const __m512i v_165 = _mm512_xor_si512(v_151, flip);
-      const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
-      const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
-      const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1408), v_165);
-      const __m512i v_169 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 48)));
-      const __m512i v_170 =
-          _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_4 + 48)), 1);
-      const __m512i v_171 =
-          _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 2);
-      const __m512i v_172 =
-          _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 3);
-      const __m512i v_173 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 48)));
-      const __m512i v_174 =
-          _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-      const __m512i v_175 =
-          _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-      const __m512i v_176 =
-          _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-      const __m512i v_177 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-      const __m512i v_178 =
-          _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-      const __m512i v_179 =
-          _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-      const __m512i v_180 =
-          _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-      const __m512i v_181 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-      const __m512i v_182 =
-          _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-      const __m512i v_183 =
-          _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-      const __m512i v_184 =
-          _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-      const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
-      const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
-      const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
-      const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
-      const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
-      const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
-      const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
-      const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
-      const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
-      const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
-      const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
-      const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
-      const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
-      const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
-      const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
-      const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
-      const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
-      const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
-      const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
-      const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
-      const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
-      const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
-      const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
-      const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
-      const __m512i v_209 = _mm512_xor_si512(v_206, flip);
-      const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
-      const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
-      const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1536), v_209);
-      const __m512i v_213 = _mm512_xor_si512(v_205, flip);
-      const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
-      const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
-      const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1664), v_213);
-      const __m512i v_217 = _mm512_xor_si512(v_208, flip);
-      const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
-      const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
-      const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1792), v_217);
-      const __m512i v_221 = _mm512_xor_si512(v_207, flip);
-      const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
-      const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
-      const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 1920), v_221);
-      const __m512i v_225 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 64)));
-      const __m512i v_226 =
-          _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_4 + 64)), 1);
-      const __m512i v_227 =
-          _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 2);
-      const __m512i v_228 =
-          _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 3);
-      const __m512i v_229 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 64)));
-      const __m512i v_230 =
-          _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-      const __m512i v_231 =
-          _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
-      const __m512i v_232 =
-          _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
-      const __m512i v_233 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-      const __m512i v_234 =
-          _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-      const __m512i v_235 =
-          _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
-      const __m512i v_236 =
-          _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
-      const __m512i v_237 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-      const __m512i v_238 =
-          _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-      const __m512i v_239 =
-          _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
-      const __m512i v_240 =
-          _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
-      const __m512i v_241 = _mm512_unpackhi_epi16(v_228, v_232);
-      const __m512i v_242 = _mm512_unpacklo_epi16(v_228, v_232);
-      const __m512i v_243 = _mm512_unpackhi_epi16(v_236, v_240);
-      const __m512i v_244 = _mm512_unpacklo_epi16(v_236, v_240);
-      const __m512i v_245 = _mm512_unpackhi_epi32(v_242, v_244);
-      const __m512i v_246 = _mm512_unpacklo_epi32(v_242, v_244);
-      const __m512i v_247 = _mm512_unpackhi_epi32(v_241, v_243);
-      const __m512i v_248 = _mm512_unpacklo_epi32(v_241, v_243);
-      const __m512i v_249 = _mm512_srli_epi32(v_246, 4);
-      const __m512i v_250 = _mm512_xor_si512(v_249, v_248);
-      const __m512i v_251 = _mm512_and_si512(v_250, low_nibbles_2);
-      const __m512i v_252 = _mm512_slli_epi32(v_251, 4);
-      const __m512i v_253 = _mm512_xor_si512(v_246, v_252);
-      const __m512i v_254 = _mm512_xor_si512(v_248, v_251);
-      const __m512i v_255 = _mm512_srli_epi32(v_245, 4);
-      const __m512i v_256 = _mm512_xor_si512(v_255, v_247);
-      const __m512i v_257 = _mm512_and_si512(v_256, low_nibbles_2);
-      const __m512i v_258 = _mm512_slli_epi32(v_257, 4);
-      const __m512i v_259 = _mm512_xor_si512(v_245, v_258);
-      const __m512i v_260 = _mm512_xor_si512(v_247, v_257);
-      const __m512i v_261 = _mm512_unpackhi_epi8(v_253, v_254);
-      const __m512i v_262 = _mm512_unpacklo_epi8(v_253, v_254);
-      const __m512i v_263 = _mm512_unpackhi_epi8(v_259, v_260);
-      const __m512i v_264 = _mm512_unpacklo_epi8(v_259, v_260);
-      const __m512i v_265 = _mm512_xor_si512(v_262, flip);
-      const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
-      const __m512i v_267 = _mm512_dpbusd_epi32(v_224, v_265, ones);
-      const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2048), v_265);
-      const __m512i v_269 = _mm512_xor_si512(v_261, flip);
-      const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
-      const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
-      const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2176), v_269);
-      const __m512i v_273 = _mm512_xor_si512(v_264, flip);
-      const __m512i v_274 = _mm512_and_si512(v_273, low_nibbles);
-      const __m512i v_275 = _mm512_dpbusd_epi32(v_272, v_273, ones);
-      const __m512i v_276 = _mm512_dpbusd_epi32(v_275, v_274, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2304), v_273);
-      const __m512i v_277 = _mm512_xor_si512(v_263, flip);
-      const __m512i v_278 = _mm512_and_si512(v_277, low_nibbles);
-      const __m512i v_279 = _mm512_dpbusd_epi32(v_276, v_277, ones);
-      const __m512i v_280 = _mm512_dpbusd_epi32(v_279, v_278, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2432), v_277);
-      const __m512i v_281 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 80)));
-      const __m512i v_282 =
-          _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_4 + 80)), 1);
-      const __m512i v_283 =
-          _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 2);
-      const __m512i v_284 =
-          _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 3);
-      const __m512i v_285 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 80)));
-      const __m512i v_286 =
-          _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-      const __m512i v_287 =
-          _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
-      const __m512i v_288 =
-          _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
-      const __m512i v_289 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-      const __m512i v_290 =
-          _mm512_inserti32x4(v_289, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-      const __m512i v_291 =
-          _mm512_inserti32x4(v_290, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
-      const __m512i v_292 =
-          _mm512_inserti32x4(v_291, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
-      const __m512i v_293 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-      const __m512i v_294 =
-          _mm512_inserti32x4(v_293, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-      const __m512i v_295 =
-          _mm512_inserti32x4(v_294, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
-      const __m512i v_296 =
-          _mm512_inserti32x4(v_295, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
-      const __m512i v_297 = _mm512_unpackhi_epi16(v_284, v_288);
-      const __m512i v_298 = _mm512_unpacklo_epi16(v_284, v_288);
-      const __m512i v_299 = _mm512_unpackhi_epi16(v_292, v_296);
-      const __m512i v_300 = _mm512_unpacklo_epi16(v_292, v_296);
-      const __m512i v_301 = _mm512_unpackhi_epi32(v_298, v_300);
-      const __m512i v_302 = _mm512_unpacklo_epi32(v_298, v_300);
-      const __m512i v_303 = _mm512_unpackhi_epi32(v_297, v_299);
-      const __m512i v_304 = _mm512_unpacklo_epi32(v_297, v_299);
-      const __m512i v_305 = _mm512_srli_epi32(v_302, 4);
-      const __m512i v_306 = _mm512_xor_si512(v_305, v_304);
-      const __m512i v_307 = _mm512_and_si512(v_306, low_nibbles_2);
-      const __m512i v_308 = _mm512_slli_epi32(v_307, 4);
-      const __m512i v_309 = _mm512_xor_si512(v_302, v_308);
-      const __m512i v_310 = _mm512_xor_si512(v_304, v_307);
-      const __m512i v_311 = _mm512_srli_epi32(v_301, 4);
-      const __m512i v_312 = _mm512_xor_si512(v_311, v_303);
-      const __m512i v_313 = _mm512_and_si512(v_312, low_nibbles_2);
-      const __m512i v_314 = _mm512_slli_epi32(v_313, 4);
-      const __m512i v_315 = _mm512_xor_si512(v_301, v_314);
-      const __m512i v_316 = _mm512_xor_si512(v_303, v_313);
-      const __m512i v_317 = _mm512_unpackhi_epi8(v_309, v_310);
-      const __m512i v_318 = _mm512_unpacklo_epi8(v_309, v_310);
-      const __m512i v_319 = _mm512_unpackhi_epi8(v_315, v_316);
-      const __m512i v_320 = _mm512_unpacklo_epi8(v_315, v_316);
-      const __m512i v_321 = _mm512_xor_si512(v_318, flip);
-      const __m512i v_322 = _mm512_and_si512(v_321, low_nibbles);
-      const __m512i v_323 = _mm512_dpbusd_epi32(v_280, v_321, ones);
-      const __m512i v_324 = _mm512_dpbusd_epi32(v_323, v_322, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2560), v_321);
-      const __m512i v_325 = _mm512_xor_si512(v_317, flip);
-      const __m512i v_326 = _mm512_and_si512(v_325, low_nibbles);
-      const __m512i v_327 = _mm512_dpbusd_epi32(v_324, v_325, ones);
-      const __m512i v_328 = _mm512_dpbusd_epi32(v_327, v_326, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2688), v_325);
-      const __m512i v_329 = _mm512_xor_si512(v_320, flip);
-      const __m512i v_330 = _mm512_and_si512(v_329, low_nibbles);
-      const __m512i v_331 = _mm512_dpbusd_epi32(v_328, v_329, ones);
-      const __m512i v_332 = _mm512_dpbusd_epi32(v_331, v_330, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2816), v_329);
-      const __m512i v_333 = _mm512_xor_si512(v_319, flip);
-      const __m512i v_334 = _mm512_and_si512(v_333, low_nibbles);
-      const __m512i v_335 = _mm512_dpbusd_epi32(v_332, v_333, ones);
-      const __m512i v_336 = _mm512_dpbusd_epi32(v_335, v_334, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 2944), v_333);
-      const __m512i v_337 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 96)));
-      const __m512i v_338 =
-          _mm512_inserti32x4(v_337, _mm_loadu_si128((const __m128i *)(row_4 + 96)), 1);
-      const __m512i v_339 =
-          _mm512_inserti32x4(v_338, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 2);
-      const __m512i v_340 =
-          _mm512_inserti32x4(v_339, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 3);
-      const __m512i v_341 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 96)));
-      const __m512i v_342 =
-          _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-      const __m512i v_343 =
-          _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
-      const __m512i v_344 =
-          _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
-      const __m512i v_345 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-      const __m512i v_346 =
-          _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-      const __m512i v_347 =
-          _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
-      const __m512i v_348 =
-          _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
-      const __m512i v_349 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-      const __m512i v_350 =
-          _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-      const __m512i v_351 =
-          _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
-      const __m512i v_352 =
-          _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
-      const __m512i v_353 = _mm512_unpackhi_epi16(v_340, v_344);
-      const __m512i v_354 = _mm512_unpacklo_epi16(v_340, v_344);
-      const __m512i v_355 = _mm512_unpackhi_epi16(v_348, v_352);
-      const __m512i v_356 = _mm512_unpacklo_epi16(v_348, v_352);
-      const __m512i v_357 = _mm512_unpackhi_epi32(v_354, v_356);
-      const __m512i v_358 = _mm512_unpacklo_epi32(v_354, v_356);
-      const __m512i v_359 = _mm512_unpackhi_epi32(v_353, v_355);
-      const __m512i v_360 = _mm512_unpacklo_epi32(v_353, v_355);
-      const __m512i v_361 = _mm512_srli_epi32(v_358, 4);
-      const __m512i v_362 = _mm512_xor_si512(v_361, v_360);
-      const __m512i v_363 = _mm512_and_si512(v_362, low_nibbles_2);
-      const __m512i v_364 = _mm512_slli_epi32(v_363, 4);
-      const __m512i v_365 = _mm512_xor_si512(v_358, v_364);
-      const __m512i v_366 = _mm512_xor_si512(v_360, v_363);
-      const __m512i v_367 = _mm512_srli_epi32(v_357, 4);
-      const __m512i v_368 = _mm512_xor_si512(v_367, v_359);
-      const __m512i v_369 = _mm512_and_si512(v_368, low_nibbles_2);
-      const __m512i v_370 = _mm512_slli_epi32(v_369, 4);
-      const __m512i v_371 = _mm512_xor_si512(v_357, v_370);
-      const __m512i v_372 = _mm512_xor_si512(v_359, v_369);
-      const __m512i v_373 = _mm512_unpackhi_epi8(v_365, v_366);
-      const __m512i v_374 = _mm512_unpacklo_epi8(v_365, v_366);
-      const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_372);
-      const __m512i v_376 = _mm512_unpacklo_epi8(v_371, v_372);
-      const __m512i v_377 = _mm512_xor_si512(v_374, flip);
-      const __m512i v_378 = _mm512_and_si512(v_377, low_nibbles);
-      const __m512i v_379 = _mm512_dpbusd_epi32(v_336, v_377, ones);
-      const __m512i v_380 = _mm512_dpbusd_epi32(v_379, v_378, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3072), v_377);
-      const __m512i v_381 = _mm512_xor_si512(v_373, flip);
-      const __m512i v_382 = _mm512_and_si512(v_381, low_nibbles);
-      const __m512i v_383 = _mm512_dpbusd_epi32(v_380, v_381, ones);
-      const __m512i v_384 = _mm512_dpbusd_epi32(v_383, v_382, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3200), v_381);
-      const __m512i v_385 = _mm512_xor_si512(v_376, flip);
-      const __m512i v_386 = _mm512_and_si512(v_385, low_nibbles);
-      const __m512i v_387 = _mm512_dpbusd_epi32(v_384, v_385, ones);
-      const __m512i v_388 = _mm512_dpbusd_epi32(v_387, v_386, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3328), v_385);
-      const __m512i v_389 = _mm512_xor_si512(v_375, flip);
-      const __m512i v_390 = _mm512_and_si512(v_389, low_nibbles);
-      const __m512i v_391 = _mm512_dpbusd_epi32(v_388, v_389, ones);
-      const __m512i v_392 = _mm512_dpbusd_epi32(v_391, v_390, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3456), v_389);
-      const __m512i v_393 =
-          _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 112)));
-      const __m512i v_394 =
-          _mm512_inserti32x4(v_393, _mm_loadu_si128((const __m128i *)(row_4 + 112)), 1);
-      const __m512i v_395 =
-          _mm512_inserti32x4(v_394, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 2);
-      const __m512i v_396 =
-          _mm512_inserti32x4(v_395, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 3);
-      const __m512i v_397 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 112)));
-      const __m512i v_398 =
-          _mm512_inserti32x4(v_397, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-      const __m512i v_399 =
-          _mm512_inserti32x4(v_398, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
-      const __m512i v_400 =
-          _mm512_inserti32x4(v_399, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
-      const __m512i v_401 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-      const __m512i v_402 =
-          _mm512_inserti32x4(v_401, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-      const __m512i v_403 =
-          _mm512_inserti32x4(v_402, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
-      const __m512i v_404 =
-          _mm512_inserti32x4(v_403, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
-      const __m512i v_405 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-      const __m512i v_406 =
-          _mm512_inserti32x4(v_405, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-      const __m512i v_407 =
-          _mm512_inserti32x4(v_406, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
-      const __m512i v_408 =
-          _mm512_inserti32x4(v_407, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
-      const __m512i v_409 = _mm512_unpackhi_epi16(v_396, v_400);
-      const __m512i v_410 = _mm512_unpacklo_epi16(v_396, v_400);
-      const __m512i v_411 = _mm512_unpackhi_epi16(v_404, v_408);
-      const __m512i v_412 = _mm512_unpacklo_epi16(v_404, v_408);
-      const __m512i v_413 = _mm512_unpackhi_epi32(v_410, v_412);
-      const __m512i v_414 = _mm512_unpacklo_epi32(v_410, v_412);
-      const __m512i v_415 = _mm512_unpackhi_epi32(v_409, v_411);
-      const __m512i v_416 = _mm512_unpacklo_epi32(v_409, v_411);
-      const __m512i v_417 = _mm512_srli_epi32(v_414, 4);
-      const __m512i v_418 = _mm512_xor_si512(v_417, v_416);
-      const __m512i v_419 = _mm512_and_si512(v_418, low_nibbles_2);
-      const __m512i v_420 = _mm512_slli_epi32(v_419, 4);
-      const __m512i v_421 = _mm512_xor_si512(v_414, v_420);
-      const __m512i v_422 = _mm512_xor_si512(v_416, v_419);
-      const __m512i v_423 = _mm512_srli_epi32(v_413, 4);
-      const __m512i v_424 = _mm512_xor_si512(v_423, v_415);
-      const __m512i v_425 = _mm512_and_si512(v_424, low_nibbles_2);
-      const __m512i v_426 = _mm512_slli_epi32(v_425, 4);
-      const __m512i v_427 = _mm512_xor_si512(v_413, v_426);
-      const __m512i v_428 = _mm512_xor_si512(v_415, v_425);
-      const __m512i v_429 = _mm512_unpackhi_epi8(v_421, v_422);
-      const __m512i v_430 = _mm512_unpacklo_epi8(v_421, v_422);
-      const __m512i v_431 = _mm512_unpackhi_epi8(v_427, v_428);
-      const __m512i v_432 = _mm512_unpacklo_epi8(v_427, v_428);
-      const __m512i v_433 = _mm512_xor_si512(v_430, flip);
-      const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles);
-      const __m512i v_435 = _mm512_dpbusd_epi32(v_392, v_433, ones);
-      const __m512i v_436 = _mm512_dpbusd_epi32(v_435, v_434, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3584), v_433);
-      const __m512i v_437 = _mm512_xor_si512(v_429, flip);
-      const __m512i v_438 = _mm512_and_si512(v_437, low_nibbles);
-      const __m512i v_439 = _mm512_dpbusd_epi32(v_436, v_437, ones);
-      const __m512i v_440 = _mm512_dpbusd_epi32(v_439, v_438, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3712), v_437);
-      const __m512i v_441 = _mm512_xor_si512(v_432, flip);
-      const __m512i v_442 = _mm512_and_si512(v_441, low_nibbles);
-      const __m512i v_443 = _mm512_dpbusd_epi32(v_440, v_441, ones);
-      const __m512i v_444 = _mm512_dpbusd_epi32(v_443, v_442, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3840), v_441);
-      const __m512i v_445 = _mm512_xor_si512(v_431, flip);
-      const __m512i v_446 = _mm512_and_si512(v_445, low_nibbles);
-      const __m512i v_447 = _mm512_dpbusd_epi32(v_444, v_445, ones);
-      const __m512i v_448 = _mm512_dpbusd_epi32(v_447, v_446, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 3968), v_445);
-      const __m512i v_449 = _mm512_srai_epi32(v_448, 4);
-      const __m512i v_450 = _mm512_sub_epi32(v_449, offset);
-      const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_stream_si256((__m256i *)s_3, scale);
-      const __m512 v_451 = _mm512_cvtph_ps(scale);
-      const __m512 v_452 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_453 = _mm512_cvtepi32_ps(v_450);
-      const __m512 v_454 = _mm512_fmadd_ps(v_453, v_451, v_452);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_454));
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-      lookup_at += 32;
-      s_3 += 32;
-      _at += 64;
+    const size_t scale_stride = args->scale_stride;
+    const size_t next = left > 32 ? 32 * source_stride : 0;
+    const size_t missing = 32 > left ? 32 - left : 0;
+    const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    size_t first = 0;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop
+    for (size_t i_run = 0; i_run < blocks; ++i_run) {
+      const size_t count = blocks - first < 1 ? blocks - first : 1;
+      const size_t s_3 = count * 64;
+      if (rows < 32) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 2;
+          scales_2 += 64;
+        }
+        scales_from_at += scale_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 128;
+      if (missing != 0) {
+        memset(scratch, no_codes, row_bytes * 32);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      const uint8_t* ahead = from + distance;
+      if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2048), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2112), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2176), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2240), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2304), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2368), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2432), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2496), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2560), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2624), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2688), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2752), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2816), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2880), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2944), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3008), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3072), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3136), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3200), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3264), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3328), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3392), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3456), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3520), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3584), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3648), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3712), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3776), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3840), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3904), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3968), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 4032), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 4096;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i sum = _mm512_setzero_si512();
+            const __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)from_at));
+            const __m512i v_2 = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)row_5), 1);
+            const __m512i v_3 = _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)row_9), 2);
+            const __m512i v_4 =
+                _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)row_13), 3);
+            const __m512i v_5 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_2));
+            const __m512i v_6 = _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)row_6), 1);
+            const __m512i v_7 =
+                _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)row_10), 2);
+            const __m512i v_8 =
+                _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)row_14), 3);
+            const __m512i v_9 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_3));
+            const __m512i v_10 =
+                _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)row_7), 1);
+            const __m512i v_11 =
+                _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)row_11), 2);
+            const __m512i v_12 =
+                _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)row_15), 3);
+            const __m512i v_13 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_4));
+            const __m512i v_14 =
+                _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_8), 1);
+            const __m512i v_15 =
+                _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_12), 2);
+            const __m512i v_16 =
+                _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_16), 3);
+            const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
+            const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
+            const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+            const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+            const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
+            const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
+            const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
+            const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
+            const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
+            const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
+            const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
+            const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+            const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
+            const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
+            const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
+            const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
+            const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
+            const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+            const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
+            const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
+            const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
+            const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
+            const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
+            const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
+            const __m512i v_41 = _mm512_xor_si512(v_38, flip);
+            const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
+            const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
+            const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
+            _mm512_stream_si512((__m512i *)packed_at_2, v_41);
+            const __m512i v_45 = _mm512_xor_si512(v_37, flip);
+            const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
+            const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
+            const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 128), v_45);
+            const __m512i v_49 = _mm512_xor_si512(v_40, flip);
+            const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
+            const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
+            const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 256), v_49);
+            const __m512i v_53 = _mm512_xor_si512(v_39, flip);
+            const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
+            const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
+            const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 384), v_53);
+            const __m512i v_57 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 16)));
+            const __m512i v_58 =
+                _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+            const __m512i v_59 =
+                _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
+            const __m512i v_60 =
+                _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
+            const __m512i v_61 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+            const __m512i v_62 =
+                _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+            const __m512i v_63 =
+                _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
+            const __m512i v_64 =
+                _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
+            const __m512i v_65 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
+            const __m512i v_66 =
+                _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
+            const __m512i v_67 =
+                _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
+            const __m512i v_68 =
+                _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
+            const __m512i v_69 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 16)));
+            const __m512i v_70 =
+                _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 1);
+            const __m512i v_71 =
+                _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 2);
+            const __m512i v_72 =
+                _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_16 + 16)), 3);
+            const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
+            const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
+            const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
+            const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
+            const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
+            const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
+            const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
+            const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
+            const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
+            const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
+            const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+            const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
+            const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
+            const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
+            const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
+            const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
+            const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
+            const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
+            const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
+            const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
+            const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
+            const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
+            const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
+            const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
+            const __m512i v_97 = _mm512_xor_si512(v_94, flip);
+            const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
+            const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
+            const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 512), v_97);
+            const __m512i v_101 = _mm512_xor_si512(v_93, flip);
+            const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
+            const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+            const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 640), v_101);
+            const __m512i v_105 = _mm512_xor_si512(v_96, flip);
+            const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
+            const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+            const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 768), v_105);
+            const __m512i v_109 = _mm512_xor_si512(v_95, flip);
+            const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
+            const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+            const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 896), v_109);
+            const __m512i v_113 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 32)));
+            const __m512i v_114 =
+                _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+            const __m512i v_115 =
+                _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
+            const __m512i v_116 =
+                _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
+            const __m512i v_117 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+            const __m512i v_118 =
+                _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+            const __m512i v_119 =
+                _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
+            const __m512i v_120 =
+                _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
+            const __m512i v_121 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+            const __m512i v_122 =
+                _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+            const __m512i v_123 =
+                _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
+            const __m512i v_124 =
+                _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
+            const __m512i v_125 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 32)));
+            const __m512i v_126 =
+                _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 1);
+            const __m512i v_127 =
+                _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 2);
+            const __m512i v_128 =
+                _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_16 + 32)), 3);
+            const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
+            const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
+            const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
+            const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
+            const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
+            const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
+            const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
+            const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
+            const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
+            const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
+            const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
+            const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
+            const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
+            const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
+            const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
+            const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
+            const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
+            const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
+            const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
+            const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
+            const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
+            const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
+            const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
+            const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
+            const __m512i v_153 = _mm512_xor_si512(v_150, flip);
+            const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
+            const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
+            const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1024), v_153);
+            const __m512i v_157 = _mm512_xor_si512(v_149, flip);
+            const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
+            const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
+            const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1152), v_157);
+            const __m512i v_161 = _mm512_xor_si512(v_152, flip);
+            const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
+            const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
+            const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1280), v_161);
+            const __m512i v_165 = _mm512_xor_si512(v_151, flip);
+            const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
+            const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
+            const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1408), v_165);
+            const __m512i v_169 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 48)));
+            const __m512i v_170 =
+                _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m512i v_171 =
+                _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+            const __m512i v_172 =
+                _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+            const __m512i v_173 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+            const __m512i v_174 =
+                _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m512i v_175 =
+                _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+            const __m512i v_176 =
+                _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+            const __m512i v_177 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+            const __m512i v_178 =
+                _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m512i v_179 =
+                _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+            const __m512i v_180 =
+                _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+            const __m512i v_181 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
+            const __m512i v_182 =
+                _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m512i v_183 =
+                _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 2);
+            const __m512i v_184 =
+                _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_16 + 48)), 3);
+            const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
+            const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
+            const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
+            const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
+            const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
+            const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
+            const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
+            const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
+            const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
+            const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
+            const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
+            const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+            const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
+            const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
+            const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
+            const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
+            const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
+            const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+            const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
+            const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
+            const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
+            const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
+            const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
+            const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
+            const __m512i v_209 = _mm512_xor_si512(v_206, flip);
+            const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
+            const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
+            const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1536), v_209);
+            const __m512i v_213 = _mm512_xor_si512(v_205, flip);
+            const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
+            const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
+            const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1664), v_213);
+            const __m512i v_217 = _mm512_xor_si512(v_208, flip);
+            const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
+            const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
+            const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1792), v_217);
+            const __m512i v_221 = _mm512_xor_si512(v_207, flip);
+            const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
+            const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
+            const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 1920), v_221);
+            const __m512i v_225 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 64)));
+            const __m512i v_226 =
+                _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m512i v_227 =
+                _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
+            const __m512i v_228 =
+                _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
+            const __m512i v_229 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+            const __m512i v_230 =
+                _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m512i v_231 =
+                _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+            const __m512i v_232 =
+                _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
+            const __m512i v_233 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+            const __m512i v_234 =
+                _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m512i v_235 =
+                _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+            const __m512i v_236 =
+                _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
+            const __m512i v_237 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
+            const __m512i v_238 =
+                _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m512i v_239 =
+                _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 2);
+            const __m512i v_240 =
+                _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_16 + 64)), 3);
+            const __m512i v_241 = _mm512_unpackhi_epi16(v_228, v_232);
+            const __m512i v_242 = _mm512_unpacklo_epi16(v_228, v_232);
+            const __m512i v_243 = _mm512_unpackhi_epi16(v_236, v_240);
+            const __m512i v_244 = _mm512_unpacklo_epi16(v_236, v_240);
+            const __m512i v_245 = _mm512_unpackhi_epi32(v_242, v_244);
+            const __m512i v_246 = _mm512_unpacklo_epi32(v_242, v_244);
+            const __m512i v_247 = _mm512_unpackhi_epi32(v_241, v_243);
+            const __m512i v_248 = _mm512_unpacklo_epi32(v_241, v_243);
+            const __m512i v_249 = _mm512_srli_epi32(v_246, 4);
+            const __m512i v_250 = _mm512_xor_si512(v_249, v_248);
+            const __m512i v_251 = _mm512_and_si512(v_250, low_nibbles_2);
+            const __m512i v_252 = _mm512_slli_epi32(v_251, 4);
+            const __m512i v_253 = _mm512_xor_si512(v_246, v_252);
+            const __m512i v_254 = _mm512_xor_si512(v_248, v_251);
+            const __m512i v_255 = _mm512_srli_epi32(v_245, 4);
+            const __m512i v_256 = _mm512_xor_si512(v_255, v_247);
+            const __m512i v_257 = _mm512_and_si512(v_256, low_nibbles_2);
+            const __m512i v_258 = _mm512_slli_epi32(v_257, 4);
+            const __m512i v_259 = _mm512_xor_si512(v_245, v_258);
+            const __m512i v_260 = _mm512_xor_si512(v_247, v_257);
+            const __m512i v_261 = _mm512_unpackhi_epi8(v_253, v_254);
+            const __m512i v_262 = _mm512_unpacklo_epi8(v_253, v_254);
+            const __m512i v_263 = _mm512_unpackhi_epi8(v_259, v_260);
+            const __m512i v_264 = _mm512_unpacklo_epi8(v_259, v_260);
+            const __m512i v_265 = _mm512_xor_si512(v_262, flip);
+            const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
+            const __m512i v_267 = _mm512_dpbusd_epi32(v_224, v_265, ones);
+            const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2048), v_265);
+            const __m512i v_269 = _mm512_xor_si512(v_261, flip);
+            const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
+            const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
+            const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2176), v_269);
+            const __m512i v_273 = _mm512_xor_si512(v_264, flip);
+            const __m512i v_274 = _mm512_and_si512(v_273, low_nibbles);
+            const __m512i v_275 = _mm512_dpbusd_epi32(v_272, v_273, ones);
+            const __m512i v_276 = _mm512_dpbusd_epi32(v_275, v_274, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2304), v_273);
+            const __m512i v_277 = _mm512_xor_si512(v_263, flip);
+            const __m512i v_278 = _mm512_and_si512(v_277, low_nibbles);
+            const __m512i v_279 = _mm512_dpbusd_epi32(v_276, v_277, ones);
+            const __m512i v_280 = _mm512_dpbusd_epi32(v_279, v_278, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2432), v_277);
+            const __m512i v_281 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 80)));
+            const __m512i v_282 =
+                _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m512i v_283 =
+                _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
+            const __m512i v_284 =
+                _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
+            const __m512i v_285 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+            const __m512i v_286 =
+                _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m512i v_287 =
+                _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+            const __m512i v_288 =
+                _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
+            const __m512i v_289 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
+            const __m512i v_290 =
+                _mm512_inserti32x4(v_289, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m512i v_291 =
+                _mm512_inserti32x4(v_290, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
+            const __m512i v_292 =
+                _mm512_inserti32x4(v_291, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
+            const __m512i v_293 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
+            const __m512i v_294 =
+                _mm512_inserti32x4(v_293, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m512i v_295 =
+                _mm512_inserti32x4(v_294, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 2);
+            const __m512i v_296 =
+                _mm512_inserti32x4(v_295, _mm_loadu_si128((const __m128i *)(row_16 + 80)), 3);
+            const __m512i v_297 = _mm512_unpackhi_epi16(v_284, v_288);
+            const __m512i v_298 = _mm512_unpacklo_epi16(v_284, v_288);
+            const __m512i v_299 = _mm512_unpackhi_epi16(v_292, v_296);
+            const __m512i v_300 = _mm512_unpacklo_epi16(v_292, v_296);
+            const __m512i v_301 = _mm512_unpackhi_epi32(v_298, v_300);
+            const __m512i v_302 = _mm512_unpacklo_epi32(v_298, v_300);
+            const __m512i v_303 = _mm512_unpackhi_epi32(v_297, v_299);
+            const __m512i v_304 = _mm512_unpacklo_epi32(v_297, v_299);
+            const __m512i v_305 = _mm512_srli_epi32(v_302, 4);
+            const __m512i v_306 = _mm512_xor_si512(v_305, v_304);
+            const __m512i v_307 = _mm512_and_si512(v_306, low_nibbles_2);
+            const __m512i v_308 = _mm512_slli_epi32(v_307, 4);
+            const __m512i v_309 = _mm512_xor_si512(v_302, v_308);
+            const __m512i v_310 = _mm512_xor_si512(v_304, v_307);
+            const __m512i v_311 = _mm512_srli_epi32(v_301, 4);
+            const __m512i v_312 = _mm512_xor_si512(v_311, v_303);
+            const __m512i v_313 = _mm512_and_si512(v_312, low_nibbles_2);
+            const __m512i v_314 = _mm512_slli_epi32(v_313, 4);
+            const __m512i v_315 = _mm512_xor_si512(v_301, v_314);
+            const __m512i v_316 = _mm512_xor_si512(v_303, v_313);
+            const __m512i v_317 = _mm512_unpackhi_epi8(v_309, v_310);
+            const __m512i v_318 = _mm512_unpacklo_epi8(v_309, v_310);
+            const __m512i v_319 = _mm512_unpackhi_epi8(v_315, v_316);
+            const __m512i v_320 = _mm512_unpacklo_epi8(v_315, v_316);
+            const __m512i v_321 = _mm512_xor_si512(v_318, flip);
+            const __m512i v_322 = _mm512_and_si512(v_321, low_nibbles);
+            const __m512i v_323 = _mm512_dpbusd_epi32(v_280, v_321, ones);
+            const __m512i v_324 = _mm512_dpbusd_epi32(v_323, v_322, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2560), v_321);
+            const __m512i v_325 = _mm512_xor_si512(v_317, flip);
+            const __m512i v_326 = _mm512_and_si512(v_325, low_nibbles);
+            const __m512i v_327 = _mm512_dpbusd_epi32(v_324, v_325, ones);
+            const __m512i v_328 = _mm512_dpbusd_epi32(v_327, v_326, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2688), v_325);
+            const __m512i v_329 = _mm512_xor_si512(v_320, flip);
+            const __m512i v_330 = _mm512_and_si512(v_329, low_nibbles);
+            const __m512i v_331 = _mm512_dpbusd_epi32(v_328, v_329, ones);
+            const __m512i v_332 = _mm512_dpbusd_epi32(v_331, v_330, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2816), v_329);
+            const __m512i v_333 = _mm512_xor_si512(v_319, flip);
+            const __m512i v_334 = _mm512_and_si512(v_333, low_nibbles);
+            const __m512i v_335 = _mm512_dpbusd_epi32(v_332, v_333, ones);
+            const __m512i v_336 = _mm512_dpbusd_epi32(v_335, v_334, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 2944), v_333);
+            const __m512i v_337 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 96)));
+            const __m512i v_338 =
+                _mm512_inserti32x4(v_337, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m512i v_339 =
+                _mm512_inserti32x4(v_338, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
+            const __m512i v_340 =
+                _mm512_inserti32x4(v_339, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
+            const __m512i v_341 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
+            const __m512i v_342 =
+                _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m512i v_343 =
+                _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
+            const __m512i v_344 =
+                _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
+            const __m512i v_345 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
+            const __m512i v_346 =
+                _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m512i v_347 =
+                _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
+            const __m512i v_348 =
+                _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
+            const __m512i v_349 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
+            const __m512i v_350 =
+                _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m512i v_351 =
+                _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 2);
+            const __m512i v_352 =
+                _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_16 + 96)), 3);
+            const __m512i v_353 = _mm512_unpackhi_epi16(v_340, v_344);
+            const __m512i v_354 = _mm512_unpacklo_epi16(v_340, v_344);
+            const __m512i v_355 = _mm512_unpackhi_epi16(v_348, v_352);
+            const __m512i v_356 = _mm512_unpacklo_epi16(v_348, v_352);
+            const __m512i v_357 = _mm512_unpackhi_epi32(v_354, v_356);
+            const __m512i v_358 = _mm512_unpacklo_epi32(v_354, v_356);
+            const __m512i v_359 = _mm512_unpackhi_epi32(v_353, v_355);
+            const __m512i v_360 = _mm512_unpacklo_epi32(v_353, v_355);
+            const __m512i v_361 = _mm512_srli_epi32(v_358, 4);
+            const __m512i v_362 = _mm512_xor_si512(v_361, v_360);
+            const __m512i v_363 = _mm512_and_si512(v_362, low_nibbles_2);
+            const __m512i v_364 = _mm512_slli_epi32(v_363, 4);
+            const __m512i v_365 = _mm512_xor_si512(v_358, v_364);
+            const __m512i v_366 = _mm512_xor_si512(v_360, v_363);
+            const __m512i v_367 = _mm512_srli_epi32(v_357, 4);
+            const __m512i v_368 = _mm512_xor_si512(v_367, v_359);
+            const __m512i v_369 = _mm512_and_si512(v_368, low_nibbles_2);
+            const __m512i v_370 = _mm512_slli_epi32(v_369, 4);
+            const __m512i v_371 = _mm512_xor_si512(v_357, v_370);
+            const __m512i v_372 = _mm512_xor_si512(v_359, v_369);
+            const __m512i v_373 = _mm512_unpackhi_epi8(v_365, v_366);
+            const __m512i v_374 = _mm512_unpacklo_epi8(v_365, v_366);
+            const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_372);
+            const __m512i v_376 = _mm512_unpacklo_epi8(v_371, v_372);
+            const __m512i v_377 = _mm512_xor_si512(v_374, flip);
+            const __m512i v_378 = _mm512_and_si512(v_377, low_nibbles);
+            const __m512i v_379 = _mm512_dpbusd_epi32(v_336, v_377, ones);
+            const __m512i v_380 = _mm512_dpbusd_epi32(v_379, v_378, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3072), v_377);
+            const __m512i v_381 = _mm512_xor_si512(v_373, flip);
+            const __m512i v_382 = _mm512_and_si512(v_381, low_nibbles);
+            const __m512i v_383 = _mm512_dpbusd_epi32(v_380, v_381, ones);
+            const __m512i v_384 = _mm512_dpbusd_epi32(v_383, v_382, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3200), v_381);
+            const __m512i v_385 = _mm512_xor_si512(v_376, flip);
+            const __m512i v_386 = _mm512_and_si512(v_385, low_nibbles);
+            const __m512i v_387 = _mm512_dpbusd_epi32(v_384, v_385, ones);
+            const __m512i v_388 = _mm512_dpbusd_epi32(v_387, v_386, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3328), v_385);
+            const __m512i v_389 = _mm512_xor_si512(v_375, flip);
+            const __m512i v_390 = _mm512_and_si512(v_389, low_nibbles);
+            const __m512i v_391 = _mm512_dpbusd_epi32(v_388, v_389, ones);
+            const __m512i v_392 = _mm512_dpbusd_epi32(v_391, v_390, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3456), v_389);
+            const __m512i v_393 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 112)));
+            const __m512i v_394 =
+                _mm512_inserti32x4(v_393, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m512i v_395 =
+                _mm512_inserti32x4(v_394, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
+            const __m512i v_396 =
+                _mm512_inserti32x4(v_395, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
+            const __m512i v_397 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
+            const __m512i v_398 =
+                _mm512_inserti32x4(v_397, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m512i v_399 =
+                _mm512_inserti32x4(v_398, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
+            const __m512i v_400 =
+                _mm512_inserti32x4(v_399, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
+            const __m512i v_401 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
+            const __m512i v_402 =
+                _mm512_inserti32x4(v_401, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m512i v_403 =
+                _mm512_inserti32x4(v_402, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
+            const __m512i v_404 =
+                _mm512_inserti32x4(v_403, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
+            const __m512i v_405 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
+            const __m512i v_406 =
+                _mm512_inserti32x4(v_405, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m512i v_407 =
+                _mm512_inserti32x4(v_406, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 2);
+            const __m512i v_408 =
+                _mm512_inserti32x4(v_407, _mm_loadu_si128((const __m128i *)(row_16 + 112)), 3);
+            const __m512i v_409 = _mm512_unpackhi_epi16(v_396, v_400);
+            const __m512i v_410 = _mm512_unpacklo_epi16(v_396, v_400);
+            const __m512i v_411 = _mm512_unpackhi_epi16(v_404, v_408);
+            const __m512i v_412 = _mm512_unpacklo_epi16(v_404, v_408);
+            const __m512i v_413 = _mm512_unpackhi_epi32(v_410, v_412);
+            const __m512i v_414 = _mm512_unpacklo_epi32(v_410, v_412);
+            const __m512i v_415 = _mm512_unpackhi_epi32(v_409, v_411);
+            const __m512i v_416 = _mm512_unpacklo_epi32(v_409, v_411);
+            const __m512i v_417 = _mm512_srli_epi32(v_414, 4);
+            const __m512i v_418 = _mm512_xor_si512(v_417, v_416);
+            const __m512i v_419 = _mm512_and_si512(v_418, low_nibbles_2);
+            const __m512i v_420 = _mm512_slli_epi32(v_419, 4);
+            const __m512i v_421 = _mm512_xor_si512(v_414, v_420);
+            const __m512i v_422 = _mm512_xor_si512(v_416, v_419);
+            const __m512i v_423 = _mm512_srli_epi32(v_413, 4);
+            const __m512i v_424 = _mm512_xor_si512(v_423, v_415);
+            const __m512i v_425 = _mm512_and_si512(v_424, low_nibbles_2);
+            const __m512i v_426 = _mm512_slli_epi32(v_425, 4);
+            const __m512i v_427 = _mm512_xor_si512(v_413, v_426);
+            const __m512i v_428 = _mm512_xor_si512(v_415, v_425);
+            const __m512i v_429 = _mm512_unpackhi_epi8(v_421, v_422);
+            const __m512i v_430 = _mm512_unpacklo_epi8(v_421, v_422);
+            const __m512i v_431 = _mm512_unpackhi_epi8(v_427, v_428);
+            const __m512i v_432 = _mm512_unpacklo_epi8(v_427, v_428);
+            const __m512i v_433 = _mm512_xor_si512(v_430, flip);
+            const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles);
+            const __m512i v_435 = _mm512_dpbusd_epi32(v_392, v_433, ones);
+            const __m512i v_436 = _mm512_dpbusd_epi32(v_435, v_434, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3584), v_433);
+            const __m512i v_437 = _mm512_xor_si512(v_429, flip);
+            const __m512i v_438 = _mm512_and_si512(v_437, low_nibbles);
+            const __m512i v_439 = _mm512_dpbusd_epi32(v_436, v_437, ones);
+            const __m512i v_440 = _mm512_dpbusd_epi32(v_439, v_438, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3712), v_437);
+            const __m512i v_441 = _mm512_xor_si512(v_432, flip);
+            const __m512i v_442 = _mm512_and_si512(v_441, low_nibbles);
+            const __m512i v_443 = _mm512_dpbusd_epi32(v_440, v_441, ones);
+            const __m512i v_444 = _mm512_dpbusd_epi32(v_443, v_442, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3840), v_441);
+            const __m512i v_445 = _mm512_xor_si512(v_431, flip);
+            const __m512i v_446 = _mm512_and_si512(v_445, low_nibbles);
+            const __m512i v_447 = _mm512_dpbusd_epi32(v_444, v_445, ones);
+            const __m512i v_448 = _mm512_dpbusd_epi32(v_447, v_446, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 3968), v_445);
+            const __m512i v_449 = _mm512_srai_epi32(v_448, 4);
+            const __m512i v_450 = _mm512_sub_epi32(v_449, offset);
+            const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
+            _mm256_stream_si256((__m256i *)s_4, scale);
+            const __m512 v_451 = _mm512_cvtph_ps(scale);
+            const __m512 v_452 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
+            const __m512 v_453 = _mm512_cvtepi32_ps(v_450);
+            const __m512 v_454 = _mm512_fmadd_ps(v_453, v_451, v_452);
+            _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_454));
+            from_at = row_16 + stride;
+            packed_at_2 += 64;
+            scales_2 += 32;
+            s_4 += 32;
+            sums_at += 64;
+          }
+          from += 128;
+          packed_2 += 4160;
+          scales_at_2 += 64;
+          ahead += 4096;
+        }
+      } else {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 576), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 640), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 704), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 768), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 832), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 896), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 960), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1024), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1088), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1152), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1216), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1280), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1344), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1408), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1472), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1536), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1600), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1664), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1728), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1792), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1856), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1920), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 1984), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2048), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2112), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2176), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2240), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2304), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2368), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2432), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2496), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2560), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2624), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2688), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2752), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2816), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2880), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 2944), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3008), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3072), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3136), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3200), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3264), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3328), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3392), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3456), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3520), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3584), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3648), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3712), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3776), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3840), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3904), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 3968), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 4032), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 4096;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i sum = _mm512_setzero_si512();
+            const __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)from_at));
+            const __m512i v_2 = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)row_5), 1);
+            const __m512i v_3 = _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)row_9), 2);
+            const __m512i v_4 =
+                _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)row_13), 3);
+            const __m512i v_5 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_2));
+            const __m512i v_6 = _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)row_6), 1);
+            const __m512i v_7 =
+                _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)row_10), 2);
+            const __m512i v_8 =
+                _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)row_14), 3);
+            const __m512i v_9 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_3));
+            const __m512i v_10 =
+                _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)row_7), 1);
+            const __m512i v_11 =
+                _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)row_11), 2);
+            const __m512i v_12 =
+                _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)row_15), 3);
+            const __m512i v_13 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)row_4));
+            const __m512i v_14 =
+                _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)row_8), 1);
+            const __m512i v_15 =
+                _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)row_12), 2);
+            const __m512i v_16 =
+                _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)row_16), 3);
+            const __m512i v_17 = _mm512_unpackhi_epi16(v_4, v_8);
+            const __m512i v_18 = _mm512_unpacklo_epi16(v_4, v_8);
+            const __m512i v_19 = _mm512_unpackhi_epi16(v_12, v_16);
+            const __m512i v_20 = _mm512_unpacklo_epi16(v_12, v_16);
+            const __m512i v_21 = _mm512_unpackhi_epi32(v_18, v_20);
+            const __m512i v_22 = _mm512_unpacklo_epi32(v_18, v_20);
+            const __m512i v_23 = _mm512_unpackhi_epi32(v_17, v_19);
+            const __m512i v_24 = _mm512_unpacklo_epi32(v_17, v_19);
+            const __m512i v_25 = _mm512_srli_epi32(v_22, 4);
+            const __m512i v_26 = _mm512_xor_si512(v_25, v_24);
+            const __m512i v_27 = _mm512_and_si512(v_26, low_nibbles_2);
+            const __m512i v_28 = _mm512_slli_epi32(v_27, 4);
+            const __m512i v_29 = _mm512_xor_si512(v_22, v_28);
+            const __m512i v_30 = _mm512_xor_si512(v_24, v_27);
+            const __m512i v_31 = _mm512_srli_epi32(v_21, 4);
+            const __m512i v_32 = _mm512_xor_si512(v_31, v_23);
+            const __m512i v_33 = _mm512_and_si512(v_32, low_nibbles_2);
+            const __m512i v_34 = _mm512_slli_epi32(v_33, 4);
+            const __m512i v_35 = _mm512_xor_si512(v_21, v_34);
+            const __m512i v_36 = _mm512_xor_si512(v_23, v_33);
+            const __m512i v_37 = _mm512_unpackhi_epi8(v_29, v_30);
+            const __m512i v_38 = _mm512_unpacklo_epi8(v_29, v_30);
+            const __m512i v_39 = _mm512_unpackhi_epi8(v_35, v_36);
+            const __m512i v_40 = _mm512_unpacklo_epi8(v_35, v_36);
+            const __m512i v_41 = _mm512_xor_si512(v_38, flip);
+            const __m512i v_42 = _mm512_and_si512(v_41, low_nibbles);
+            const __m512i v_43 = _mm512_dpbusd_epi32(sum, v_41, ones);
+            const __m512i v_44 = _mm512_dpbusd_epi32(v_43, v_42, low_nibbles);
+            _mm512_storeu_si512((void *)packed_at_2, v_41);
+            const __m512i v_45 = _mm512_xor_si512(v_37, flip);
+            const __m512i v_46 = _mm512_and_si512(v_45, low_nibbles);
+            const __m512i v_47 = _mm512_dpbusd_epi32(v_44, v_45, ones);
+            const __m512i v_48 = _mm512_dpbusd_epi32(v_47, v_46, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 128), v_45);
+            const __m512i v_49 = _mm512_xor_si512(v_40, flip);
+            const __m512i v_50 = _mm512_and_si512(v_49, low_nibbles);
+            const __m512i v_51 = _mm512_dpbusd_epi32(v_48, v_49, ones);
+            const __m512i v_52 = _mm512_dpbusd_epi32(v_51, v_50, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 256), v_49);
+            const __m512i v_53 = _mm512_xor_si512(v_39, flip);
+            const __m512i v_54 = _mm512_and_si512(v_53, low_nibbles);
+            const __m512i v_55 = _mm512_dpbusd_epi32(v_52, v_53, ones);
+            const __m512i v_56 = _mm512_dpbusd_epi32(v_55, v_54, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 384), v_53);
+            const __m512i v_57 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 16)));
+            const __m512i v_58 =
+                _mm512_inserti32x4(v_57, _mm_loadu_si128((const __m128i *)(row_5 + 16)), 1);
+            const __m512i v_59 =
+                _mm512_inserti32x4(v_58, _mm_loadu_si128((const __m128i *)(row_9 + 16)), 2);
+            const __m512i v_60 =
+                _mm512_inserti32x4(v_59, _mm_loadu_si128((const __m128i *)(row_13 + 16)), 3);
+            const __m512i v_61 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 16)));
+            const __m512i v_62 =
+                _mm512_inserti32x4(v_61, _mm_loadu_si128((const __m128i *)(row_6 + 16)), 1);
+            const __m512i v_63 =
+                _mm512_inserti32x4(v_62, _mm_loadu_si128((const __m128i *)(row_10 + 16)), 2);
+            const __m512i v_64 =
+                _mm512_inserti32x4(v_63, _mm_loadu_si128((const __m128i *)(row_14 + 16)), 3);
+            const __m512i v_65 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 16)));
+            const __m512i v_66 =
+                _mm512_inserti32x4(v_65, _mm_loadu_si128((const __m128i *)(row_7 + 16)), 1);
+            const __m512i v_67 =
+                _mm512_inserti32x4(v_66, _mm_loadu_si128((const __m128i *)(row_11 + 16)), 2);
+            const __m512i v_68 =
+                _mm512_inserti32x4(v_67, _mm_loadu_si128((const __m128i *)(row_15 + 16)), 3);
+            const __m512i v_69 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 16)));
+            const __m512i v_70 =
+                _mm512_inserti32x4(v_69, _mm_loadu_si128((const __m128i *)(row_8 + 16)), 1);
+            const __m512i v_71 =
+                _mm512_inserti32x4(v_70, _mm_loadu_si128((const __m128i *)(row_12 + 16)), 2);
+            const __m512i v_72 =
+                _mm512_inserti32x4(v_71, _mm_loadu_si128((const __m128i *)(row_16 + 16)), 3);
+            const __m512i v_73 = _mm512_unpackhi_epi16(v_60, v_64);
+            const __m512i v_74 = _mm512_unpacklo_epi16(v_60, v_64);
+            const __m512i v_75 = _mm512_unpackhi_epi16(v_68, v_72);
+            const __m512i v_76 = _mm512_unpacklo_epi16(v_68, v_72);
+            const __m512i v_77 = _mm512_unpackhi_epi32(v_74, v_76);
+            const __m512i v_78 = _mm512_unpacklo_epi32(v_74, v_76);
+            const __m512i v_79 = _mm512_unpackhi_epi32(v_73, v_75);
+            const __m512i v_80 = _mm512_unpacklo_epi32(v_73, v_75);
+            const __m512i v_81 = _mm512_srli_epi32(v_78, 4);
+            const __m512i v_82 = _mm512_xor_si512(v_81, v_80);
+            const __m512i v_83 = _mm512_and_si512(v_82, low_nibbles_2);
+            const __m512i v_84 = _mm512_slli_epi32(v_83, 4);
+            const __m512i v_85 = _mm512_xor_si512(v_78, v_84);
+            const __m512i v_86 = _mm512_xor_si512(v_80, v_83);
+            const __m512i v_87 = _mm512_srli_epi32(v_77, 4);
+            const __m512i v_88 = _mm512_xor_si512(v_87, v_79);
+            const __m512i v_89 = _mm512_and_si512(v_88, low_nibbles_2);
+            const __m512i v_90 = _mm512_slli_epi32(v_89, 4);
+            const __m512i v_91 = _mm512_xor_si512(v_77, v_90);
+            const __m512i v_92 = _mm512_xor_si512(v_79, v_89);
+            const __m512i v_93 = _mm512_unpackhi_epi8(v_85, v_86);
+            const __m512i v_94 = _mm512_unpacklo_epi8(v_85, v_86);
+            const __m512i v_95 = _mm512_unpackhi_epi8(v_91, v_92);
+            const __m512i v_96 = _mm512_unpacklo_epi8(v_91, v_92);
+            const __m512i v_97 = _mm512_xor_si512(v_94, flip);
+            const __m512i v_98 = _mm512_and_si512(v_97, low_nibbles);
+            const __m512i v_99 = _mm512_dpbusd_epi32(v_56, v_97, ones);
+            const __m512i v_100 = _mm512_dpbusd_epi32(v_99, v_98, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 512), v_97);
+            const __m512i v_101 = _mm512_xor_si512(v_93, flip);
+            const __m512i v_102 = _mm512_and_si512(v_101, low_nibbles);
+            const __m512i v_103 = _mm512_dpbusd_epi32(v_100, v_101, ones);
+            const __m512i v_104 = _mm512_dpbusd_epi32(v_103, v_102, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 640), v_101);
+            const __m512i v_105 = _mm512_xor_si512(v_96, flip);
+            const __m512i v_106 = _mm512_and_si512(v_105, low_nibbles);
+            const __m512i v_107 = _mm512_dpbusd_epi32(v_104, v_105, ones);
+            const __m512i v_108 = _mm512_dpbusd_epi32(v_107, v_106, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 768), v_105);
+            const __m512i v_109 = _mm512_xor_si512(v_95, flip);
+            const __m512i v_110 = _mm512_and_si512(v_109, low_nibbles);
+            const __m512i v_111 = _mm512_dpbusd_epi32(v_108, v_109, ones);
+            const __m512i v_112 = _mm512_dpbusd_epi32(v_111, v_110, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 896), v_109);
+            const __m512i v_113 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 32)));
+            const __m512i v_114 =
+                _mm512_inserti32x4(v_113, _mm_loadu_si128((const __m128i *)(row_5 + 32)), 1);
+            const __m512i v_115 =
+                _mm512_inserti32x4(v_114, _mm_loadu_si128((const __m128i *)(row_9 + 32)), 2);
+            const __m512i v_116 =
+                _mm512_inserti32x4(v_115, _mm_loadu_si128((const __m128i *)(row_13 + 32)), 3);
+            const __m512i v_117 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 32)));
+            const __m512i v_118 =
+                _mm512_inserti32x4(v_117, _mm_loadu_si128((const __m128i *)(row_6 + 32)), 1);
+            const __m512i v_119 =
+                _mm512_inserti32x4(v_118, _mm_loadu_si128((const __m128i *)(row_10 + 32)), 2);
+            const __m512i v_120 =
+                _mm512_inserti32x4(v_119, _mm_loadu_si128((const __m128i *)(row_14 + 32)), 3);
+            const __m512i v_121 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 32)));
+            const __m512i v_122 =
+                _mm512_inserti32x4(v_121, _mm_loadu_si128((const __m128i *)(row_7 + 32)), 1);
+            const __m512i v_123 =
+                _mm512_inserti32x4(v_122, _mm_loadu_si128((const __m128i *)(row_11 + 32)), 2);
+            const __m512i v_124 =
+                _mm512_inserti32x4(v_123, _mm_loadu_si128((const __m128i *)(row_15 + 32)), 3);
+            const __m512i v_125 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 32)));
+            const __m512i v_126 =
+                _mm512_inserti32x4(v_125, _mm_loadu_si128((const __m128i *)(row_8 + 32)), 1);
+            const __m512i v_127 =
+                _mm512_inserti32x4(v_126, _mm_loadu_si128((const __m128i *)(row_12 + 32)), 2);
+            const __m512i v_128 =
+                _mm512_inserti32x4(v_127, _mm_loadu_si128((const __m128i *)(row_16 + 32)), 3);
+            const __m512i v_129 = _mm512_unpackhi_epi16(v_116, v_120);
+            const __m512i v_130 = _mm512_unpacklo_epi16(v_116, v_120);
+            const __m512i v_131 = _mm512_unpackhi_epi16(v_124, v_128);
+            const __m512i v_132 = _mm512_unpacklo_epi16(v_124, v_128);
+            const __m512i v_133 = _mm512_unpackhi_epi32(v_130, v_132);
+            const __m512i v_134 = _mm512_unpacklo_epi32(v_130, v_132);
+            const __m512i v_135 = _mm512_unpackhi_epi32(v_129, v_131);
+            const __m512i v_136 = _mm512_unpacklo_epi32(v_129, v_131);
+            const __m512i v_137 = _mm512_srli_epi32(v_134, 4);
+            const __m512i v_138 = _mm512_xor_si512(v_137, v_136);
+            const __m512i v_139 = _mm512_and_si512(v_138, low_nibbles_2);
+            const __m512i v_140 = _mm512_slli_epi32(v_139, 4);
+            const __m512i v_141 = _mm512_xor_si512(v_134, v_140);
+            const __m512i v_142 = _mm512_xor_si512(v_136, v_139);
+            const __m512i v_143 = _mm512_srli_epi32(v_133, 4);
+            const __m512i v_144 = _mm512_xor_si512(v_143, v_135);
+            const __m512i v_145 = _mm512_and_si512(v_144, low_nibbles_2);
+            const __m512i v_146 = _mm512_slli_epi32(v_145, 4);
+            const __m512i v_147 = _mm512_xor_si512(v_133, v_146);
+            const __m512i v_148 = _mm512_xor_si512(v_135, v_145);
+            const __m512i v_149 = _mm512_unpackhi_epi8(v_141, v_142);
+            const __m512i v_150 = _mm512_unpacklo_epi8(v_141, v_142);
+            const __m512i v_151 = _mm512_unpackhi_epi8(v_147, v_148);
+            const __m512i v_152 = _mm512_unpacklo_epi8(v_147, v_148);
+            const __m512i v_153 = _mm512_xor_si512(v_150, flip);
+            const __m512i v_154 = _mm512_and_si512(v_153, low_nibbles);
+            const __m512i v_155 = _mm512_dpbusd_epi32(v_112, v_153, ones);
+            const __m512i v_156 = _mm512_dpbusd_epi32(v_155, v_154, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1024), v_153);
+            const __m512i v_157 = _mm512_xor_si512(v_149, flip);
+            const __m512i v_158 = _mm512_and_si512(v_157, low_nibbles);
+            const __m512i v_159 = _mm512_dpbusd_epi32(v_156, v_157, ones);
+            const __m512i v_160 = _mm512_dpbusd_epi32(v_159, v_158, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1152), v_157);
+            const __m512i v_161 = _mm512_xor_si512(v_152, flip);
+            const __m512i v_162 = _mm512_and_si512(v_161, low_nibbles);
+            const __m512i v_163 = _mm512_dpbusd_epi32(v_160, v_161, ones);
+            const __m512i v_164 = _mm512_dpbusd_epi32(v_163, v_162, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1280), v_161);
+            const __m512i v_165 = _mm512_xor_si512(v_151, flip);
+            const __m512i v_166 = _mm512_and_si512(v_165, low_nibbles);
+            const __m512i v_167 = _mm512_dpbusd_epi32(v_164, v_165, ones);
+            const __m512i v_168 = _mm512_dpbusd_epi32(v_167, v_166, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1408), v_165);
+            const __m512i v_169 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 48)));
+            const __m512i v_170 =
+                _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m512i v_171 =
+                _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+            const __m512i v_172 =
+                _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+            const __m512i v_173 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
+            const __m512i v_174 =
+                _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m512i v_175 =
+                _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+            const __m512i v_176 =
+                _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+            const __m512i v_177 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
+            const __m512i v_178 =
+                _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m512i v_179 =
+                _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+            const __m512i v_180 =
+                _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+            const __m512i v_181 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
+            const __m512i v_182 =
+                _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m512i v_183 =
+                _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 2);
+            const __m512i v_184 =
+                _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_16 + 48)), 3);
+            const __m512i v_185 = _mm512_unpackhi_epi16(v_172, v_176);
+            const __m512i v_186 = _mm512_unpacklo_epi16(v_172, v_176);
+            const __m512i v_187 = _mm512_unpackhi_epi16(v_180, v_184);
+            const __m512i v_188 = _mm512_unpacklo_epi16(v_180, v_184);
+            const __m512i v_189 = _mm512_unpackhi_epi32(v_186, v_188);
+            const __m512i v_190 = _mm512_unpacklo_epi32(v_186, v_188);
+            const __m512i v_191 = _mm512_unpackhi_epi32(v_185, v_187);
+            const __m512i v_192 = _mm512_unpacklo_epi32(v_185, v_187);
+            const __m512i v_193 = _mm512_srli_epi32(v_190, 4);
+            const __m512i v_194 = _mm512_xor_si512(v_193, v_192);
+            const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles_2);
+            const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+            const __m512i v_197 = _mm512_xor_si512(v_190, v_196);
+            const __m512i v_198 = _mm512_xor_si512(v_192, v_195);
+            const __m512i v_199 = _mm512_srli_epi32(v_189, 4);
+            const __m512i v_200 = _mm512_xor_si512(v_199, v_191);
+            const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles_2);
+            const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+            const __m512i v_203 = _mm512_xor_si512(v_189, v_202);
+            const __m512i v_204 = _mm512_xor_si512(v_191, v_201);
+            const __m512i v_205 = _mm512_unpackhi_epi8(v_197, v_198);
+            const __m512i v_206 = _mm512_unpacklo_epi8(v_197, v_198);
+            const __m512i v_207 = _mm512_unpackhi_epi8(v_203, v_204);
+            const __m512i v_208 = _mm512_unpacklo_epi8(v_203, v_204);
+            const __m512i v_209 = _mm512_xor_si512(v_206, flip);
+            const __m512i v_210 = _mm512_and_si512(v_209, low_nibbles);
+            const __m512i v_211 = _mm512_dpbusd_epi32(v_168, v_209, ones);
+            const __m512i v_212 = _mm512_dpbusd_epi32(v_211, v_210, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1536), v_209);
+            const __m512i v_213 = _mm512_xor_si512(v_205, flip);
+            const __m512i v_214 = _mm512_and_si512(v_213, low_nibbles);
+            const __m512i v_215 = _mm512_dpbusd_epi32(v_212, v_213, ones);
+            const __m512i v_216 = _mm512_dpbusd_epi32(v_215, v_214, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1664), v_213);
+            const __m512i v_217 = _mm512_xor_si512(v_208, flip);
+            const __m512i v_218 = _mm512_and_si512(v_217, low_nibbles);
+            const __m512i v_219 = _mm512_dpbusd_epi32(v_216, v_217, ones);
+            const __m512i v_220 = _mm512_dpbusd_epi32(v_219, v_218, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1792), v_217);
+            const __m512i v_221 = _mm512_xor_si512(v_207, flip);
+            const __m512i v_222 = _mm512_and_si512(v_221, low_nibbles);
+            const __m512i v_223 = _mm512_dpbusd_epi32(v_220, v_221, ones);
+            const __m512i v_224 = _mm512_dpbusd_epi32(v_223, v_222, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 1920), v_221);
+            const __m512i v_225 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 64)));
+            const __m512i v_226 =
+                _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m512i v_227 =
+                _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
+            const __m512i v_228 =
+                _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
+            const __m512i v_229 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
+            const __m512i v_230 =
+                _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m512i v_231 =
+                _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+            const __m512i v_232 =
+                _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
+            const __m512i v_233 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
+            const __m512i v_234 =
+                _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m512i v_235 =
+                _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+            const __m512i v_236 =
+                _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
+            const __m512i v_237 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
+            const __m512i v_238 =
+                _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m512i v_239 =
+                _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 2);
+            const __m512i v_240 =
+                _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_16 + 64)), 3);
+            const __m512i v_241 = _mm512_unpackhi_epi16(v_228, v_232);
+            const __m512i v_242 = _mm512_unpacklo_epi16(v_228, v_232);
+            const __m512i v_243 = _mm512_unpackhi_epi16(v_236, v_240);
+            const __m512i v_244 = _mm512_unpacklo_epi16(v_236, v_240);
+            const __m512i v_245 = _mm512_unpackhi_epi32(v_242, v_244);
+            const __m512i v_246 = _mm512_unpacklo_epi32(v_242, v_244);
+            const __m512i v_247 = _mm512_unpackhi_epi32(v_241, v_243);
+            const __m512i v_248 = _mm512_unpacklo_epi32(v_241, v_243);
+            const __m512i v_249 = _mm512_srli_epi32(v_246, 4);
+            const __m512i v_250 = _mm512_xor_si512(v_249, v_248);
+            const __m512i v_251 = _mm512_and_si512(v_250, low_nibbles_2);
+            const __m512i v_252 = _mm512_slli_epi32(v_251, 4);
+            const __m512i v_253 = _mm512_xor_si512(v_246, v_252);
+            const __m512i v_254 = _mm512_xor_si512(v_248, v_251);
+            const __m512i v_255 = _mm512_srli_epi32(v_245, 4);
+            const __m512i v_256 = _mm512_xor_si512(v_255, v_247);
+            const __m512i v_257 = _mm512_and_si512(v_256, low_nibbles_2);
+            const __m512i v_258 = _mm512_slli_epi32(v_257, 4);
+            const __m512i v_259 = _mm512_xor_si512(v_245, v_258);
+            const __m512i v_260 = _mm512_xor_si512(v_247, v_257);
+            const __m512i v_261 = _mm512_unpackhi_epi8(v_253, v_254);
+            const __m512i v_262 = _mm512_unpacklo_epi8(v_253, v_254);
+            const __m512i v_263 = _mm512_unpackhi_epi8(v_259, v_260);
+            const __m512i v_264 = _mm512_unpacklo_epi8(v_259, v_260);
+            const __m512i v_265 = _mm512_xor_si512(v_262, flip);
+            const __m512i v_266 = _mm512_and_si512(v_265, low_nibbles);
+            const __m512i v_267 = _mm512_dpbusd_epi32(v_224, v_265, ones);
+            const __m512i v_268 = _mm512_dpbusd_epi32(v_267, v_266, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2048), v_265);
+            const __m512i v_269 = _mm512_xor_si512(v_261, flip);
+            const __m512i v_270 = _mm512_and_si512(v_269, low_nibbles);
+            const __m512i v_271 = _mm512_dpbusd_epi32(v_268, v_269, ones);
+            const __m512i v_272 = _mm512_dpbusd_epi32(v_271, v_270, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2176), v_269);
+            const __m512i v_273 = _mm512_xor_si512(v_264, flip);
+            const __m512i v_274 = _mm512_and_si512(v_273, low_nibbles);
+            const __m512i v_275 = _mm512_dpbusd_epi32(v_272, v_273, ones);
+            const __m512i v_276 = _mm512_dpbusd_epi32(v_275, v_274, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2304), v_273);
+            const __m512i v_277 = _mm512_xor_si512(v_263, flip);
+            const __m512i v_278 = _mm512_and_si512(v_277, low_nibbles);
+            const __m512i v_279 = _mm512_dpbusd_epi32(v_276, v_277, ones);
+            const __m512i v_280 = _mm512_dpbusd_epi32(v_279, v_278, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2432), v_277);
+            const __m512i v_281 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 80)));
+            const __m512i v_282 =
+                _mm512_inserti32x4(v_281, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m512i v_283 =
+                _mm512_inserti32x4(v_282, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
+            const __m512i v_284 =
+                _mm512_inserti32x4(v_283, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
+            const __m512i v_285 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
+            const __m512i v_286 =
+                _mm512_inserti32x4(v_285, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m512i v_287 =
+                _mm512_inserti32x4(v_286, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+            const __m512i v_288 =
+                _mm512_inserti32x4(v_287, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
+            const __m512i v_289 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
+            const __m512i v_290 =
+                _mm512_inserti32x4(v_289, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m512i v_291 =
+                _mm512_inserti32x4(v_290, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
+            const __m512i v_292 =
+                _mm512_inserti32x4(v_291, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
+            const __m512i v_293 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
+            const __m512i v_294 =
+                _mm512_inserti32x4(v_293, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m512i v_295 =
+                _mm512_inserti32x4(v_294, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 2);
+            const __m512i v_296 =
+                _mm512_inserti32x4(v_295, _mm_loadu_si128((const __m128i *)(row_16 + 80)), 3);
+            const __m512i v_297 = _mm512_unpackhi_epi16(v_284, v_288);
+            const __m512i v_298 = _mm512_unpacklo_epi16(v_284, v_288);
+            const __m512i v_299 = _mm512_unpackhi_epi16(v_292, v_296);
+            const __m512i v_300 = _mm512_unpacklo_epi16(v_292, v_296);
+            const __m512i v_301 = _mm512_unpackhi_epi32(v_298, v_300);
+            const __m512i v_302 = _mm512_unpacklo_epi32(v_298, v_300);
+            const __m512i v_303 = _mm512_unpackhi_epi32(v_297, v_299);
+            const __m512i v_304 = _mm512_unpacklo_epi32(v_297, v_299);
+            const __m512i v_305 = _mm512_srli_epi32(v_302, 4);
+            const __m512i v_306 = _mm512_xor_si512(v_305, v_304);
+            const __m512i v_307 = _mm512_and_si512(v_306, low_nibbles_2);
+            const __m512i v_308 = _mm512_slli_epi32(v_307, 4);
+            const __m512i v_309 = _mm512_xor_si512(v_302, v_308);
+            const __m512i v_310 = _mm512_xor_si512(v_304, v_307);
+            const __m512i v_311 = _mm512_srli_epi32(v_301, 4);
+            const __m512i v_312 = _mm512_xor_si512(v_311, v_303);
+            const __m512i v_313 = _mm512_and_si512(v_312, low_nibbles_2);
+            const __m512i v_314 = _mm512_slli_epi32(v_313, 4);
+            const __m512i v_315 = _mm512_xor_si512(v_301, v_314);
+            const __m512i v_316 = _mm512_xor_si512(v_303, v_313);
+            const __m512i v_317 = _mm512_unpackhi_epi8(v_309, v_310);
+            const __m512i v_318 = _mm512_unpacklo_epi8(v_309, v_310);
+            const __m512i v_319 = _mm512_unpackhi_epi8(v_315, v_316);
+            const __m512i v_320 = _mm512_unpacklo_epi8(v_315, v_316);
+            const __m512i v_321 = _mm512_xor_si512(v_318, flip);
+            const __m512i v_322 = _mm512_and_si512(v_321, low_nibbles);
+            const __m512i v_323 = _mm512_dpbusd_epi32(v_280, v_321, ones);
+            const __m512i v_324 = _mm512_dpbusd_epi32(v_323, v_322, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2560), v_321);
+            const __m512i v_325 = _mm512_xor_si512(v_317, flip);
+            const __m512i v_326 = _mm512_and_si512(v_325, low_nibbles);
+            const __m512i v_327 = _mm512_dpbusd_epi32(v_324, v_325, ones);
+            const __m512i v_328 = _mm512_dpbusd_epi32(v_327, v_326, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2688), v_325);
+            const __m512i v_329 = _mm512_xor_si512(v_320, flip);
+            const __m512i v_330 = _mm512_and_si512(v_329, low_nibbles);
+            const __m512i v_331 = _mm512_dpbusd_epi32(v_328, v_329, ones);
+            const __m512i v_332 = _mm512_dpbusd_epi32(v_331, v_330, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2816), v_329);
+            const __m512i v_333 = _mm512_xor_si512(v_319, flip);
+            const __m512i v_334 = _mm512_and_si512(v_333, low_nibbles);
+            const __m512i v_335 = _mm512_dpbusd_epi32(v_332, v_333, ones);
+            const __m512i v_336 = _mm512_dpbusd_epi32(v_335, v_334, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 2944), v_333);
+            const __m512i v_337 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 96)));
+            const __m512i v_338 =
+                _mm512_inserti32x4(v_337, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m512i v_339 =
+                _mm512_inserti32x4(v_338, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
+            const __m512i v_340 =
+                _mm512_inserti32x4(v_339, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
+            const __m512i v_341 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
+            const __m512i v_342 =
+                _mm512_inserti32x4(v_341, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m512i v_343 =
+                _mm512_inserti32x4(v_342, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
+            const __m512i v_344 =
+                _mm512_inserti32x4(v_343, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
+            const __m512i v_345 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
+            const __m512i v_346 =
+                _mm512_inserti32x4(v_345, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m512i v_347 =
+                _mm512_inserti32x4(v_346, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
+            const __m512i v_348 =
+                _mm512_inserti32x4(v_347, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
+            const __m512i v_349 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
+            const __m512i v_350 =
+                _mm512_inserti32x4(v_349, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m512i v_351 =
+                _mm512_inserti32x4(v_350, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 2);
+            const __m512i v_352 =
+                _mm512_inserti32x4(v_351, _mm_loadu_si128((const __m128i *)(row_16 + 96)), 3);
+            const __m512i v_353 = _mm512_unpackhi_epi16(v_340, v_344);
+            const __m512i v_354 = _mm512_unpacklo_epi16(v_340, v_344);
+            const __m512i v_355 = _mm512_unpackhi_epi16(v_348, v_352);
+            const __m512i v_356 = _mm512_unpacklo_epi16(v_348, v_352);
+            const __m512i v_357 = _mm512_unpackhi_epi32(v_354, v_356);
+            const __m512i v_358 = _mm512_unpacklo_epi32(v_354, v_356);
+            const __m512i v_359 = _mm512_unpackhi_epi32(v_353, v_355);
+            const __m512i v_360 = _mm512_unpacklo_epi32(v_353, v_355);
+            const __m512i v_361 = _mm512_srli_epi32(v_358, 4);
+            const __m512i v_362 = _mm512_xor_si512(v_361, v_360);
+            const __m512i v_363 = _mm512_and_si512(v_362, low_nibbles_2);
+            const __m512i v_364 = _mm512_slli_epi32(v_363, 4);
+            const __m512i v_365 = _mm512_xor_si512(v_358, v_364);
+            const __m512i v_366 = _mm512_xor_si512(v_360, v_363);
+            const __m512i v_367 = _mm512_srli_epi32(v_357, 4);
+            const __m512i v_368 = _mm512_xor_si512(v_367, v_359);
+            const __m512i v_369 = _mm512_and_si512(v_368, low_nibbles_2);
+            const __m512i v_370 = _mm512_slli_epi32(v_369, 4);
+            const __m512i v_371 = _mm512_xor_si512(v_357, v_370);
+            const __m512i v_372 = _mm512_xor_si512(v_359, v_369);
+            const __m512i v_373 = _mm512_unpackhi_epi8(v_365, v_366);
+            const __m512i v_374 = _mm512_unpacklo_epi8(v_365, v_366);
+            const __m512i v_375 = _mm512_unpackhi_epi8(v_371, v_372);
+            const __m512i v_376 = _mm512_unpacklo_epi8(v_371, v_372);
+            const __m512i v_377 = _mm512_xor_si512(v_374, flip);
+            const __m512i v_378 = _mm512_and_si512(v_377, low_nibbles);
+            const __m512i v_379 = _mm512_dpbusd_epi32(v_336, v_377, ones);
+            const __m512i v_380 = _mm512_dpbusd_epi32(v_379, v_378, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3072), v_377);
+            const __m512i v_381 = _mm512_xor_si512(v_373, flip);
+            const __m512i v_382 = _mm512_and_si512(v_381, low_nibbles);
+            const __m512i v_383 = _mm512_dpbusd_epi32(v_380, v_381, ones);
+            const __m512i v_384 = _mm512_dpbusd_epi32(v_383, v_382, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3200), v_381);
+            const __m512i v_385 = _mm512_xor_si512(v_376, flip);
+            const __m512i v_386 = _mm512_and_si512(v_385, low_nibbles);
+            const __m512i v_387 = _mm512_dpbusd_epi32(v_384, v_385, ones);
+            const __m512i v_388 = _mm512_dpbusd_epi32(v_387, v_386, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3328), v_385);
+            const __m512i v_389 = _mm512_xor_si512(v_375, flip);
+            const __m512i v_390 = _mm512_and_si512(v_389, low_nibbles);
+            const __m512i v_391 = _mm512_dpbusd_epi32(v_388, v_389, ones);
+            const __m512i v_392 = _mm512_dpbusd_epi32(v_391, v_390, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3456), v_389);
+            const __m512i v_393 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 112)));
+            const __m512i v_394 =
+                _mm512_inserti32x4(v_393, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m512i v_395 =
+                _mm512_inserti32x4(v_394, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
+            const __m512i v_396 =
+                _mm512_inserti32x4(v_395, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
+            const __m512i v_397 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
+            const __m512i v_398 =
+                _mm512_inserti32x4(v_397, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m512i v_399 =
+                _mm512_inserti32x4(v_398, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
+            const __m512i v_400 =
+                _mm512_inserti32x4(v_399, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
+            const __m512i v_401 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
+            const __m512i v_402 =
+                _mm512_inserti32x4(v_401, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m512i v_403 =
+                _mm512_inserti32x4(v_402, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
+            const __m512i v_404 =
+                _mm512_inserti32x4(v_403, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
+            const __m512i v_405 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
+            const __m512i v_406 =
+                _mm512_inserti32x4(v_405, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m512i v_407 =
+                _mm512_inserti32x4(v_406, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 2);
+            const __m512i v_408 =
+                _mm512_inserti32x4(v_407, _mm_loadu_si128((const __m128i *)(row_16 + 112)), 3);
+            const __m512i v_409 = _mm512_unpackhi_epi16(v_396, v_400);
+            const __m512i v_410 = _mm512_unpacklo_epi16(v_396, v_400);
+            const __m512i v_411 = _mm512_unpackhi_epi16(v_404, v_408);
+            const __m512i v_412 = _mm512_unpacklo_epi16(v_404, v_408);
+            const __m512i v_413 = _mm512_unpackhi_epi32(v_410, v_412);
+            const __m512i v_414 = _mm512_unpacklo_epi32(v_410, v_412);
+            const __m512i v_415 = _mm512_unpackhi_epi32(v_409, v_411);
+            const __m512i v_416 = _mm512_unpacklo_epi32(v_409, v_411);
+            const __m512i v_417 = _mm512_srli_epi32(v_414, 4);
+            const __m512i v_418 = _mm512_xor_si512(v_417, v_416);
+            const __m512i v_419 = _mm512_and_si512(v_418, low_nibbles_2);
+            const __m512i v_420 = _mm512_slli_epi32(v_419, 4);
+            const __m512i v_421 = _mm512_xor_si512(v_414, v_420);
+            const __m512i v_422 = _mm512_xor_si512(v_416, v_419);
+            const __m512i v_423 = _mm512_srli_epi32(v_413, 4);
+            const __m512i v_424 = _mm512_xor_si512(v_423, v_415);
+            const __m512i v_425 = _mm512_and_si512(v_424, low_nibbles_2);
+            const __m512i v_426 = _mm512_slli_epi32(v_425, 4);
+            const __m512i v_427 = _mm512_xor_si512(v_413, v_426);
+            const __m512i v_428 = _mm512_xor_si512(v_415, v_425);
+            const __m512i v_429 = _mm512_unpackhi_epi8(v_421, v_422);
+            const __m512i v_430 = _mm512_unpacklo_epi8(v_421, v_422);
+            const __m512i v_431 = _mm512_unpackhi_epi8(v_427, v_428);
+            const __m512i v_432 = _mm512_unpacklo_epi8(v_427, v_428);
+            const __m512i v_433 = _mm512_xor_si512(v_430, flip);
+            const __m512i v_434 = _mm512_and_si512(v_433, low_nibbles);
+            const __m512i v_435 = _mm512_dpbusd_epi32(v_392, v_433, ones);
+            const __m512i v_436 = _mm512_dpbusd_epi32(v_435, v_434, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3584), v_433);
+            const __m512i v_437 = _mm512_xor_si512(v_429, flip);
+            const __m512i v_438 = _mm512_and_si512(v_437, low_nibbles);
+            const __m512i v_439 = _mm512_dpbusd_epi32(v_436, v_437, ones);
+            const __m512i v_440 = _mm512_dpbusd_epi32(v_439, v_438, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3712), v_437);
+            const __m512i v_441 = _mm512_xor_si512(v_432, flip);
+            const __m512i v_442 = _mm512_and_si512(v_441, low_nibbles);
+            const __m512i v_443 = _mm512_dpbusd_epi32(v_440, v_441, ones);
+            const __m512i v_444 = _mm512_dpbusd_epi32(v_443, v_442, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3840), v_441);
+            const __m512i v_445 = _mm512_xor_si512(v_431, flip);
+            const __m512i v_446 = _mm512_and_si512(v_445, low_nibbles);
+            const __m512i v_447 = _mm512_dpbusd_epi32(v_444, v_445, ones);
+            const __m512i v_448 = _mm512_dpbusd_epi32(v_447, v_446, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 3968), v_445);
+            const __m512i v_449 = _mm512_srai_epi32(v_448, 4);
+            const __m512i v_450 = _mm512_sub_epi32(v_449, offset);
+            const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
+            _mm256_storeu_si256((__m256i *)s_4, scale);
+            const __m512 v_451 = _mm512_cvtph_ps(scale);
+            const __m512 v_452 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
+            const __m512 v_453 = _mm512_cvtepi32_ps(v_450);
+            const __m512 v_454 = _mm512_fmadd_ps(v_453, v_451, v_452);
+            _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_454));
+            from_at = row_16 + stride;
+            packed_at_2 += 64;
+            scales_2 += 32;
+            s_4 += 32;
+            sums_at += 64;
+          }
+          from += 128;
+          packed_2 += 4160;
+          scales_at_2 += 64;
+          ahead += 4096;
+        }
+      }
+      first += 1;
+      source += 128;
+      scales_from += 2;
+      next_at += 3968;
+      packed_at += 4160;
     }
-    lhs += 128;
-    dst += 4160;
-    lookup += 64;
-    s_2 += 4096;
+    row += 32;
+    packed += packed_stride;
   }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
-    }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -43,7 +43,7 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64_bf16(const tw_pack_args* args) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
     const size_t s_3 = padded / 64;
-    uint8_t* sums = packed + s_3 * 136;
+    uint8_t* const sums = packed + s_3 * 136;
     memset(sums, 0, 16);
     uint8_t* const bias = sums + 16;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -54,76 +54,74 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64_bf16(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 16);
     }
-    const size_t s_4 = padded / 64;
-    sums = packed + s_4 * 136;
     size_t first_k = 0;
     // k_part loop: 64 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 64) {
-      const size_t s_5 = k > first_k ? k - first_k : 0;
-      const size_t values = s_5 < 64 ? s_5 : 64;
-      const size_t s_6 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_6 < 64 ? s_6 : 64;
+      const size_t s_4 = k > first_k ? k - first_k : 0;
+      const size_t values = s_4 < 64 ? s_4 : 64;
+      const size_t s_5 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_5 < 64 ? s_5 : 64;
+      const size_t s_6 = first_k / 64;
       const size_t s_7 = first_k / 64;
-      const size_t s_8 = first_k / 64;
-      memset(packed + s_8 * 136 + 128, 0, 8);
-      memset(packed + s_7 * 136, 136, places * 2);
+      memset(packed + s_7 * 136 + 128, 0, 8);
+      memset(packed + s_6 * 136, 136, places * 2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_9 = first_k / 2;
-        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_9;
-        const size_t s_10 = first_k / 64;
-        uint8_t* const to = packed + row_2 * 4 + s_10 * 136;
-        const size_t s_11 = values / 32;
-        const size_t pairs = s_11 * 16;
+        const size_t s_8 = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_8;
+        const size_t s_9 = first_k / 64;
+        uint8_t* const to = packed + row_2 * 4 + s_9 * 136;
+        const size_t s_10 = values / 32;
+        const size_t pairs = s_10 * 16;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
         for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
-          const size_t s_12 = pair / 16;
-          const size_t k_2 = s_12 * 32 + (pair & 15);
-          const size_t s_13 = k_2 / 2;
-          size_t value = from[s_13];
+          const size_t s_11 = pair / 16;
+          const size_t k_2 = s_11 * 32 + (pair & 15);
+          const size_t s_12 = k_2 / 2;
+          size_t value = from[s_12];
           size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 16;
-          const size_t s_14 = far / 2;
-          value = from[s_14];
+          const size_t s_13 = far / 2;
+          value = from[s_13];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t byte = code + (code_2 << 4);
-          const size_t s_15 = k_2 / 32;
-          const size_t s_16 = k_2 / 4;
-          to[s_15 * 64 + (s_16 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
+          const size_t s_14 = k_2 / 32;
+          const size_t s_15 = k_2 / 4;
+          to[s_14 * 64 + (s_15 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
         size_t k_2 = pairs * 2;
-        const size_t s_12 = values - k_2;
+        const size_t s_11 = values - k_2;
         // value loop
-        for (size_t i_value = 0; i_value < s_12; ++i_value) {
-          const size_t s_13 = k_2 / 2;
-          const size_t value = from[s_13];
+        for (size_t i_value = 0; i_value < s_11; ++i_value) {
+          const size_t s_12 = k_2 / 2;
+          const size_t value = from[s_12];
           const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
-          const size_t s_14 = k_2 / 32;
-          const size_t s_15 = k_2 / 4;
-          const size_t s_16 = k_2 / 16;
-          uint8_t* const s_17 = to + (s_14 * 64 + (s_15 & 3) * 16 + (k_2 & 3));
-          const size_t old = *s_17;
-          const size_t s_18 = (s_16 & 1) == 0 ? code - 8 : (code - 8) << 4;
-          *s_17 = (uint8_t)(old + s_18);
+          const size_t s_13 = k_2 / 32;
+          const size_t s_14 = k_2 / 4;
+          const size_t s_15 = k_2 / 16;
+          uint8_t* const s_16 = to + (s_13 * 64 + (s_14 & 3) * 16 + (k_2 & 3));
+          const size_t old = *s_16;
+          const size_t s_17 = (s_15 & 1) == 0 ? code - 8 : (code - 8) << 4;
+          *s_16 = (uint8_t)(old + s_17);
           k_2 += 1;
           sum = sum + (code - 8);
         }
         uint8_t* const at = sums + row_2 * 4;
+        const size_t s_12 = first_k / 64;
         const size_t s_13 = first_k / 64;
-        const size_t s_14 = first_k / 64;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + s_14 * 2;
+            (const uint8_t*)args->scales + column * args->scale_stride + s_13 * 2;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + s_13 * 136 + 128 + row_2 * 2, scale);
+        tw_store_u16(packed + s_12 * 136 + 128 + row_2 * 2, scale);
         const float v = tw_f32_of_bf16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

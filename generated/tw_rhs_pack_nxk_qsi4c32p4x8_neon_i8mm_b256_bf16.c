@@ -27,435 +27,424 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16(const tw_pack_args* args);
 
-enum {
-  PANEL = 4,                   // columns of a panel, rows of the source
-  BLOCK = 256,                   // values of k that share a scale
-  BLOCK_BYTES = 520,       // of all columns of a panel
-  SCALES_OFFSET = 512,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 16,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 2,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 128,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 1          // that the inner loop takes at a time
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
+void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16(const tw_pack_args* args) {
+  uint8_t scratch_memory[520];
+  size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t low_nibbles = vdupq_n_u8(15);
   const int32x4_t offset = vdupq_n_s32((int32_t)(256 << 3));
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s_2, 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 64), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 128), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 192), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 256), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 320), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 384), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 448), 0, 3);
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const int32x4_t sum = vdupq_n_s32(0);
-    const int32x4_t sum_2 = vdupq_n_s32(0);
-    const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)lhs));
-    const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
-    const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row));
-    const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_5 = vreinterpretq_u8_u32(vzip2q_u32(v, v_3));
-    const uint8x16_t v_6 = vreinterpretq_u8_u32(vzip1q_u32(v, v_3));
-    const uint8x16_t v_7 = vreinterpretq_u8_u32(vzip2q_u32(v_2, v_4));
-    const uint8x16_t v_8 = vreinterpretq_u8_u32(vzip1q_u32(v_2, v_4));
-    const uint8x16_t v_9 = vsliq_n_u8(v_8, v_6, 4);
-    const uint8x16_t v_10 = vsriq_n_u8(v_6, v_8, 4);
-    const uint8x16_t v_11 = vsliq_n_u8(v_7, v_5, 4);
-    const uint8x16_t v_12 = vsriq_n_u8(v_5, v_7, 4);
-    const uint8x16_t v_13 = vzip2q_u8(v_9, v_10);
-    const uint8x16_t v_14 = vzip1q_u8(v_9, v_10);
-    const uint8x16_t v_15 = vzip2q_u8(v_11, v_12);
-    const uint8x16_t v_16 = vzip1q_u8(v_11, v_12);
-    const uint8x16_t v_17 = veorq_u8(v_14, flip);
-    const uint8x16_t v_18 = vandq_u8(v_17, low_nibbles);
-    const int32x4_t v_19 = vdotq_s32(sum, vreinterpretq_s8_u8(v_17), ones);
-    const int32x4_t v_20 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_18), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_17));
-    const uint8x16_t v_21 = veorq_u8(v_13, flip);
-    const uint8x16_t v_22 = vandq_u8(v_21, low_nibbles);
-    const int32x4_t v_23 = vdotq_s32(v_19, vreinterpretq_s8_u8(v_21), ones);
-    const int32x4_t v_24 = vdotq_s32(v_20, vreinterpretq_s8_u8(v_22), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_21));
-    const uint8x16_t v_25 = veorq_u8(v_16, flip);
-    const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
-    const int32x4_t v_27 = vdotq_s32(v_23, vreinterpretq_s8_u8(v_25), ones);
-    const int32x4_t v_28 = vdotq_s32(v_24, vreinterpretq_s8_u8(v_26), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_25));
-    const uint8x16_t v_29 = veorq_u8(v_15, flip);
-    const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
-    const int32x4_t v_31 = vdotq_s32(v_27, vreinterpretq_s8_u8(v_29), ones);
-    const int32x4_t v_32 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_30), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_29));
-    const uint32x4_t v_33 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const uint32x4_t v_34 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
-    const uint32x4_t v_35 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 16)));
-    const uint32x4_t v_36 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
-    const uint8x16_t v_37 = vreinterpretq_u8_u32(vzip2q_u32(v_33, v_35));
-    const uint8x16_t v_38 = vreinterpretq_u8_u32(vzip1q_u32(v_33, v_35));
-    const uint8x16_t v_39 = vreinterpretq_u8_u32(vzip2q_u32(v_34, v_36));
-    const uint8x16_t v_40 = vreinterpretq_u8_u32(vzip1q_u32(v_34, v_36));
-    const uint8x16_t v_41 = vsliq_n_u8(v_40, v_38, 4);
-    const uint8x16_t v_42 = vsriq_n_u8(v_38, v_40, 4);
-    const uint8x16_t v_43 = vsliq_n_u8(v_39, v_37, 4);
-    const uint8x16_t v_44 = vsriq_n_u8(v_37, v_39, 4);
-    const uint8x16_t v_45 = vzip2q_u8(v_41, v_42);
-    const uint8x16_t v_46 = vzip1q_u8(v_41, v_42);
-    const uint8x16_t v_47 = vzip2q_u8(v_43, v_44);
-    const uint8x16_t v_48 = vzip1q_u8(v_43, v_44);
-    const uint8x16_t v_49 = veorq_u8(v_46, flip);
-    const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
-    const int32x4_t v_51 = vdotq_s32(v_31, vreinterpretq_s8_u8(v_49), ones);
-    const int32x4_t v_52 = vdotq_s32(v_32, vreinterpretq_s8_u8(v_50), ones);
-    vst1q_s8((int8_t *)(dst + 64), vreinterpretq_s8_u8(v_49));
-    const uint8x16_t v_53 = veorq_u8(v_45, flip);
-    const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
-    const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
-    const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
-    vst1q_s8((int8_t *)(dst + 80), vreinterpretq_s8_u8(v_53));
-    const uint8x16_t v_57 = veorq_u8(v_48, flip);
-    const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
-    const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
-    const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
-    vst1q_s8((int8_t *)(dst + 96), vreinterpretq_s8_u8(v_57));
-    const uint8x16_t v_61 = veorq_u8(v_47, flip);
-    const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
-    const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
-    const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
-    vst1q_s8((int8_t *)(dst + 112), vreinterpretq_s8_u8(v_61));
-    const uint32x4_t v_65 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const uint32x4_t v_66 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 32)));
-    const uint32x4_t v_67 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 32)));
-    const uint32x4_t v_68 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 32)));
-    const uint8x16_t v_69 = vreinterpretq_u8_u32(vzip2q_u32(v_65, v_67));
-    const uint8x16_t v_70 = vreinterpretq_u8_u32(vzip1q_u32(v_65, v_67));
-    const uint8x16_t v_71 = vreinterpretq_u8_u32(vzip2q_u32(v_66, v_68));
-    const uint8x16_t v_72 = vreinterpretq_u8_u32(vzip1q_u32(v_66, v_68));
-    const uint8x16_t v_73 = vsliq_n_u8(v_72, v_70, 4);
-    const uint8x16_t v_74 = vsriq_n_u8(v_70, v_72, 4);
-    const uint8x16_t v_75 = vsliq_n_u8(v_71, v_69, 4);
-    const uint8x16_t v_76 = vsriq_n_u8(v_69, v_71, 4);
-    const uint8x16_t v_77 = vzip2q_u8(v_73, v_74);
-    const uint8x16_t v_78 = vzip1q_u8(v_73, v_74);
-    const uint8x16_t v_79 = vzip2q_u8(v_75, v_76);
-    const uint8x16_t v_80 = vzip1q_u8(v_75, v_76);
-    const uint8x16_t v_81 = veorq_u8(v_78, flip);
-    const uint8x16_t v_82 = vandq_u8(v_81, low_nibbles);
-    const int32x4_t v_83 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_81), ones);
-    const int32x4_t v_84 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_82), ones);
-    vst1q_s8((int8_t *)(dst + 128), vreinterpretq_s8_u8(v_81));
-    const uint8x16_t v_85 = veorq_u8(v_77, flip);
-    const uint8x16_t v_86 = vandq_u8(v_85, low_nibbles);
-    const int32x4_t v_87 = vdotq_s32(v_83, vreinterpretq_s8_u8(v_85), ones);
-    const int32x4_t v_88 = vdotq_s32(v_84, vreinterpretq_s8_u8(v_86), ones);
-    vst1q_s8((int8_t *)(dst + 144), vreinterpretq_s8_u8(v_85));
-    const uint8x16_t v_89 = veorq_u8(v_80, flip);
-    const uint8x16_t v_90 = vandq_u8(v_89, low_nibbles);
-    const int32x4_t v_91 = vdotq_s32(v_87, vreinterpretq_s8_u8(v_89), ones);
-    const int32x4_t v_92 = vdotq_s32(v_88, vreinterpretq_s8_u8(v_90), ones);
-    vst1q_s8((int8_t *)(dst + 160), vreinterpretq_s8_u8(v_89));
-    const uint8x16_t v_93 = veorq_u8(v_79, flip);
-    const uint8x16_t v_94 = vandq_u8(v_93, low_nibbles);
-    const int32x4_t v_95 = vdotq_s32(v_91, vreinterpretq_s8_u8(v_93), ones);
-    const int32x4_t v_96 = vdotq_s32(v_92, vreinterpretq_s8_u8(v_94), ones);
-    vst1q_s8((int8_t *)(dst + 176), vreinterpretq_s8_u8(v_93));
-    const uint32x4_t v_97 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const uint32x4_t v_98 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 48)));
-    const uint32x4_t v_99 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 48)));
-    const uint32x4_t v_100 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 48)));
-    const uint8x16_t v_101 = vreinterpretq_u8_u32(vzip2q_u32(v_97, v_99));
-    const uint8x16_t v_102 = vreinterpretq_u8_u32(vzip1q_u32(v_97, v_99));
-    const uint8x16_t v_103 = vreinterpretq_u8_u32(vzip2q_u32(v_98, v_100));
-    const uint8x16_t v_104 = vreinterpretq_u8_u32(vzip1q_u32(v_98, v_100));
-    const uint8x16_t v_105 = vsliq_n_u8(v_104, v_102, 4);
-    const uint8x16_t v_106 = vsriq_n_u8(v_102, v_104, 4);
-    const uint8x16_t v_107 = vsliq_n_u8(v_103, v_101, 4);
-    const uint8x16_t v_108 = vsriq_n_u8(v_101, v_103, 4);
-    const uint8x16_t v_109 = vzip2q_u8(v_105, v_106);
-    const uint8x16_t v_110 = vzip1q_u8(v_105, v_106);
-    const uint8x16_t v_111 = vzip2q_u8(v_107, v_108);
-    const uint8x16_t v_112 = vzip1q_u8(v_107, v_108);
-    const uint8x16_t v_113 = veorq_u8(v_110, flip);
-    const uint8x16_t v_114 = vandq_u8(v_113, low_nibbles);
-    const int32x4_t v_115 = vdotq_s32(v_95, vreinterpretq_s8_u8(v_113), ones);
-    const int32x4_t v_116 = vdotq_s32(v_96, vreinterpretq_s8_u8(v_114), ones);
-    vst1q_s8((int8_t *)(dst + 192), vreinterpretq_s8_u8(v_113));
-    const uint8x16_t v_117 = veorq_u8(v_109, flip);
-    const uint8x16_t v_118 = vandq_u8(v_117, low_nibbles);
-    const int32x4_t v_119 = vdotq_s32(v_115, vreinterpretq_s8_u8(v_117), ones);
-    const int32x4_t v_120 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_118), ones);
-    vst1q_s8((int8_t *)(dst + 208), vreinterpretq_s8_u8(v_117));
-    const uint8x16_t v_121 = veorq_u8(v_112, flip);
-    const uint8x16_t v_122 = vandq_u8(v_121, low_nibbles);
-    const int32x4_t v_123 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_121), ones);
-    const int32x4_t v_124 = vdotq_s32(v_120, vreinterpretq_s8_u8(v_122), ones);
-    vst1q_s8((int8_t *)(dst + 224), vreinterpretq_s8_u8(v_121));
-    const uint8x16_t v_125 = veorq_u8(v_111, flip);
-    const uint8x16_t v_126 = vandq_u8(v_125, low_nibbles);
-    const int32x4_t v_127 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_125), ones);
-    const int32x4_t v_128 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_126), ones);
-    vst1q_s8((int8_t *)(dst + 240), vreinterpretq_s8_u8(v_125));
-    const uint32x4_t v_129 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-    const uint32x4_t v_130 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 64)));
-    const uint32x4_t v_131 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 64)));
-    const uint32x4_t v_132 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 64)));
-    const uint8x16_t v_133 = vreinterpretq_u8_u32(vzip2q_u32(v_129, v_131));
-    const uint8x16_t v_134 = vreinterpretq_u8_u32(vzip1q_u32(v_129, v_131));
-    const uint8x16_t v_135 = vreinterpretq_u8_u32(vzip2q_u32(v_130, v_132));
-    const uint8x16_t v_136 = vreinterpretq_u8_u32(vzip1q_u32(v_130, v_132));
-    const uint8x16_t v_137 = vsliq_n_u8(v_136, v_134, 4);
-    const uint8x16_t v_138 = vsriq_n_u8(v_134, v_136, 4);
-    const uint8x16_t v_139 = vsliq_n_u8(v_135, v_133, 4);
-    const uint8x16_t v_140 = vsriq_n_u8(v_133, v_135, 4);
-    const uint8x16_t v_141 = vzip2q_u8(v_137, v_138);
-    const uint8x16_t v_142 = vzip1q_u8(v_137, v_138);
-    const uint8x16_t v_143 = vzip2q_u8(v_139, v_140);
-    const uint8x16_t v_144 = vzip1q_u8(v_139, v_140);
-    const uint8x16_t v_145 = veorq_u8(v_142, flip);
-    const uint8x16_t v_146 = vandq_u8(v_145, low_nibbles);
-    const int32x4_t v_147 = vdotq_s32(v_127, vreinterpretq_s8_u8(v_145), ones);
-    const int32x4_t v_148 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_146), ones);
-    vst1q_s8((int8_t *)(dst + 256), vreinterpretq_s8_u8(v_145));
-    const uint8x16_t v_149 = veorq_u8(v_141, flip);
-    const uint8x16_t v_150 = vandq_u8(v_149, low_nibbles);
-    const int32x4_t v_151 = vdotq_s32(v_147, vreinterpretq_s8_u8(v_149), ones);
-    const int32x4_t v_152 = vdotq_s32(v_148, vreinterpretq_s8_u8(v_150), ones);
-    vst1q_s8((int8_t *)(dst + 272), vreinterpretq_s8_u8(v_149));
-    const uint8x16_t v_153 = veorq_u8(v_144, flip);
-    const uint8x16_t v_154 = vandq_u8(v_153, low_nibbles);
-    const int32x4_t v_155 = vdotq_s32(v_151, vreinterpretq_s8_u8(v_153), ones);
-    const int32x4_t v_156 = vdotq_s32(v_152, vreinterpretq_s8_u8(v_154), ones);
-    vst1q_s8((int8_t *)(dst + 288), vreinterpretq_s8_u8(v_153));
-    const uint8x16_t v_157 = veorq_u8(v_143, flip);
-    const uint8x16_t v_158 = vandq_u8(v_157, low_nibbles);
-    const int32x4_t v_159 = vdotq_s32(v_155, vreinterpretq_s8_u8(v_157), ones);
-    const int32x4_t v_160 = vdotq_s32(v_156, vreinterpretq_s8_u8(v_158), ones);
-    vst1q_s8((int8_t *)(dst + 304), vreinterpretq_s8_u8(v_157));
-    const uint32x4_t v_161 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-    const uint32x4_t v_162 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 80)));
-    const uint32x4_t v_163 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 80)));
-    const uint32x4_t v_164 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 80)));
-    const uint8x16_t v_165 = vreinterpretq_u8_u32(vzip2q_u32(v_161, v_163));
-    const uint8x16_t v_166 = vreinterpretq_u8_u32(vzip1q_u32(v_161, v_163));
-    const uint8x16_t v_167 = vreinterpretq_u8_u32(vzip2q_u32(v_162, v_164));
-    const uint8x16_t v_168 = vreinterpretq_u8_u32(vzip1q_u32(v_162, v_164));
-    const uint8x16_t v_169 = vsliq_n_u8(v_168, v_166, 4);
-    const uint8x16_t v_170 = vsriq_n_u8(v_166, v_168, 4);
-    const uint8x16_t v_171 = vsliq_n_u8(v_167, v_165, 4);
-    const uint8x16_t v_172 = vsriq_n_u8(v_165, v_167, 4);
-    const uint8x16_t v_173 = vzip2q_u8(v_169, v_170);
-    const uint8x16_t v_174 = vzip1q_u8(v_169, v_170);
-    const uint8x16_t v_175 = vzip2q_u8(v_171, v_172);
-    const uint8x16_t v_176 = vzip1q_u8(v_171, v_172);
-    const uint8x16_t v_177 = veorq_u8(v_174, flip);
-    const uint8x16_t v_178 = vandq_u8(v_177, low_nibbles);
-    const int32x4_t v_179 = vdotq_s32(v_159, vreinterpretq_s8_u8(v_177), ones);
-    const int32x4_t v_180 = vdotq_s32(v_160, vreinterpretq_s8_u8(v_178), ones);
-    vst1q_s8((int8_t *)(dst + 320), vreinterpretq_s8_u8(v_177));
-    const uint8x16_t v_181 = veorq_u8(v_173, flip);
-    const uint8x16_t v_182 = vandq_u8(v_181, low_nibbles);
-    const int32x4_t v_183 = vdotq_s32(v_179, vreinterpretq_s8_u8(v_181), ones);
-    const int32x4_t v_184 = vdotq_s32(v_180, vreinterpretq_s8_u8(v_182), ones);
-    vst1q_s8((int8_t *)(dst + 336), vreinterpretq_s8_u8(v_181));
-    const uint8x16_t v_185 = veorq_u8(v_176, flip);
-    const uint8x16_t v_186 = vandq_u8(v_185, low_nibbles);
-    const int32x4_t v_187 = vdotq_s32(v_183, vreinterpretq_s8_u8(v_185), ones);
-    const int32x4_t v_188 = vdotq_s32(v_184, vreinterpretq_s8_u8(v_186), ones);
-    vst1q_s8((int8_t *)(dst + 352), vreinterpretq_s8_u8(v_185));
-    const uint8x16_t v_189 = veorq_u8(v_175, flip);
-    const uint8x16_t v_190 = vandq_u8(v_189, low_nibbles);
-    const int32x4_t v_191 = vdotq_s32(v_187, vreinterpretq_s8_u8(v_189), ones);
-    const int32x4_t v_192 = vdotq_s32(v_188, vreinterpretq_s8_u8(v_190), ones);
-    vst1q_s8((int8_t *)(dst + 368), vreinterpretq_s8_u8(v_189));
-    const uint32x4_t v_193 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-    const uint32x4_t v_194 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 96)));
-    const uint32x4_t v_195 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 96)));
-    const uint32x4_t v_196 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 96)));
-    const uint8x16_t v_197 = vreinterpretq_u8_u32(vzip2q_u32(v_193, v_195));
-    const uint8x16_t v_198 = vreinterpretq_u8_u32(vzip1q_u32(v_193, v_195));
-    const uint8x16_t v_199 = vreinterpretq_u8_u32(vzip2q_u32(v_194, v_196));
-    const uint8x16_t v_200 = vreinterpretq_u8_u32(vzip1q_u32(v_194, v_196));
-    const uint8x16_t v_201 = vsliq_n_u8(v_200, v_198, 4);
-    const uint8x16_t v_202 = vsriq_n_u8(v_198, v_200, 4);
-    const uint8x16_t v_203 = vsliq_n_u8(v_199, v_197, 4);
-    const uint8x16_t v_204 = vsriq_n_u8(v_197, v_199, 4);
-    const uint8x16_t v_205 = vzip2q_u8(v_201, v_202);
-    const uint8x16_t v_206 = vzip1q_u8(v_201, v_202);
-    const uint8x16_t v_207 = vzip2q_u8(v_203, v_204);
-    const uint8x16_t v_208 = vzip1q_u8(v_203, v_204);
-    const uint8x16_t v_209 = veorq_u8(v_206, flip);
-    const uint8x16_t v_210 = vandq_u8(v_209, low_nibbles);
-    const int32x4_t v_211 = vdotq_s32(v_191, vreinterpretq_s8_u8(v_209), ones);
-    const int32x4_t v_212 = vdotq_s32(v_192, vreinterpretq_s8_u8(v_210), ones);
-    vst1q_s8((int8_t *)(dst + 384), vreinterpretq_s8_u8(v_209));
-    const uint8x16_t v_213 = veorq_u8(v_205, flip);
-    const uint8x16_t v_214 = vandq_u8(v_213, low_nibbles);
-    const int32x4_t v_215 = vdotq_s32(v_211, vreinterpretq_s8_u8(v_213), ones);
-    const int32x4_t v_216 = vdotq_s32(v_212, vreinterpretq_s8_u8(v_214), ones);
-    vst1q_s8((int8_t *)(dst + 400), vreinterpretq_s8_u8(v_213));
-    const uint8x16_t v_217 = veorq_u8(v_208, flip);
-    const uint8x16_t v_218 = vandq_u8(v_217, low_nibbles);
-    const int32x4_t v_219 = vdotq_s32(v_215, vreinterpretq_s8_u8(v_217), ones);
-    const int32x4_t v_220 = vdotq_s32(v_216, vreinterpretq_s8_u8(v_218), ones);
-    vst1q_s8((int8_t *)(dst + 416), vreinterpretq_s8_u8(v_217));
-    const uint8x16_t v_221 = veorq_u8(v_207, flip);
-    const uint8x16_t v_222 = vandq_u8(v_221, low_nibbles);
-    const int32x4_t v_223 = vdotq_s32(v_219, vreinterpretq_s8_u8(v_221), ones);
-    const int32x4_t v_224 = vdotq_s32(v_220, vreinterpretq_s8_u8(v_222), ones);
-    vst1q_s8((int8_t *)(dst + 432), vreinterpretq_s8_u8(v_221));
-    const uint32x4_t v_225 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-    const uint32x4_t v_226 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 112)));
-    const uint32x4_t v_227 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 112)));
-    const uint32x4_t v_228 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 112)));
-    const uint8x16_t v_229 = vreinterpretq_u8_u32(vzip2q_u32(v_225, v_227));
-    const uint8x16_t v_230 = vreinterpretq_u8_u32(vzip1q_u32(v_225, v_227));
-    const uint8x16_t v_231 = vreinterpretq_u8_u32(vzip2q_u32(v_226, v_228));
-    const uint8x16_t v_232 = vreinterpretq_u8_u32(vzip1q_u32(v_226, v_228));
-    const uint8x16_t v_233 = vsliq_n_u8(v_232, v_230, 4);
-    const uint8x16_t v_234 = vsriq_n_u8(v_230, v_232, 4);
-    const uint8x16_t v_235 = vsliq_n_u8(v_231, v_229, 4);
-    const uint8x16_t v_236 = vsriq_n_u8(v_229, v_231, 4);
-    const uint8x16_t v_237 = vzip2q_u8(v_233, v_234);
-    const uint8x16_t v_238 = vzip1q_u8(v_233, v_234);
-    const uint8x16_t v_239 = vzip2q_u8(v_235, v_236);
-    const uint8x16_t v_240 = vzip1q_u8(v_235, v_236);
-    const uint8x16_t v_241 = veorq_u8(v_238, flip);
-    const uint8x16_t v_242 = vandq_u8(v_241, low_nibbles);
-    const int32x4_t v_243 = vdotq_s32(v_223, vreinterpretq_s8_u8(v_241), ones);
-    const int32x4_t v_244 = vdotq_s32(v_224, vreinterpretq_s8_u8(v_242), ones);
-    vst1q_s8((int8_t *)(dst + 448), vreinterpretq_s8_u8(v_241));
-    const uint8x16_t v_245 = veorq_u8(v_237, flip);
-    const uint8x16_t v_246 = vandq_u8(v_245, low_nibbles);
-    const int32x4_t v_247 = vdotq_s32(v_243, vreinterpretq_s8_u8(v_245), ones);
-    const int32x4_t v_248 = vdotq_s32(v_244, vreinterpretq_s8_u8(v_246), ones);
-    vst1q_s8((int8_t *)(dst + 464), vreinterpretq_s8_u8(v_245));
-    const uint8x16_t v_249 = veorq_u8(v_240, flip);
-    const uint8x16_t v_250 = vandq_u8(v_249, low_nibbles);
-    const int32x4_t v_251 = vdotq_s32(v_247, vreinterpretq_s8_u8(v_249), ones);
-    const int32x4_t v_252 = vdotq_s32(v_248, vreinterpretq_s8_u8(v_250), ones);
-    vst1q_s8((int8_t *)(dst + 480), vreinterpretq_s8_u8(v_249));
-    const uint8x16_t v_253 = veorq_u8(v_239, flip);
-    const uint8x16_t v_254 = vandq_u8(v_253, low_nibbles);
-    const int32x4_t v_255 = vdotq_s32(v_251, vreinterpretq_s8_u8(v_253), ones);
-    const int32x4_t v_256 = vdotq_s32(v_252, vreinterpretq_s8_u8(v_254), ones);
-    vst1q_s8((int8_t *)(dst + 496), vreinterpretq_s8_u8(v_253));
-    const int32x4_t v_257 = vpaddq_s32(v_255, v_255);
-    const int32x4_t v_258 = vpaddq_s32(v_256, v_256);
-    const int32x4_t v_259 = vsubq_s32(v_258, offset);
-    const int32x4_t v_260 = vsubq_s32(v_257, v_258);
-    const int32x4_t v_261 = vshrq_n_s32(v_260, 4);
-    const uint64x2_t v_262 = vzip1q_u64(vreinterpretq_u64_s32(v_261), vreinterpretq_u64_s32(v_259));
-    const float16x4_t scale = vld1_f16((const float16_t *)lookup);
-    vst1_f16((float16_t *)(dst + 512), scale);
-    const float32x4_t v_263 =
-        vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
-    const float32x4_t v_264 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s));
-    const float32x4_t v_265 = vcvtq_f32_s32(vreinterpretq_s32_u64(v_262));
-    const float32x4_t v_266 = vfmaq_f32(v_264, v_265, v_263);
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_f32(v_266));
-    lhs += 128;
-    dst += 520;
-    lookup += 8;
-    s_2 += 512;
-  }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
+  given_offset = (args->flags & 1) * 8;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 256;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    const size_t s_2 = args->k / 256;
+    uint8_t* const sums = packed + s_2 * 520;
+    memset(sums, 0, 16);
+    uint8_t* const bias = sums + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(bias, 0, 16);
     }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16(const tw_pack_args *args) {
-  const uint64_t wanted = 0x08, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
+    const size_t scale_stride = args->scale_stride;
+    const size_t next = left > 4 ? 4 * source_stride : 0;
+    const size_t missing = 4 > left ? 4 - left : 0;
+    const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    size_t first = 0;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop
+    for (size_t i_run = 0; i_run < blocks; ++i_run) {
+      const size_t count = blocks - first < 1 ? blocks - first : 1;
+      const size_t s_3 = count * 8;
+      if (rows < 4) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 2;
+          scales_2 += 8;
+        }
+        scales_from_at += scale_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 128;
+      if (missing != 0) {
+        memset(scratch, no_codes, row_bytes * 4);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      uint8_t* packed_2 = packed_at;
+      uint8_t* scales_at_2 = scales;
+      const uint8_t* ahead = from + distance;
+      // block loop
+      for (size_t i_block = 0; i_block < count; ++i_block) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 128), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 192), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 256), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 320), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 384), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 448), 0, 3);
+        const uint8_t* const row_2 = from + stride;
+        const uint8_t* const row_3 = row_2 + stride;
+        const uint8_t* const row_4 = row_3 + stride;
+        const int32x4_t sum = vdupq_n_s32(0);
+        const int32x4_t sum_2 = vdupq_n_s32(0);
+        const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)from));
+        const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
+        const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
+        const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_4));
+        const uint8x16_t v_5 = vreinterpretq_u8_u32(vzip2q_u32(v, v_3));
+        const uint8x16_t v_6 = vreinterpretq_u8_u32(vzip1q_u32(v, v_3));
+        const uint8x16_t v_7 = vreinterpretq_u8_u32(vzip2q_u32(v_2, v_4));
+        const uint8x16_t v_8 = vreinterpretq_u8_u32(vzip1q_u32(v_2, v_4));
+        const uint8x16_t v_9 = vsliq_n_u8(v_8, v_6, 4);
+        const uint8x16_t v_10 = vsriq_n_u8(v_6, v_8, 4);
+        const uint8x16_t v_11 = vsliq_n_u8(v_7, v_5, 4);
+        const uint8x16_t v_12 = vsriq_n_u8(v_5, v_7, 4);
+        const uint8x16_t v_13 = vzip2q_u8(v_9, v_10);
+        const uint8x16_t v_14 = vzip1q_u8(v_9, v_10);
+        const uint8x16_t v_15 = vzip2q_u8(v_11, v_12);
+        const uint8x16_t v_16 = vzip1q_u8(v_11, v_12);
+        const uint8x16_t v_17 = veorq_u8(v_14, flip);
+        const uint8x16_t v_18 = vandq_u8(v_17, low_nibbles);
+        const int32x4_t v_19 = vdotq_s32(sum, vreinterpretq_s8_u8(v_17), ones);
+        const int32x4_t v_20 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_18), ones);
+        vst1q_s8((int8_t *)packed_2, vreinterpretq_s8_u8(v_17));
+        const uint8x16_t v_21 = veorq_u8(v_13, flip);
+        const uint8x16_t v_22 = vandq_u8(v_21, low_nibbles);
+        const int32x4_t v_23 = vdotq_s32(v_19, vreinterpretq_s8_u8(v_21), ones);
+        const int32x4_t v_24 = vdotq_s32(v_20, vreinterpretq_s8_u8(v_22), ones);
+        vst1q_s8((int8_t *)(packed_2 + 16), vreinterpretq_s8_u8(v_21));
+        const uint8x16_t v_25 = veorq_u8(v_16, flip);
+        const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
+        const int32x4_t v_27 = vdotq_s32(v_23, vreinterpretq_s8_u8(v_25), ones);
+        const int32x4_t v_28 = vdotq_s32(v_24, vreinterpretq_s8_u8(v_26), ones);
+        vst1q_s8((int8_t *)(packed_2 + 32), vreinterpretq_s8_u8(v_25));
+        const uint8x16_t v_29 = veorq_u8(v_15, flip);
+        const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
+        const int32x4_t v_31 = vdotq_s32(v_27, vreinterpretq_s8_u8(v_29), ones);
+        const int32x4_t v_32 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_30), ones);
+        vst1q_s8((int8_t *)(packed_2 + 48), vreinterpretq_s8_u8(v_29));
+        const uint32x4_t v_33 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 16)));
+        const uint32x4_t v_34 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
+        const uint32x4_t v_35 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
+        const uint32x4_t v_36 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 16)));
+        const uint8x16_t v_37 = vreinterpretq_u8_u32(vzip2q_u32(v_33, v_35));
+        const uint8x16_t v_38 = vreinterpretq_u8_u32(vzip1q_u32(v_33, v_35));
+        const uint8x16_t v_39 = vreinterpretq_u8_u32(vzip2q_u32(v_34, v_36));
+        const uint8x16_t v_40 = vreinterpretq_u8_u32(vzip1q_u32(v_34, v_36));
+        const uint8x16_t v_41 = vsliq_n_u8(v_40, v_38, 4);
+        const uint8x16_t v_42 = vsriq_n_u8(v_38, v_40, 4);
+        const uint8x16_t v_43 = vsliq_n_u8(v_39, v_37, 4);
+        const uint8x16_t v_44 = vsriq_n_u8(v_37, v_39, 4);
+        const uint8x16_t v_45 = vzip2q_u8(v_41, v_42);
+        const uint8x16_t v_46 = vzip1q_u8(v_41, v_42);
+        const uint8x16_t v_47 = vzip2q_u8(v_43, v_44);
+        const uint8x16_t v_48 = vzip1q_u8(v_43, v_44);
+        const uint8x16_t v_49 = veorq_u8(v_46, flip);
+        const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
+        const int32x4_t v_51 = vdotq_s32(v_31, vreinterpretq_s8_u8(v_49), ones);
+        const int32x4_t v_52 = vdotq_s32(v_32, vreinterpretq_s8_u8(v_50), ones);
+        vst1q_s8((int8_t *)(packed_2 + 64), vreinterpretq_s8_u8(v_49));
+        const uint8x16_t v_53 = veorq_u8(v_45, flip);
+        const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
+        const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
+        const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
+        vst1q_s8((int8_t *)(packed_2 + 80), vreinterpretq_s8_u8(v_53));
+        const uint8x16_t v_57 = veorq_u8(v_48, flip);
+        const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
+        const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
+        const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
+        vst1q_s8((int8_t *)(packed_2 + 96), vreinterpretq_s8_u8(v_57));
+        const uint8x16_t v_61 = veorq_u8(v_47, flip);
+        const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
+        const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
+        const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
+        vst1q_s8((int8_t *)(packed_2 + 112), vreinterpretq_s8_u8(v_61));
+        const uint32x4_t v_65 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 32)));
+        const uint32x4_t v_66 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 32)));
+        const uint32x4_t v_67 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 32)));
+        const uint32x4_t v_68 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 32)));
+        const uint8x16_t v_69 = vreinterpretq_u8_u32(vzip2q_u32(v_65, v_67));
+        const uint8x16_t v_70 = vreinterpretq_u8_u32(vzip1q_u32(v_65, v_67));
+        const uint8x16_t v_71 = vreinterpretq_u8_u32(vzip2q_u32(v_66, v_68));
+        const uint8x16_t v_72 = vreinterpretq_u8_u32(vzip1q_u32(v_66, v_68));
+        const uint8x16_t v_73 = vsliq_n_u8(v_72, v_70, 4);
+        const uint8x16_t v_74 = vsriq_n_u8(v_70, v_72, 4);
+        const uint8x16_t v_75 = vsliq_n_u8(v_71, v_69, 4);
+        const uint8x16_t v_76 = vsriq_n_u8(v_69, v_71, 4);
+        const uint8x16_t v_77 = vzip2q_u8(v_73, v_74);
+        const uint8x16_t v_78 = vzip1q_u8(v_73, v_74);
+        const uint8x16_t v_79 = vzip2q_u8(v_75, v_76);
+        const uint8x16_t v_80 = vzip1q_u8(v_75, v_76);
+        const uint8x16_t v_81 = veorq_u8(v_78, flip);
+        const uint8x16_t v_82 = vandq_u8(v_81, low_nibbles);
+        const int32x4_t v_83 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_81), ones);
+        const int32x4_t v_84 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_82), ones);
+        vst1q_s8((int8_t *)(packed_2 + 128), vreinterpretq_s8_u8(v_81));
+        const uint8x16_t v_85 = veorq_u8(v_77, flip);
+        const uint8x16_t v_86 = vandq_u8(v_85, low_nibbles);
+        const int32x4_t v_87 = vdotq_s32(v_83, vreinterpretq_s8_u8(v_85), ones);
+        const int32x4_t v_88 = vdotq_s32(v_84, vreinterpretq_s8_u8(v_86), ones);
+        vst1q_s8((int8_t *)(packed_2 + 144), vreinterpretq_s8_u8(v_85));
+        const uint8x16_t v_89 = veorq_u8(v_80, flip);
+        const uint8x16_t v_90 = vandq_u8(v_89, low_nibbles);
+        const int32x4_t v_91 = vdotq_s32(v_87, vreinterpretq_s8_u8(v_89), ones);
+        const int32x4_t v_92 = vdotq_s32(v_88, vreinterpretq_s8_u8(v_90), ones);
+        vst1q_s8((int8_t *)(packed_2 + 160), vreinterpretq_s8_u8(v_89));
+        const uint8x16_t v_93 = veorq_u8(v_79, flip);
+        const uint8x16_t v_94 = vandq_u8(v_93, low_nibbles);
+        const int32x4_t v_95 = vdotq_s32(v_91, vreinterpretq_s8_u8(v_93), ones);
+        const int32x4_t v_96 = vdotq_s32(v_92, vreinterpretq_s8_u8(v_94), ones);
+        vst1q_s8((int8_t *)(packed_2 + 176), vreinterpretq_s8_u8(v_93));
+        const uint32x4_t v_97 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 48)));
+        const uint32x4_t v_98 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 48)));
+        const uint32x4_t v_99 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 48)));
+        const uint32x4_t v_100 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 48)));
+        const uint8x16_t v_101 = vreinterpretq_u8_u32(vzip2q_u32(v_97, v_99));
+        const uint8x16_t v_102 = vreinterpretq_u8_u32(vzip1q_u32(v_97, v_99));
+        const uint8x16_t v_103 = vreinterpretq_u8_u32(vzip2q_u32(v_98, v_100));
+        const uint8x16_t v_104 = vreinterpretq_u8_u32(vzip1q_u32(v_98, v_100));
+        const uint8x16_t v_105 = vsliq_n_u8(v_104, v_102, 4);
+        const uint8x16_t v_106 = vsriq_n_u8(v_102, v_104, 4);
+        const uint8x16_t v_107 = vsliq_n_u8(v_103, v_101, 4);
+        const uint8x16_t v_108 = vsriq_n_u8(v_101, v_103, 4);
+        const uint8x16_t v_109 = vzip2q_u8(v_105, v_106);
+        const uint8x16_t v_110 = vzip1q_u8(v_105, v_106);
+        const uint8x16_t v_111 = vzip2q_u8(v_107, v_108);
+        const uint8x16_t v_112 = vzip1q_u8(v_107, v_108);
+        const uint8x16_t v_113 = veorq_u8(v_110, flip);
+        const uint8x16_t v_114 = vandq_u8(v_113, low_nibbles);
+        const int32x4_t v_115 = vdotq_s32(v_95, vreinterpretq_s8_u8(v_113), ones);
+        const int32x4_t v_116 = vdotq_s32(v_96, vreinterpretq_s8_u8(v_114), ones);
+        vst1q_s8((int8_t *)(packed_2 + 192), vreinterpretq_s8_u8(v_113));
+        const uint8x16_t v_117 = veorq_u8(v_109, flip);
+        const uint8x16_t v_118 = vandq_u8(v_117, low_nibbles);
+        const int32x4_t v_119 = vdotq_s32(v_115, vreinterpretq_s8_u8(v_117), ones);
+        const int32x4_t v_120 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_118), ones);
+        vst1q_s8((int8_t *)(packed_2 + 208), vreinterpretq_s8_u8(v_117));
+        const uint8x16_t v_121 = veorq_u8(v_112, flip);
+        const uint8x16_t v_122 = vandq_u8(v_121, low_nibbles);
+        const int32x4_t v_123 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_121), ones);
+        const int32x4_t v_124 = vdotq_s32(v_120, vreinterpretq_s8_u8(v_122), ones);
+        vst1q_s8((int8_t *)(packed_2 + 224), vreinterpretq_s8_u8(v_121));
+        const uint8x16_t v_125 = veorq_u8(v_111, flip);
+        const uint8x16_t v_126 = vandq_u8(v_125, low_nibbles);
+        const int32x4_t v_127 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_125), ones);
+        const int32x4_t v_128 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_126), ones);
+        vst1q_s8((int8_t *)(packed_2 + 240), vreinterpretq_s8_u8(v_125));
+        const uint32x4_t v_129 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 64)));
+        const uint32x4_t v_130 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 64)));
+        const uint32x4_t v_131 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 64)));
+        const uint32x4_t v_132 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 64)));
+        const uint8x16_t v_133 = vreinterpretq_u8_u32(vzip2q_u32(v_129, v_131));
+        const uint8x16_t v_134 = vreinterpretq_u8_u32(vzip1q_u32(v_129, v_131));
+        const uint8x16_t v_135 = vreinterpretq_u8_u32(vzip2q_u32(v_130, v_132));
+        const uint8x16_t v_136 = vreinterpretq_u8_u32(vzip1q_u32(v_130, v_132));
+        const uint8x16_t v_137 = vsliq_n_u8(v_136, v_134, 4);
+        const uint8x16_t v_138 = vsriq_n_u8(v_134, v_136, 4);
+        const uint8x16_t v_139 = vsliq_n_u8(v_135, v_133, 4);
+        const uint8x16_t v_140 = vsriq_n_u8(v_133, v_135, 4);
+        const uint8x16_t v_141 = vzip2q_u8(v_137, v_138);
+        const uint8x16_t v_142 = vzip1q_u8(v_137, v_138);
+        const uint8x16_t v_143 = vzip2q_u8(v_139, v_140);
+        const uint8x16_t v_144 = vzip1q_u8(v_139, v_140);
+        const uint8x16_t v_145 = veorq_u8(v_142, flip);
+        const uint8x16_t v_146 = vandq_u8(v_145, low_nibbles);
+        const int32x4_t v_147 = vdotq_s32(v_127, vreinterpretq_s8_u8(v_145), ones);
+        const int32x4_t v_148 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_146), ones);
+        vst1q_s8((int8_t *)(packed_2 + 256), vreinterpretq_s8_u8(v_145));
+        const uint8x16_t v_149 = veorq_u8(v_141, flip);
+        const uint8x16_t v_150 = vandq_u8(v_149, low_nibbles);
+        const int32x4_t v_151 = vdotq_s32(v_147, vreinterpretq_s8_u8(v_149), ones);
+        const int32x4_t v_152 = vdotq_s32(v_148, vreinterpretq_s8_u8(v_150), ones);
+        vst1q_s8((int8_t *)(packed_2 + 272), vreinterpretq_s8_u8(v_149));
+        const uint8x16_t v_153 = veorq_u8(v_144, flip);
+        const uint8x16_t v_154 = vandq_u8(v_153, low_nibbles);
+        const int32x4_t v_155 = vdotq_s32(v_151, vreinterpretq_s8_u8(v_153), ones);
+        const int32x4_t v_156 = vdotq_s32(v_152, vreinterpretq_s8_u8(v_154), ones);
+        vst1q_s8((int8_t *)(packed_2 + 288), vreinterpretq_s8_u8(v_153));
+        const uint8x16_t v_157 = veorq_u8(v_143, flip);
+        const uint8x16_t v_158 = vandq_u8(v_157, low_nibbles);
+        const int32x4_t v_159 = vdotq_s32(v_155, vreinterpretq_s8_u8(v_157), ones);
+        const int32x4_t v_160 = vdotq_s32(v_156, vreinterpretq_s8_u8(v_158), ones);
+        vst1q_s8((int8_t *)(packed_2 + 304), vreinterpretq_s8_u8(v_157));
+        const uint32x4_t v_161 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 80)));
+        const uint32x4_t v_162 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 80)));
+        const uint32x4_t v_163 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 80)));
+        const uint32x4_t v_164 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 80)));
+        const uint8x16_t v_165 = vreinterpretq_u8_u32(vzip2q_u32(v_161, v_163));
+        const uint8x16_t v_166 = vreinterpretq_u8_u32(vzip1q_u32(v_161, v_163));
+        const uint8x16_t v_167 = vreinterpretq_u8_u32(vzip2q_u32(v_162, v_164));
+        const uint8x16_t v_168 = vreinterpretq_u8_u32(vzip1q_u32(v_162, v_164));
+        const uint8x16_t v_169 = vsliq_n_u8(v_168, v_166, 4);
+        const uint8x16_t v_170 = vsriq_n_u8(v_166, v_168, 4);
+        const uint8x16_t v_171 = vsliq_n_u8(v_167, v_165, 4);
+        const uint8x16_t v_172 = vsriq_n_u8(v_165, v_167, 4);
+        const uint8x16_t v_173 = vzip2q_u8(v_169, v_170);
+        const uint8x16_t v_174 = vzip1q_u8(v_169, v_170);
+        const uint8x16_t v_175 = vzip2q_u8(v_171, v_172);
+        const uint8x16_t v_176 = vzip1q_u8(v_171, v_172);
+        const uint8x16_t v_177 = veorq_u8(v_174, flip);
+        const uint8x16_t v_178 = vandq_u8(v_177, low_nibbles);
+        const int32x4_t v_179 = vdotq_s32(v_159, vreinterpretq_s8_u8(v_177), ones);
+        const int32x4_t v_180 = vdotq_s32(v_160, vreinterpretq_s8_u8(v_178), ones);
+        vst1q_s8((int8_t *)(packed_2 + 320), vreinterpretq_s8_u8(v_177));
+        const uint8x16_t v_181 = veorq_u8(v_173, flip);
+        const uint8x16_t v_182 = vandq_u8(v_181, low_nibbles);
+        const int32x4_t v_183 = vdotq_s32(v_179, vreinterpretq_s8_u8(v_181), ones);
+        const int32x4_t v_184 = vdotq_s32(v_180, vreinterpretq_s8_u8(v_182), ones);
+        vst1q_s8((int8_t *)(packed_2 + 336), vreinterpretq_s8_u8(v_181));
+        const uint8x16_t v_185 = veorq_u8(v_176, flip);
+        const uint8x16_t v_186 = vandq_u8(v_185, low_nibbles);
+        const int32x4_t v_187 = vdotq_s32(v_183, vreinterpretq_s8_u8(v_185), ones);
+        const int32x4_t v_188 = vdotq_s32(v_184, vreinterpretq_s8_u8(v_186), ones);
+        vst1q_s8((int8_t *)(packed_2 + 352), vreinterpretq_s8_u8(v_185));
+        const uint8x16_t v_189 = veorq_u8(v_175, flip);
+        const uint8x16_t v_190 = vandq_u8(v_189, low_nibbles);
+        const int32x4_t v_191 = vdotq_s32(v_187, vreinterpretq_s8_u8(v_189), ones);
+        const int32x4_t v_192 = vdotq_s32(v_188, vreinterpretq_s8_u8(v_190), ones);
+        vst1q_s8((int8_t *)(packed_2 + 368), vreinterpretq_s8_u8(v_189));
+        const uint32x4_t v_193 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 96)));
+        const uint32x4_t v_194 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 96)));
+        const uint32x4_t v_195 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 96)));
+        const uint32x4_t v_196 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 96)));
+        const uint8x16_t v_197 = vreinterpretq_u8_u32(vzip2q_u32(v_193, v_195));
+        const uint8x16_t v_198 = vreinterpretq_u8_u32(vzip1q_u32(v_193, v_195));
+        const uint8x16_t v_199 = vreinterpretq_u8_u32(vzip2q_u32(v_194, v_196));
+        const uint8x16_t v_200 = vreinterpretq_u8_u32(vzip1q_u32(v_194, v_196));
+        const uint8x16_t v_201 = vsliq_n_u8(v_200, v_198, 4);
+        const uint8x16_t v_202 = vsriq_n_u8(v_198, v_200, 4);
+        const uint8x16_t v_203 = vsliq_n_u8(v_199, v_197, 4);
+        const uint8x16_t v_204 = vsriq_n_u8(v_197, v_199, 4);
+        const uint8x16_t v_205 = vzip2q_u8(v_201, v_202);
+        const uint8x16_t v_206 = vzip1q_u8(v_201, v_202);
+        const uint8x16_t v_207 = vzip2q_u8(v_203, v_204);
+        const uint8x16_t v_208 = vzip1q_u8(v_203, v_204);
+        const uint8x16_t v_209 = veorq_u8(v_206, flip);
+        const uint8x16_t v_210 = vandq_u8(v_209, low_nibbles);
+        const int32x4_t v_211 = vdotq_s32(v_191, vreinterpretq_s8_u8(v_209), ones);
+        const int32x4_t v_212 = vdotq_s32(v_192, vreinterpretq_s8_u8(v_210), ones);
+        vst1q_s8((int8_t *)(packed_2 + 384), vreinterpretq_s8_u8(v_209));
+        const uint8x16_t v_213 = veorq_u8(v_205, flip);
+        const uint8x16_t v_214 = vandq_u8(v_213, low_nibbles);
+        const int32x4_t v_215 = vdotq_s32(v_211, vreinterpretq_s8_u8(v_213), ones);
+        const int32x4_t v_216 = vdotq_s32(v_212, vreinterpretq_s8_u8(v_214), ones);
+        vst1q_s8((int8_t *)(packed_2 + 400), vreinterpretq_s8_u8(v_213));
+        const uint8x16_t v_217 = veorq_u8(v_208, flip);
+        const uint8x16_t v_218 = vandq_u8(v_217, low_nibbles);
+        const int32x4_t v_219 = vdotq_s32(v_215, vreinterpretq_s8_u8(v_217), ones);
+        const int32x4_t v_220 = vdotq_s32(v_216, vreinterpretq_s8_u8(v_218), ones);
+        vst1q_s8((int8_t *)(packed_2 + 416), vreinterpretq_s8_u8(v_217));
+        const uint8x16_t v_221 = veorq_u8(v_207, flip);
+        const uint8x16_t v_222 = vandq_u8(v_221, low_nibbles);
+        const int32x4_t v_223 = vdotq_s32(v_219, vreinterpretq_s8_u8(v_221), ones);
+        const int32x4_t v_224 = vdotq_s32(v_220, vreinterpretq_s8_u8(v_222), ones);
+        vst1q_s8((int8_t *)(packed_2 + 432), vreinterpretq_s8_u8(v_221));
+        const uint32x4_t v_225 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 112)));
+        const uint32x4_t v_226 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 112)));
+        const uint32x4_t v_227 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 112)));
+        const uint32x4_t v_228 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 112)));
+        const uint8x16_t v_229 = vreinterpretq_u8_u32(vzip2q_u32(v_225, v_227));
+        const uint8x16_t v_230 = vreinterpretq_u8_u32(vzip1q_u32(v_225, v_227));
+        const uint8x16_t v_231 = vreinterpretq_u8_u32(vzip2q_u32(v_226, v_228));
+        const uint8x16_t v_232 = vreinterpretq_u8_u32(vzip1q_u32(v_226, v_228));
+        const uint8x16_t v_233 = vsliq_n_u8(v_232, v_230, 4);
+        const uint8x16_t v_234 = vsriq_n_u8(v_230, v_232, 4);
+        const uint8x16_t v_235 = vsliq_n_u8(v_231, v_229, 4);
+        const uint8x16_t v_236 = vsriq_n_u8(v_229, v_231, 4);
+        const uint8x16_t v_237 = vzip2q_u8(v_233, v_234);
+        const uint8x16_t v_238 = vzip1q_u8(v_233, v_234);
+        const uint8x16_t v_239 = vzip2q_u8(v_235, v_236);
+        const uint8x16_t v_240 = vzip1q_u8(v_235, v_236);
+        const uint8x16_t v_241 = veorq_u8(v_238, flip);
+        const uint8x16_t v_242 = vandq_u8(v_241, low_nibbles);
+        const int32x4_t v_243 = vdotq_s32(v_223, vreinterpretq_s8_u8(v_241), ones);
+        const int32x4_t v_244 = vdotq_s32(v_224, vreinterpretq_s8_u8(v_242), ones);
+        vst1q_s8((int8_t *)(packed_2 + 448), vreinterpretq_s8_u8(v_241));
+        const uint8x16_t v_245 = veorq_u8(v_237, flip);
+        const uint8x16_t v_246 = vandq_u8(v_245, low_nibbles);
+        const int32x4_t v_247 = vdotq_s32(v_243, vreinterpretq_s8_u8(v_245), ones);
+        const int32x4_t v_248 = vdotq_s32(v_244, vreinterpretq_s8_u8(v_246), ones);
+        vst1q_s8((int8_t *)(packed_2 + 464), vreinterpretq_s8_u8(v_245));
+        const uint8x16_t v_249 = veorq_u8(v_240, flip);
+        const uint8x16_t v_250 = vandq_u8(v_249, low_nibbles);
+        const int32x4_t v_251 = vdotq_s32(v_247, vreinterpretq_s8_u8(v_249), ones);
+        const int32x4_t v_252 = vdotq_s32(v_248, vreinterpretq_s8_u8(v_250), ones);
+        vst1q_s8((int8_t *)(packed_2 + 480), vreinterpretq_s8_u8(v_249));
+        const uint8x16_t v_253 = veorq_u8(v_239, flip);
+        const uint8x16_t v_254 = vandq_u8(v_253, low_nibbles);
+        const int32x4_t v_255 = vdotq_s32(v_251, vreinterpretq_s8_u8(v_253), ones);
+        const int32x4_t v_256 = vdotq_s32(v_252, vreinterpretq_s8_u8(v_254), ones);
+        vst1q_s8((int8_t *)(packed_2 + 496), vreinterpretq_s8_u8(v_253));
+        const int32x4_t v_257 = vpaddq_s32(v_255, v_255);
+        const int32x4_t v_258 = vpaddq_s32(v_256, v_256);
+        const int32x4_t v_259 = vsubq_s32(v_258, offset);
+        const int32x4_t v_260 = vsubq_s32(v_257, v_258);
+        const int32x4_t v_261 = vshrq_n_s32(v_260, 4);
+        const uint64x2_t v_262 =
+            vzip1q_u64(vreinterpretq_u64_s32(v_261), vreinterpretq_u64_s32(v_259));
+        const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
+        vst1_f16((float16_t *)(packed_2 + 512), scale);
+        const float32x4_t v_263 =
+            vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
+        const float32x4_t v_264 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums));
+        const float32x4_t v_265 = vcvtq_f32_s32(vreinterpretq_s32_u64(v_262));
+        const float32x4_t v_266 = vfmaq_f32(v_264, v_265, v_263);
+        vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_266));
+        from += 128;
+        packed_2 += 520;
+        scales_at_2 += 8;
+        ahead += 512;
+      }
+      first += 1;
+      source += 128;
+      scales_from += 2;
+      next_at += 384;
+      packed_at += 520;
+    }
+    row += 4;
+    packed += packed_stride;
   }
 }
 

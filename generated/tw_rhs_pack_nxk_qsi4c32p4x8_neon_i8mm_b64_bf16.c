@@ -27,213 +27,202 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16(const tw_pack_args* args);
 
-enum {
-  PANEL = 4,                   // columns of a panel, rows of the source
-  BLOCK = 64,                   // values of k that share a scale
-  BLOCK_BYTES = 136,       // of all columns of a panel
-  SCALES_OFFSET = 128,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 16,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 2,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 32,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 4          // that the inner loop takes at a time
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
+void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16(const tw_pack_args* args) {
+  uint8_t scratch_memory[544];
+  size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t low_nibbles = vdupq_n_u8(15);
   const int32x4_t offset = vdupq_n_s32((int32_t)(64 << 3));
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s_2, 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 64), 0, 3);
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const int32x4_t sum = vdupq_n_s32(0);
-    const int32x4_t sum_2 = vdupq_n_s32(0);
-    const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)lhs));
-    const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
-    const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row));
-    const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
-    const uint8x16_t v_5 = vreinterpretq_u8_u32(vzip2q_u32(v, v_3));
-    const uint8x16_t v_6 = vreinterpretq_u8_u32(vzip1q_u32(v, v_3));
-    const uint8x16_t v_7 = vreinterpretq_u8_u32(vzip2q_u32(v_2, v_4));
-    const uint8x16_t v_8 = vreinterpretq_u8_u32(vzip1q_u32(v_2, v_4));
-    const uint8x16_t v_9 = vsliq_n_u8(v_8, v_6, 4);
-    const uint8x16_t v_10 = vsriq_n_u8(v_6, v_8, 4);
-    const uint8x16_t v_11 = vsliq_n_u8(v_7, v_5, 4);
-    const uint8x16_t v_12 = vsriq_n_u8(v_5, v_7, 4);
-    const uint8x16_t v_13 = vzip2q_u8(v_9, v_10);
-    const uint8x16_t v_14 = vzip1q_u8(v_9, v_10);
-    const uint8x16_t v_15 = vzip2q_u8(v_11, v_12);
-    const uint8x16_t v_16 = vzip1q_u8(v_11, v_12);
-    const uint8x16_t v_17 = veorq_u8(v_14, flip);
-    const uint8x16_t v_18 = vandq_u8(v_17, low_nibbles);
-    const int32x4_t v_19 = vdotq_s32(sum, vreinterpretq_s8_u8(v_17), ones);
-    const int32x4_t v_20 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_18), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_17));
-    const uint8x16_t v_21 = veorq_u8(v_13, flip);
-    const uint8x16_t v_22 = vandq_u8(v_21, low_nibbles);
-    const int32x4_t v_23 = vdotq_s32(v_19, vreinterpretq_s8_u8(v_21), ones);
-    const int32x4_t v_24 = vdotq_s32(v_20, vreinterpretq_s8_u8(v_22), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_21));
-    const uint8x16_t v_25 = veorq_u8(v_16, flip);
-    const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
-    const int32x4_t v_27 = vdotq_s32(v_23, vreinterpretq_s8_u8(v_25), ones);
-    const int32x4_t v_28 = vdotq_s32(v_24, vreinterpretq_s8_u8(v_26), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_25));
-    const uint8x16_t v_29 = veorq_u8(v_15, flip);
-    const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
-    const int32x4_t v_31 = vdotq_s32(v_27, vreinterpretq_s8_u8(v_29), ones);
-    const int32x4_t v_32 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_30), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_29));
-    const uint32x4_t v_33 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const uint32x4_t v_34 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
-    const uint32x4_t v_35 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 16)));
-    const uint32x4_t v_36 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
-    const uint8x16_t v_37 = vreinterpretq_u8_u32(vzip2q_u32(v_33, v_35));
-    const uint8x16_t v_38 = vreinterpretq_u8_u32(vzip1q_u32(v_33, v_35));
-    const uint8x16_t v_39 = vreinterpretq_u8_u32(vzip2q_u32(v_34, v_36));
-    const uint8x16_t v_40 = vreinterpretq_u8_u32(vzip1q_u32(v_34, v_36));
-    const uint8x16_t v_41 = vsliq_n_u8(v_40, v_38, 4);
-    const uint8x16_t v_42 = vsriq_n_u8(v_38, v_40, 4);
-    const uint8x16_t v_43 = vsliq_n_u8(v_39, v_37, 4);
-    const uint8x16_t v_44 = vsriq_n_u8(v_37, v_39, 4);
-    const uint8x16_t v_45 = vzip2q_u8(v_41, v_42);
-    const uint8x16_t v_46 = vzip1q_u8(v_41, v_42);
-    const uint8x16_t v_47 = vzip2q_u8(v_43, v_44);
-    const uint8x16_t v_48 = vzip1q_u8(v_43, v_44);
-    const uint8x16_t v_49 = veorq_u8(v_46, flip);
-    const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
-    const int32x4_t v_51 = vdotq_s32(v_31, vreinterpretq_s8_u8(v_49), ones);
-    const int32x4_t v_52 = vdotq_s32(v_32, vreinterpretq_s8_u8(v_50), ones);
-    vst1q_s8((int8_t *)(dst + 64), vreinterpretq_s8_u8(v_49));
-    const uint8x16_t v_53 = veorq_u8(v_45, flip);
-    const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
-    const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
-    const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
-    vst1q_s8((int8_t *)(dst + 80), vreinterpretq_s8_u8(v_53));
-    const uint8x16_t v_57 = veorq_u8(v_48, flip);
-    const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
-    const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
-    const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
-    vst1q_s8((int8_t *)(dst + 96), vreinterpretq_s8_u8(v_57));
-    const uint8x16_t v_61 = veorq_u8(v_47, flip);
-    const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
-    const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
-    const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
-    vst1q_s8((int8_t *)(dst + 112), vreinterpretq_s8_u8(v_61));
-    const int32x4_t v_65 = vpaddq_s32(v_63, v_63);
-    const int32x4_t v_66 = vpaddq_s32(v_64, v_64);
-    const int32x4_t v_67 = vsubq_s32(v_66, offset);
-    const int32x4_t v_68 = vsubq_s32(v_65, v_66);
-    const int32x4_t v_69 = vshrq_n_s32(v_68, 4);
-    const uint64x2_t v_70 = vzip1q_u64(vreinterpretq_u64_s32(v_69), vreinterpretq_u64_s32(v_67));
-    const float16x4_t scale = vld1_f16((const float16_t *)lookup);
-    vst1_f16((float16_t *)(dst + 128), scale);
-    const float32x4_t v_71 =
-        vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
-    const float32x4_t v_72 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s));
-    const float32x4_t v_73 = vcvtq_f32_s32(vreinterpretq_s32_u64(v_70));
-    const float32x4_t v_74 = vfmaq_f32(v_72, v_73, v_71);
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_f32(v_74));
-    lhs += 32;
-    dst += 136;
-    lookup += 8;
-    s_2 += 128;
-  }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
+  given_offset = (args->flags & 1) * 8;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 64;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 512;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 4;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 4 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 4 ? left : 4;
+    const size_t s_2 = args->k / 64;
+    uint8_t* const sums = packed + s_2 * 136;
+    memset(sums, 0, 16);
+    uint8_t* const bias = sums + 16;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 16 - given_bytes);
+    } else {
+      memset(bias, 0, 16);
     }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16(const tw_pack_args *args) {
-  const uint64_t wanted = 0x08, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
+    const size_t scale_stride = args->scale_stride;
+    const size_t next = left > 4 ? 4 * source_stride : 0;
+    const size_t missing = 4 > left ? 4 - left : 0;
+    const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    size_t first = 0;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop: 4 per iteration
+    for (size_t i_run = 0; i_run < blocks; i_run += 4) {
+      const size_t count = blocks - first < 4 ? blocks - first : 4;
+      const size_t s_3 = count * 8;
+      if (rows < 4) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 2;
+          scales_2 += 8;
+        }
+        scales_from_at += scale_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 32;
+      if (missing != 0) {
+        memset(scratch, no_codes, row_bytes * 4);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      uint8_t* packed_2 = packed_at;
+      uint8_t* scales_at_2 = scales;
+      const uint8_t* ahead = from + distance;
+      // block loop
+      for (size_t i_block = 0; i_block < count; ++i_block) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        const uint8_t* const row_2 = from + stride;
+        const uint8_t* const row_3 = row_2 + stride;
+        const uint8_t* const row_4 = row_3 + stride;
+        const int32x4_t sum = vdupq_n_s32(0);
+        const int32x4_t sum_2 = vdupq_n_s32(0);
+        const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)from));
+        const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_3));
+        const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_2));
+        const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)row_4));
+        const uint8x16_t v_5 = vreinterpretq_u8_u32(vzip2q_u32(v, v_3));
+        const uint8x16_t v_6 = vreinterpretq_u8_u32(vzip1q_u32(v, v_3));
+        const uint8x16_t v_7 = vreinterpretq_u8_u32(vzip2q_u32(v_2, v_4));
+        const uint8x16_t v_8 = vreinterpretq_u8_u32(vzip1q_u32(v_2, v_4));
+        const uint8x16_t v_9 = vsliq_n_u8(v_8, v_6, 4);
+        const uint8x16_t v_10 = vsriq_n_u8(v_6, v_8, 4);
+        const uint8x16_t v_11 = vsliq_n_u8(v_7, v_5, 4);
+        const uint8x16_t v_12 = vsriq_n_u8(v_5, v_7, 4);
+        const uint8x16_t v_13 = vzip2q_u8(v_9, v_10);
+        const uint8x16_t v_14 = vzip1q_u8(v_9, v_10);
+        const uint8x16_t v_15 = vzip2q_u8(v_11, v_12);
+        const uint8x16_t v_16 = vzip1q_u8(v_11, v_12);
+        const uint8x16_t v_17 = veorq_u8(v_14, flip);
+        const uint8x16_t v_18 = vandq_u8(v_17, low_nibbles);
+        const int32x4_t v_19 = vdotq_s32(sum, vreinterpretq_s8_u8(v_17), ones);
+        const int32x4_t v_20 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_18), ones);
+        vst1q_s8((int8_t *)packed_2, vreinterpretq_s8_u8(v_17));
+        const uint8x16_t v_21 = veorq_u8(v_13, flip);
+        const uint8x16_t v_22 = vandq_u8(v_21, low_nibbles);
+        const int32x4_t v_23 = vdotq_s32(v_19, vreinterpretq_s8_u8(v_21), ones);
+        const int32x4_t v_24 = vdotq_s32(v_20, vreinterpretq_s8_u8(v_22), ones);
+        vst1q_s8((int8_t *)(packed_2 + 16), vreinterpretq_s8_u8(v_21));
+        const uint8x16_t v_25 = veorq_u8(v_16, flip);
+        const uint8x16_t v_26 = vandq_u8(v_25, low_nibbles);
+        const int32x4_t v_27 = vdotq_s32(v_23, vreinterpretq_s8_u8(v_25), ones);
+        const int32x4_t v_28 = vdotq_s32(v_24, vreinterpretq_s8_u8(v_26), ones);
+        vst1q_s8((int8_t *)(packed_2 + 32), vreinterpretq_s8_u8(v_25));
+        const uint8x16_t v_29 = veorq_u8(v_15, flip);
+        const uint8x16_t v_30 = vandq_u8(v_29, low_nibbles);
+        const int32x4_t v_31 = vdotq_s32(v_27, vreinterpretq_s8_u8(v_29), ones);
+        const int32x4_t v_32 = vdotq_s32(v_28, vreinterpretq_s8_u8(v_30), ones);
+        vst1q_s8((int8_t *)(packed_2 + 48), vreinterpretq_s8_u8(v_29));
+        const uint32x4_t v_33 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from + 16)));
+        const uint32x4_t v_34 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
+        const uint32x4_t v_35 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
+        const uint32x4_t v_36 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 16)));
+        const uint8x16_t v_37 = vreinterpretq_u8_u32(vzip2q_u32(v_33, v_35));
+        const uint8x16_t v_38 = vreinterpretq_u8_u32(vzip1q_u32(v_33, v_35));
+        const uint8x16_t v_39 = vreinterpretq_u8_u32(vzip2q_u32(v_34, v_36));
+        const uint8x16_t v_40 = vreinterpretq_u8_u32(vzip1q_u32(v_34, v_36));
+        const uint8x16_t v_41 = vsliq_n_u8(v_40, v_38, 4);
+        const uint8x16_t v_42 = vsriq_n_u8(v_38, v_40, 4);
+        const uint8x16_t v_43 = vsliq_n_u8(v_39, v_37, 4);
+        const uint8x16_t v_44 = vsriq_n_u8(v_37, v_39, 4);
+        const uint8x16_t v_45 = vzip2q_u8(v_41, v_42);
+        const uint8x16_t v_46 = vzip1q_u8(v_41, v_42);
+        const uint8x16_t v_47 = vzip2q_u8(v_43, v_44);
+        const uint8x16_t v_48 = vzip1q_u8(v_43, v_44);
+        const uint8x16_t v_49 = veorq_u8(v_46, flip);
+        const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
+        const int32x4_t v_51 = vdotq_s32(v_31, vreinterpretq_s8_u8(v_49), ones);
+        const int32x4_t v_52 = vdotq_s32(v_32, vreinterpretq_s8_u8(v_50), ones);
+        vst1q_s8((int8_t *)(packed_2 + 64), vreinterpretq_s8_u8(v_49));
+        const uint8x16_t v_53 = veorq_u8(v_45, flip);
+        const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
+        const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
+        const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
+        vst1q_s8((int8_t *)(packed_2 + 80), vreinterpretq_s8_u8(v_53));
+        const uint8x16_t v_57 = veorq_u8(v_48, flip);
+        const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
+        const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
+        const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
+        vst1q_s8((int8_t *)(packed_2 + 96), vreinterpretq_s8_u8(v_57));
+        const uint8x16_t v_61 = veorq_u8(v_47, flip);
+        const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
+        const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
+        const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
+        vst1q_s8((int8_t *)(packed_2 + 112), vreinterpretq_s8_u8(v_61));
+        const int32x4_t v_65 = vpaddq_s32(v_63, v_63);
+        const int32x4_t v_66 = vpaddq_s32(v_64, v_64);
+        const int32x4_t v_67 = vsubq_s32(v_66, offset);
+        const int32x4_t v_68 = vsubq_s32(v_65, v_66);
+        const int32x4_t v_69 = vshrq_n_s32(v_68, 4);
+        const uint64x2_t v_70 =
+            vzip1q_u64(vreinterpretq_u64_s32(v_69), vreinterpretq_u64_s32(v_67));
+        const float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
+        vst1_f16((float16_t *)(packed_2 + 128), scale);
+        const float32x4_t v_71 =
+            vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
+        const float32x4_t v_72 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums));
+        const float32x4_t v_73 = vcvtq_f32_s32(vreinterpretq_s32_u64(v_70));
+        const float32x4_t v_74 = vfmaq_f32(v_72, v_73, v_71);
+        vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_74));
+        from += 32;
+        packed_2 += 136;
+        scales_at_2 += 8;
+        ahead += 128;
+      }
+      first += 4;
+      source += 128;
+      scales_from += 8;
+      next_at += 384;
+      packed_at += 544;
+    }
+    row += 4;
+    packed += packed_stride;
   }
 }
 

@@ -27,314 +27,302 @@ extern "C" {
 
 void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16(const tw_pack_args* args);
 
-enum {
-  PANEL = 8,                   // columns of a panel, rows of the source
-  BLOCK = 64,                   // values of k that share a scale
-  BLOCK_BYTES = 272,       // of all columns of a panel
-  SCALES_OFFSET = 256,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 32,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 2,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 32,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 0,     // of its codes, in that block
-  RUN_BLOCKS = 4          // that the inner loop takes at a time
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
+void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16(const tw_pack_args* args) {
+  uint8_t scratch_memory[1088];
+  size_t given_offset = (args->flags & 1) * 8;
+  const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t low_nibbles = vdupq_n_u8(15);
   const int32x4_t offset = vdupq_n_s32((int32_t)(64 << 3));
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s_2, 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 64), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 128), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 192), 0, 3);
-    uint8_t* const s_3 = dst + 256;
-    const uint8_t* const row = lhs + lhs_stride;
-    const uint8_t* const row_2 = row + lhs_stride;
-    const uint8_t* const row_3 = row_2 + lhs_stride;
-    const uint8_t* const row_4 = row_3 + lhs_stride;
-    const uint8_t* const row_5 = row_4 + lhs_stride;
-    const uint8_t* const row_6 = row_5 + lhs_stride;
-    const uint8_t* const row_7 = row_6 + lhs_stride;
-    const int32x4_t sum = vdupq_n_s32(0);
-    const int32x4_t sum_2 = vdupq_n_s32(0);
-    const uint16x8_t v = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)lhs));
-    const uint16x8_t v_2 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_4));
-    const uint16x8_t v_3 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row));
-    const uint16x8_t v_4 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_5));
-    const uint16x8_t v_5 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_2));
-    const uint16x8_t v_6 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_6));
-    const uint16x8_t v_7 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_3));
-    const uint16x8_t v_8 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_7));
-    const uint32x4_t v_9 = vreinterpretq_u32_u16(vzip2q_u16(v, v_3));
-    const uint32x4_t v_10 = vreinterpretq_u32_u16(vzip1q_u16(v, v_3));
-    const uint32x4_t v_11 = vreinterpretq_u32_u16(vzip2q_u16(v_2, v_4));
-    const uint32x4_t v_12 = vreinterpretq_u32_u16(vzip1q_u16(v_2, v_4));
-    const uint32x4_t v_13 = vreinterpretq_u32_u16(vzip2q_u16(v_5, v_7));
-    const uint32x4_t v_14 = vreinterpretq_u32_u16(vzip1q_u16(v_5, v_7));
-    const uint32x4_t v_15 = vreinterpretq_u32_u16(vzip2q_u16(v_6, v_8));
-    const uint32x4_t v_16 = vreinterpretq_u32_u16(vzip1q_u16(v_6, v_8));
-    const uint8x16_t v_17 = vreinterpretq_u8_u32(vzip2q_u32(v_10, v_14));
-    const uint8x16_t v_18 = vreinterpretq_u8_u32(vzip1q_u32(v_10, v_14));
-    const uint8x16_t v_19 = vreinterpretq_u8_u32(vzip2q_u32(v_12, v_16));
-    const uint8x16_t v_20 = vreinterpretq_u8_u32(vzip1q_u32(v_12, v_16));
-    const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip2q_u32(v_9, v_13));
-    const uint8x16_t v_22 = vreinterpretq_u8_u32(vzip1q_u32(v_9, v_13));
-    const uint8x16_t v_23 = vreinterpretq_u8_u32(vzip2q_u32(v_11, v_15));
-    const uint8x16_t v_24 = vreinterpretq_u8_u32(vzip1q_u32(v_11, v_15));
-    const uint8x16_t v_25 = vsliq_n_u8(v_20, v_18, 4);
-    const uint8x16_t v_26 = vsriq_n_u8(v_18, v_20, 4);
-    const uint8x16_t v_27 = vsliq_n_u8(v_24, v_22, 4);
-    const uint8x16_t v_28 = vsriq_n_u8(v_22, v_24, 4);
-    const uint8x16_t v_29 = vsliq_n_u8(v_19, v_17, 4);
-    const uint8x16_t v_30 = vsriq_n_u8(v_17, v_19, 4);
-    const uint8x16_t v_31 = vsliq_n_u8(v_23, v_21, 4);
-    const uint8x16_t v_32 = vsriq_n_u8(v_21, v_23, 4);
-    const uint8x16_t v_33 = vzip2q_u8(v_25, v_26);
-    const uint8x16_t v_34 = vzip1q_u8(v_25, v_26);
-    const uint8x16_t v_35 = vzip2q_u8(v_27, v_28);
-    const uint8x16_t v_36 = vzip1q_u8(v_27, v_28);
-    const uint8x16_t v_37 = vzip2q_u8(v_29, v_30);
-    const uint8x16_t v_38 = vzip1q_u8(v_29, v_30);
-    const uint8x16_t v_39 = vzip2q_u8(v_31, v_32);
-    const uint8x16_t v_40 = vzip1q_u8(v_31, v_32);
-    const uint8x16_t v_41 = veorq_u8(v_34, flip);
-    const uint8x16_t v_42 = vandq_u8(v_41, low_nibbles);
-    const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_41), ones);
-    const int32x4_t v_44 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_42), ones);
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_41));
-    const uint8x16_t v_45 = veorq_u8(v_33, flip);
-    const uint8x16_t v_46 = vandq_u8(v_45, low_nibbles);
-    const int32x4_t v_47 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_45), ones);
-    const int32x4_t v_48 = vdotq_s32(v_44, vreinterpretq_s8_u8(v_46), ones);
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_45));
-    const uint8x16_t v_49 = veorq_u8(v_38, flip);
-    const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
-    const int32x4_t v_51 = vdotq_s32(v_47, vreinterpretq_s8_u8(v_49), ones);
-    const int32x4_t v_52 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_50), ones);
-    vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_49));
-    const uint8x16_t v_53 = veorq_u8(v_37, flip);
-    const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
-    const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
-    const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
-    vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_53));
-    const uint8x16_t v_57 = veorq_u8(v_36, flip);
-    const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
-    const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
-    const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
-    vst1q_s8((int8_t *)(dst + 64), vreinterpretq_s8_u8(v_57));
-    const uint8x16_t v_61 = veorq_u8(v_35, flip);
-    const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
-    const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
-    const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
-    vst1q_s8((int8_t *)(dst + 80), vreinterpretq_s8_u8(v_61));
-    const uint8x16_t v_65 = veorq_u8(v_40, flip);
-    const uint8x16_t v_66 = vandq_u8(v_65, low_nibbles);
-    const int32x4_t v_67 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_65), ones);
-    const int32x4_t v_68 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_66), ones);
-    vst1q_s8((int8_t *)(dst + 96), vreinterpretq_s8_u8(v_65));
-    const uint8x16_t v_69 = veorq_u8(v_39, flip);
-    const uint8x16_t v_70 = vandq_u8(v_69, low_nibbles);
-    const int32x4_t v_71 = vdotq_s32(v_67, vreinterpretq_s8_u8(v_69), ones);
-    const int32x4_t v_72 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_70), ones);
-    vst1q_s8((int8_t *)(dst + 112), vreinterpretq_s8_u8(v_69));
-    const uint16x8_t v_73 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const uint16x8_t v_74 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_4 + 16)));
-    const uint16x8_t v_75 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row + 16)));
-    const uint16x8_t v_76 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_5 + 16)));
-    const uint16x8_t v_77 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
-    const uint16x8_t v_78 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_6 + 16)));
-    const uint16x8_t v_79 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
-    const uint16x8_t v_80 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_7 + 16)));
-    const uint32x4_t v_81 = vreinterpretq_u32_u16(vzip2q_u16(v_73, v_75));
-    const uint32x4_t v_82 = vreinterpretq_u32_u16(vzip1q_u16(v_73, v_75));
-    const uint32x4_t v_83 = vreinterpretq_u32_u16(vzip2q_u16(v_74, v_76));
-    const uint32x4_t v_84 = vreinterpretq_u32_u16(vzip1q_u16(v_74, v_76));
-    const uint32x4_t v_85 = vreinterpretq_u32_u16(vzip2q_u16(v_77, v_79));
-    const uint32x4_t v_86 = vreinterpretq_u32_u16(vzip1q_u16(v_77, v_79));
-    const uint32x4_t v_87 = vreinterpretq_u32_u16(vzip2q_u16(v_78, v_80));
-    const uint32x4_t v_88 = vreinterpretq_u32_u16(vzip1q_u16(v_78, v_80));
-    const uint8x16_t v_89 = vreinterpretq_u8_u32(vzip2q_u32(v_82, v_86));
-    const uint8x16_t v_90 = vreinterpretq_u8_u32(vzip1q_u32(v_82, v_86));
-    const uint8x16_t v_91 = vreinterpretq_u8_u32(vzip2q_u32(v_84, v_88));
-    const uint8x16_t v_92 = vreinterpretq_u8_u32(vzip1q_u32(v_84, v_88));
-    const uint8x16_t v_93 = vreinterpretq_u8_u32(vzip2q_u32(v_81, v_85));
-    const uint8x16_t v_94 = vreinterpretq_u8_u32(vzip1q_u32(v_81, v_85));
-    const uint8x16_t v_95 = vreinterpretq_u8_u32(vzip2q_u32(v_83, v_87));
-    const uint8x16_t v_96 = vreinterpretq_u8_u32(vzip1q_u32(v_83, v_87));
-    const uint8x16_t v_97 = vsliq_n_u8(v_92, v_90, 4);
-    const uint8x16_t v_98 = vsriq_n_u8(v_90, v_92, 4);
-    const uint8x16_t v_99 = vsliq_n_u8(v_96, v_94, 4);
-    const uint8x16_t v_100 = vsriq_n_u8(v_94, v_96, 4);
-    const uint8x16_t v_101 = vsliq_n_u8(v_91, v_89, 4);
-    const uint8x16_t v_102 = vsriq_n_u8(v_89, v_91, 4);
-    const uint8x16_t v_103 = vsliq_n_u8(v_95, v_93, 4);
-    const uint8x16_t v_104 = vsriq_n_u8(v_93, v_95, 4);
-    const uint8x16_t v_105 = vzip2q_u8(v_97, v_98);
-    const uint8x16_t v_106 = vzip1q_u8(v_97, v_98);
-    const uint8x16_t v_107 = vzip2q_u8(v_99, v_100);
-    const uint8x16_t v_108 = vzip1q_u8(v_99, v_100);
-    const uint8x16_t v_109 = vzip2q_u8(v_101, v_102);
-    const uint8x16_t v_110 = vzip1q_u8(v_101, v_102);
-    const uint8x16_t v_111 = vzip2q_u8(v_103, v_104);
-    const uint8x16_t v_112 = vzip1q_u8(v_103, v_104);
-    const uint8x16_t v_113 = veorq_u8(v_106, flip);
-    const uint8x16_t v_114 = vandq_u8(v_113, low_nibbles);
-    const int32x4_t v_115 = vdotq_s32(v_71, vreinterpretq_s8_u8(v_113), ones);
-    const int32x4_t v_116 = vdotq_s32(v_72, vreinterpretq_s8_u8(v_114), ones);
-    vst1q_s8((int8_t *)(dst + 128), vreinterpretq_s8_u8(v_113));
-    const uint8x16_t v_117 = veorq_u8(v_105, flip);
-    const uint8x16_t v_118 = vandq_u8(v_117, low_nibbles);
-    const int32x4_t v_119 = vdotq_s32(v_115, vreinterpretq_s8_u8(v_117), ones);
-    const int32x4_t v_120 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_118), ones);
-    vst1q_s8((int8_t *)(dst + 144), vreinterpretq_s8_u8(v_117));
-    const uint8x16_t v_121 = veorq_u8(v_110, flip);
-    const uint8x16_t v_122 = vandq_u8(v_121, low_nibbles);
-    const int32x4_t v_123 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_121), ones);
-    const int32x4_t v_124 = vdotq_s32(v_120, vreinterpretq_s8_u8(v_122), ones);
-    vst1q_s8((int8_t *)(dst + 160), vreinterpretq_s8_u8(v_121));
-    const uint8x16_t v_125 = veorq_u8(v_109, flip);
-    const uint8x16_t v_126 = vandq_u8(v_125, low_nibbles);
-    const int32x4_t v_127 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_125), ones);
-    const int32x4_t v_128 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_126), ones);
-    vst1q_s8((int8_t *)(dst + 176), vreinterpretq_s8_u8(v_125));
-    const uint8x16_t v_129 = veorq_u8(v_108, flip);
-    const uint8x16_t v_130 = vandq_u8(v_129, low_nibbles);
-    const int32x4_t v_131 = vdotq_s32(v_127, vreinterpretq_s8_u8(v_129), ones);
-    const int32x4_t v_132 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_130), ones);
-    vst1q_s8((int8_t *)(dst + 192), vreinterpretq_s8_u8(v_129));
-    const uint8x16_t v_133 = veorq_u8(v_107, flip);
-    const uint8x16_t v_134 = vandq_u8(v_133, low_nibbles);
-    const int32x4_t v_135 = vdotq_s32(v_131, vreinterpretq_s8_u8(v_133), ones);
-    const int32x4_t v_136 = vdotq_s32(v_132, vreinterpretq_s8_u8(v_134), ones);
-    vst1q_s8((int8_t *)(dst + 208), vreinterpretq_s8_u8(v_133));
-    const uint8x16_t v_137 = veorq_u8(v_112, flip);
-    const uint8x16_t v_138 = vandq_u8(v_137, low_nibbles);
-    const int32x4_t v_139 = vdotq_s32(v_135, vreinterpretq_s8_u8(v_137), ones);
-    const int32x4_t v_140 = vdotq_s32(v_136, vreinterpretq_s8_u8(v_138), ones);
-    vst1q_s8((int8_t *)(dst + 224), vreinterpretq_s8_u8(v_137));
-    const uint8x16_t v_141 = veorq_u8(v_111, flip);
-    const uint8x16_t v_142 = vandq_u8(v_141, low_nibbles);
-    const int32x4_t v_143 = vdotq_s32(v_139, vreinterpretq_s8_u8(v_141), ones);
-    const int32x4_t v_144 = vdotq_s32(v_140, vreinterpretq_s8_u8(v_142), ones);
-    vst1q_s8((int8_t *)(dst + 240), vreinterpretq_s8_u8(v_141));
-    const int32x4_t v_145 = vsubq_s32(v_143, v_144);
-    const int32x4_t v_146 = vshrq_n_s32(v_145, 4);
-    const int32x4_t v_147 = vsubq_s32(v_144, offset);
-    float16x4_t scale = vld1_f16((const float16_t *)lookup);
-    vst1_f16((float16_t *)s_3, scale);
-    const float32x4_t v_148 =
-        vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
-    const float32x4_t v_149 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s));
-    const float32x4_t v_150 = vcvtq_f32_s32(v_146);
-    const float32x4_t v_151 = vfmaq_f32(v_149, v_150, v_148);
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_f32(v_151));
-    uint8_t* const s_4 = s + 16;
-    scale = vld1_f16((const float16_t *)(lookup + 8));
-    vst1_f16((float16_t *)(s_3 + 8), scale);
-    const float32x4_t v_152 =
-        vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
-    const float32x4_t v_153 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_4));
-    const float32x4_t v_154 = vcvtq_f32_s32(v_147);
-    const float32x4_t v_155 = vfmaq_f32(v_153, v_154, v_152);
-    vst1q_s8((int8_t *)s_4, vreinterpretq_s8_f32(v_155));
-    lhs += 32;
-    dst += 272;
-    lookup += 16;
-    s_2 += 256;
-  }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
+  given_offset = (args->flags & 1) * 8;
+  const size_t no_codes = given_offset * 17;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 64;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 1024;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    const size_t s_2 = args->k / 64;
+    uint8_t* const sums = packed + s_2 * 272;
+    memset(sums, 0, 32);
+    uint8_t* const bias = sums + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(bias, 0, 32);
     }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = (const uint8_t *)args->scales + row * args->scale_stride;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->scale_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16(const tw_pack_args *args) {
-  const uint64_t wanted = 0x08, given = args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
+    const size_t scale_stride = args->scale_stride;
+    const size_t next = left > 8 ? 8 * source_stride : 0;
+    const size_t missing = 8 > left ? 8 - left : 0;
+    const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    size_t first = 0;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop: 4 per iteration
+    for (size_t i_run = 0; i_run < blocks; i_run += 4) {
+      const size_t count = blocks - first < 4 ? blocks - first : 4;
+      const size_t s_3 = count * 16;
+      if (rows < 8) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 2;
+          scales_2 += 16;
+        }
+        scales_from_at += scale_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 32;
+      if (missing != 0) {
+        memset(scratch, no_codes, row_bytes * 8);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      uint8_t* packed_2 = packed_at;
+      uint8_t* scales_at_2 = scales;
+      const uint8_t* ahead = from + distance;
+      // block loop
+      for (size_t i_block = 0; i_block < count; ++i_block) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 128), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 192), 0, 3);
+        uint8_t* const s_4 = packed_2 + 256;
+        const uint8_t* const row_2 = from + stride;
+        const uint8_t* const row_3 = row_2 + stride;
+        const uint8_t* const row_4 = row_3 + stride;
+        const uint8_t* const row_5 = row_4 + stride;
+        const uint8_t* const row_6 = row_5 + stride;
+        const uint8_t* const row_7 = row_6 + stride;
+        const uint8_t* const row_8 = row_7 + stride;
+        const int32x4_t sum = vdupq_n_s32(0);
+        const int32x4_t sum_2 = vdupq_n_s32(0);
+        const uint16x8_t v = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)from));
+        const uint16x8_t v_2 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_5));
+        const uint16x8_t v_3 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_2));
+        const uint16x8_t v_4 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_6));
+        const uint16x8_t v_5 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_3));
+        const uint16x8_t v_6 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_7));
+        const uint16x8_t v_7 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_4));
+        const uint16x8_t v_8 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)row_8));
+        const uint32x4_t v_9 = vreinterpretq_u32_u16(vzip2q_u16(v, v_3));
+        const uint32x4_t v_10 = vreinterpretq_u32_u16(vzip1q_u16(v, v_3));
+        const uint32x4_t v_11 = vreinterpretq_u32_u16(vzip2q_u16(v_2, v_4));
+        const uint32x4_t v_12 = vreinterpretq_u32_u16(vzip1q_u16(v_2, v_4));
+        const uint32x4_t v_13 = vreinterpretq_u32_u16(vzip2q_u16(v_5, v_7));
+        const uint32x4_t v_14 = vreinterpretq_u32_u16(vzip1q_u16(v_5, v_7));
+        const uint32x4_t v_15 = vreinterpretq_u32_u16(vzip2q_u16(v_6, v_8));
+        const uint32x4_t v_16 = vreinterpretq_u32_u16(vzip1q_u16(v_6, v_8));
+        const uint8x16_t v_17 = vreinterpretq_u8_u32(vzip2q_u32(v_10, v_14));
+        const uint8x16_t v_18 = vreinterpretq_u8_u32(vzip1q_u32(v_10, v_14));
+        const uint8x16_t v_19 = vreinterpretq_u8_u32(vzip2q_u32(v_12, v_16));
+        const uint8x16_t v_20 = vreinterpretq_u8_u32(vzip1q_u32(v_12, v_16));
+        const uint8x16_t v_21 = vreinterpretq_u8_u32(vzip2q_u32(v_9, v_13));
+        const uint8x16_t v_22 = vreinterpretq_u8_u32(vzip1q_u32(v_9, v_13));
+        const uint8x16_t v_23 = vreinterpretq_u8_u32(vzip2q_u32(v_11, v_15));
+        const uint8x16_t v_24 = vreinterpretq_u8_u32(vzip1q_u32(v_11, v_15));
+        const uint8x16_t v_25 = vsliq_n_u8(v_20, v_18, 4);
+        const uint8x16_t v_26 = vsriq_n_u8(v_18, v_20, 4);
+        const uint8x16_t v_27 = vsliq_n_u8(v_24, v_22, 4);
+        const uint8x16_t v_28 = vsriq_n_u8(v_22, v_24, 4);
+        const uint8x16_t v_29 = vsliq_n_u8(v_19, v_17, 4);
+        const uint8x16_t v_30 = vsriq_n_u8(v_17, v_19, 4);
+        const uint8x16_t v_31 = vsliq_n_u8(v_23, v_21, 4);
+        const uint8x16_t v_32 = vsriq_n_u8(v_21, v_23, 4);
+        const uint8x16_t v_33 = vzip2q_u8(v_25, v_26);
+        const uint8x16_t v_34 = vzip1q_u8(v_25, v_26);
+        const uint8x16_t v_35 = vzip2q_u8(v_27, v_28);
+        const uint8x16_t v_36 = vzip1q_u8(v_27, v_28);
+        const uint8x16_t v_37 = vzip2q_u8(v_29, v_30);
+        const uint8x16_t v_38 = vzip1q_u8(v_29, v_30);
+        const uint8x16_t v_39 = vzip2q_u8(v_31, v_32);
+        const uint8x16_t v_40 = vzip1q_u8(v_31, v_32);
+        const uint8x16_t v_41 = veorq_u8(v_34, flip);
+        const uint8x16_t v_42 = vandq_u8(v_41, low_nibbles);
+        const int32x4_t v_43 = vdotq_s32(sum, vreinterpretq_s8_u8(v_41), ones);
+        const int32x4_t v_44 = vdotq_s32(sum_2, vreinterpretq_s8_u8(v_42), ones);
+        vst1q_s8((int8_t *)packed_2, vreinterpretq_s8_u8(v_41));
+        const uint8x16_t v_45 = veorq_u8(v_33, flip);
+        const uint8x16_t v_46 = vandq_u8(v_45, low_nibbles);
+        const int32x4_t v_47 = vdotq_s32(v_43, vreinterpretq_s8_u8(v_45), ones);
+        const int32x4_t v_48 = vdotq_s32(v_44, vreinterpretq_s8_u8(v_46), ones);
+        vst1q_s8((int8_t *)(packed_2 + 16), vreinterpretq_s8_u8(v_45));
+        const uint8x16_t v_49 = veorq_u8(v_38, flip);
+        const uint8x16_t v_50 = vandq_u8(v_49, low_nibbles);
+        const int32x4_t v_51 = vdotq_s32(v_47, vreinterpretq_s8_u8(v_49), ones);
+        const int32x4_t v_52 = vdotq_s32(v_48, vreinterpretq_s8_u8(v_50), ones);
+        vst1q_s8((int8_t *)(packed_2 + 32), vreinterpretq_s8_u8(v_49));
+        const uint8x16_t v_53 = veorq_u8(v_37, flip);
+        const uint8x16_t v_54 = vandq_u8(v_53, low_nibbles);
+        const int32x4_t v_55 = vdotq_s32(v_51, vreinterpretq_s8_u8(v_53), ones);
+        const int32x4_t v_56 = vdotq_s32(v_52, vreinterpretq_s8_u8(v_54), ones);
+        vst1q_s8((int8_t *)(packed_2 + 48), vreinterpretq_s8_u8(v_53));
+        const uint8x16_t v_57 = veorq_u8(v_36, flip);
+        const uint8x16_t v_58 = vandq_u8(v_57, low_nibbles);
+        const int32x4_t v_59 = vdotq_s32(v_55, vreinterpretq_s8_u8(v_57), ones);
+        const int32x4_t v_60 = vdotq_s32(v_56, vreinterpretq_s8_u8(v_58), ones);
+        vst1q_s8((int8_t *)(packed_2 + 64), vreinterpretq_s8_u8(v_57));
+        const uint8x16_t v_61 = veorq_u8(v_35, flip);
+        const uint8x16_t v_62 = vandq_u8(v_61, low_nibbles);
+        const int32x4_t v_63 = vdotq_s32(v_59, vreinterpretq_s8_u8(v_61), ones);
+        const int32x4_t v_64 = vdotq_s32(v_60, vreinterpretq_s8_u8(v_62), ones);
+        vst1q_s8((int8_t *)(packed_2 + 80), vreinterpretq_s8_u8(v_61));
+        const uint8x16_t v_65 = veorq_u8(v_40, flip);
+        const uint8x16_t v_66 = vandq_u8(v_65, low_nibbles);
+        const int32x4_t v_67 = vdotq_s32(v_63, vreinterpretq_s8_u8(v_65), ones);
+        const int32x4_t v_68 = vdotq_s32(v_64, vreinterpretq_s8_u8(v_66), ones);
+        vst1q_s8((int8_t *)(packed_2 + 96), vreinterpretq_s8_u8(v_65));
+        const uint8x16_t v_69 = veorq_u8(v_39, flip);
+        const uint8x16_t v_70 = vandq_u8(v_69, low_nibbles);
+        const int32x4_t v_71 = vdotq_s32(v_67, vreinterpretq_s8_u8(v_69), ones);
+        const int32x4_t v_72 = vdotq_s32(v_68, vreinterpretq_s8_u8(v_70), ones);
+        vst1q_s8((int8_t *)(packed_2 + 112), vreinterpretq_s8_u8(v_69));
+        const uint16x8_t v_73 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(from + 16)));
+        const uint16x8_t v_74 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_5 + 16)));
+        const uint16x8_t v_75 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_2 + 16)));
+        const uint16x8_t v_76 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_6 + 16)));
+        const uint16x8_t v_77 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_3 + 16)));
+        const uint16x8_t v_78 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_7 + 16)));
+        const uint16x8_t v_79 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_4 + 16)));
+        const uint16x8_t v_80 = vreinterpretq_u16_s8(vld1q_s8((const int8_t *)(row_8 + 16)));
+        const uint32x4_t v_81 = vreinterpretq_u32_u16(vzip2q_u16(v_73, v_75));
+        const uint32x4_t v_82 = vreinterpretq_u32_u16(vzip1q_u16(v_73, v_75));
+        const uint32x4_t v_83 = vreinterpretq_u32_u16(vzip2q_u16(v_74, v_76));
+        const uint32x4_t v_84 = vreinterpretq_u32_u16(vzip1q_u16(v_74, v_76));
+        const uint32x4_t v_85 = vreinterpretq_u32_u16(vzip2q_u16(v_77, v_79));
+        const uint32x4_t v_86 = vreinterpretq_u32_u16(vzip1q_u16(v_77, v_79));
+        const uint32x4_t v_87 = vreinterpretq_u32_u16(vzip2q_u16(v_78, v_80));
+        const uint32x4_t v_88 = vreinterpretq_u32_u16(vzip1q_u16(v_78, v_80));
+        const uint8x16_t v_89 = vreinterpretq_u8_u32(vzip2q_u32(v_82, v_86));
+        const uint8x16_t v_90 = vreinterpretq_u8_u32(vzip1q_u32(v_82, v_86));
+        const uint8x16_t v_91 = vreinterpretq_u8_u32(vzip2q_u32(v_84, v_88));
+        const uint8x16_t v_92 = vreinterpretq_u8_u32(vzip1q_u32(v_84, v_88));
+        const uint8x16_t v_93 = vreinterpretq_u8_u32(vzip2q_u32(v_81, v_85));
+        const uint8x16_t v_94 = vreinterpretq_u8_u32(vzip1q_u32(v_81, v_85));
+        const uint8x16_t v_95 = vreinterpretq_u8_u32(vzip2q_u32(v_83, v_87));
+        const uint8x16_t v_96 = vreinterpretq_u8_u32(vzip1q_u32(v_83, v_87));
+        const uint8x16_t v_97 = vsliq_n_u8(v_92, v_90, 4);
+        const uint8x16_t v_98 = vsriq_n_u8(v_90, v_92, 4);
+        const uint8x16_t v_99 = vsliq_n_u8(v_96, v_94, 4);
+        const uint8x16_t v_100 = vsriq_n_u8(v_94, v_96, 4);
+        const uint8x16_t v_101 = vsliq_n_u8(v_91, v_89, 4);
+        const uint8x16_t v_102 = vsriq_n_u8(v_89, v_91, 4);
+        const uint8x16_t v_103 = vsliq_n_u8(v_95, v_93, 4);
+        const uint8x16_t v_104 = vsriq_n_u8(v_93, v_95, 4);
+        const uint8x16_t v_105 = vzip2q_u8(v_97, v_98);
+        const uint8x16_t v_106 = vzip1q_u8(v_97, v_98);
+        const uint8x16_t v_107 = vzip2q_u8(v_99, v_100);
+        const uint8x16_t v_108 = vzip1q_u8(v_99, v_100);
+        const uint8x16_t v_109 = vzip2q_u8(v_101, v_102);
+        const uint8x16_t v_110 = vzip1q_u8(v_101, v_102);
+        const uint8x16_t v_111 = vzip2q_u8(v_103, v_104);
+        const uint8x16_t v_112 = vzip1q_u8(v_103, v_104);
+        const uint8x16_t v_113 = veorq_u8(v_106, flip);
+        const uint8x16_t v_114 = vandq_u8(v_113, low_nibbles);
+        const int32x4_t v_115 = vdotq_s32(v_71, vreinterpretq_s8_u8(v_113), ones);
+        const int32x4_t v_116 = vdotq_s32(v_72, vreinterpretq_s8_u8(v_114), ones);
+        vst1q_s8((int8_t *)(packed_2 + 128), vreinterpretq_s8_u8(v_113));
+        const uint8x16_t v_117 = veorq_u8(v_105, flip);
+        const uint8x16_t v_118 = vandq_u8(v_117, low_nibbles);
+        const int32x4_t v_119 = vdotq_s32(v_115, vreinterpretq_s8_u8(v_117), ones);
+        const int32x4_t v_120 = vdotq_s32(v_116, vreinterpretq_s8_u8(v_118), ones);
+        vst1q_s8((int8_t *)(packed_2 + 144), vreinterpretq_s8_u8(v_117));
+        const uint8x16_t v_121 = veorq_u8(v_110, flip);
+        const uint8x16_t v_122 = vandq_u8(v_121, low_nibbles);
+        const int32x4_t v_123 = vdotq_s32(v_119, vreinterpretq_s8_u8(v_121), ones);
+        const int32x4_t v_124 = vdotq_s32(v_120, vreinterpretq_s8_u8(v_122), ones);
+        vst1q_s8((int8_t *)(packed_2 + 160), vreinterpretq_s8_u8(v_121));
+        const uint8x16_t v_125 = veorq_u8(v_109, flip);
+        const uint8x16_t v_126 = vandq_u8(v_125, low_nibbles);
+        const int32x4_t v_127 = vdotq_s32(v_123, vreinterpretq_s8_u8(v_125), ones);
+        const int32x4_t v_128 = vdotq_s32(v_124, vreinterpretq_s8_u8(v_126), ones);
+        vst1q_s8((int8_t *)(packed_2 + 176), vreinterpretq_s8_u8(v_125));
+        const uint8x16_t v_129 = veorq_u8(v_108, flip);
+        const uint8x16_t v_130 = vandq_u8(v_129, low_nibbles);
+        const int32x4_t v_131 = vdotq_s32(v_127, vreinterpretq_s8_u8(v_129), ones);
+        const int32x4_t v_132 = vdotq_s32(v_128, vreinterpretq_s8_u8(v_130), ones);
+        vst1q_s8((int8_t *)(packed_2 + 192), vreinterpretq_s8_u8(v_129));
+        const uint8x16_t v_133 = veorq_u8(v_107, flip);
+        const uint8x16_t v_134 = vandq_u8(v_133, low_nibbles);
+        const int32x4_t v_135 = vdotq_s32(v_131, vreinterpretq_s8_u8(v_133), ones);
+        const int32x4_t v_136 = vdotq_s32(v_132, vreinterpretq_s8_u8(v_134), ones);
+        vst1q_s8((int8_t *)(packed_2 + 208), vreinterpretq_s8_u8(v_133));
+        const uint8x16_t v_137 = veorq_u8(v_112, flip);
+        const uint8x16_t v_138 = vandq_u8(v_137, low_nibbles);
+        const int32x4_t v_139 = vdotq_s32(v_135, vreinterpretq_s8_u8(v_137), ones);
+        const int32x4_t v_140 = vdotq_s32(v_136, vreinterpretq_s8_u8(v_138), ones);
+        vst1q_s8((int8_t *)(packed_2 + 224), vreinterpretq_s8_u8(v_137));
+        const uint8x16_t v_141 = veorq_u8(v_111, flip);
+        const uint8x16_t v_142 = vandq_u8(v_141, low_nibbles);
+        const int32x4_t v_143 = vdotq_s32(v_139, vreinterpretq_s8_u8(v_141), ones);
+        const int32x4_t v_144 = vdotq_s32(v_140, vreinterpretq_s8_u8(v_142), ones);
+        vst1q_s8((int8_t *)(packed_2 + 240), vreinterpretq_s8_u8(v_141));
+        const int32x4_t v_145 = vsubq_s32(v_143, v_144);
+        const int32x4_t v_146 = vshrq_n_s32(v_145, 4);
+        const int32x4_t v_147 = vsubq_s32(v_144, offset);
+        float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
+        vst1_f16((float16_t *)s_4, scale);
+        const float32x4_t v_148 =
+            vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
+        const float32x4_t v_149 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums));
+        const float32x4_t v_150 = vcvtq_f32_s32(v_146);
+        const float32x4_t v_151 = vfmaq_f32(v_149, v_150, v_148);
+        vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_151));
+        uint8_t* const s_5 = sums + 16;
+        scale = vld1_f16((const float16_t *)(scales_at_2 + 8));
+        vst1_f16((float16_t *)(s_4 + 8), scale);
+        const float32x4_t v_152 =
+            vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
+        const float32x4_t v_153 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_5));
+        const float32x4_t v_154 = vcvtq_f32_s32(v_147);
+        const float32x4_t v_155 = vfmaq_f32(v_153, v_154, v_152);
+        vst1q_s8((int8_t *)s_5, vreinterpretq_s8_f32(v_155));
+        from += 32;
+        packed_2 += 272;
+        scales_at_2 += 16;
+        ahead += 256;
+      }
+      first += 4;
+      source += 128;
+      scales_from += 8;
+      next_at += 896;
+      packed_at += 1088;
+    }
+    row += 8;
+    packed += packed_stride;
   }
 }
 

@@ -30,13 +30,14 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args);
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
   uint8_t scratch_memory[1024];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m256i flip = _mm256_set1_epi32((int32_t)bits);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
@@ -55,7 +56,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
     const size_t left = row_end - row;
     const size_t rows = left < 16 ? left : 16;
-    uint8_t* sums = packed + padded * 8;
+    uint8_t* const sums = packed + padded * 8;
     memset(sums, 0, 64);
     uint8_t* const scales = sums + 64;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -75,7 +76,6 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 64);
     }
-    sums = packed + padded * 8;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 16 ? 16 * source_stride : 0;
     const size_t s_4 = k / 64;
@@ -220,7 +220,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_78 = _mm256_maddubs_epi16(v_74, low_nibbles_2);
             const __m256i v_79 = _mm256_madd_epi16(v_78, ones_16);
             const __m256i v_80 = _mm256_add_epi32(v_77, v_79);
-            _mm256_stream_si256((__m256i *)to_at, v_73);
+            _mm256_stream_si256((__m256i *)to_at, v_73); __asm__ volatile("" ::: "memory");
             const __m256i v_81 = _mm256_xor_si256(v_68, flip);
             const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles_2);
             const __m256i v_83 = _mm256_maddubs_epi16(v_81, ones);
@@ -229,7 +229,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_86 = _mm256_maddubs_epi16(v_82, low_nibbles_2);
             const __m256i v_87 = _mm256_madd_epi16(v_86, ones_16);
             const __m256i v_88 = _mm256_add_epi32(v_85, v_87);
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_81);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_81); __asm__ volatile("" ::: "memory");
             const __m256i v_89 = _mm256_xor_si256(v_65, flip);
             const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles_2);
             const __m256i v_91 = _mm256_maddubs_epi16(v_89, ones);
@@ -238,7 +238,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_94 = _mm256_maddubs_epi16(v_90, low_nibbles_2);
             const __m256i v_95 = _mm256_madd_epi16(v_94, ones_16);
             const __m256i v_96 = _mm256_add_epi32(v_93, v_95);
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_89);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_89); __asm__ volatile("" ::: "memory");
             const __m256i v_97 = _mm256_xor_si256(v_67, flip);
             const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles_2);
             const __m256i v_99 = _mm256_maddubs_epi16(v_97, ones);
@@ -247,7 +247,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_102 = _mm256_maddubs_epi16(v_98, low_nibbles_2);
             const __m256i v_103 = _mm256_madd_epi16(v_102, ones_16);
             const __m256i v_104 = _mm256_add_epi32(v_101, v_103);
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_97);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_97); __asm__ volatile("" ::: "memory");
             const __m256i v_105 = _mm256_xor_si256(v_70, flip);
             const __m256i v_106 = _mm256_and_si256(v_105, low_nibbles_2);
             const __m256i v_107 = _mm256_maddubs_epi16(v_105, ones);
@@ -256,7 +256,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_110 = _mm256_maddubs_epi16(v_106, low_nibbles_2);
             const __m256i v_111 = _mm256_madd_epi16(v_110, ones_16);
             const __m256i v_112 = _mm256_add_epi32(v_109, v_111);
-            _mm256_stream_si256((__m256i *)(to_at + 256), v_105);
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_105); __asm__ volatile("" ::: "memory");
             const __m256i v_113 = _mm256_xor_si256(v_72, flip);
             const __m256i v_114 = _mm256_and_si256(v_113, low_nibbles_2);
             const __m256i v_115 = _mm256_maddubs_epi16(v_113, ones);
@@ -265,7 +265,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_118 = _mm256_maddubs_epi16(v_114, low_nibbles_2);
             const __m256i v_119 = _mm256_madd_epi16(v_118, ones_16);
             const __m256i v_120 = _mm256_add_epi32(v_117, v_119);
-            _mm256_stream_si256((__m256i *)(to_at + 320), v_113);
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_113); __asm__ volatile("" ::: "memory");
             const __m256i v_121 = _mm256_xor_si256(v_69, flip);
             const __m256i v_122 = _mm256_and_si256(v_121, low_nibbles_2);
             const __m256i v_123 = _mm256_maddubs_epi16(v_121, ones);
@@ -274,7 +274,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_126 = _mm256_maddubs_epi16(v_122, low_nibbles_2);
             const __m256i v_127 = _mm256_madd_epi16(v_126, ones_16);
             const __m256i v_128 = _mm256_add_epi32(v_125, v_127);
-            _mm256_stream_si256((__m256i *)(to_at + 384), v_121);
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_121); __asm__ volatile("" ::: "memory");
             const __m256i v_129 = _mm256_xor_si256(v_71, flip);
             const __m256i v_130 = _mm256_and_si256(v_129, low_nibbles_2);
             const __m256i v_131 = _mm256_maddubs_epi16(v_129, ones);
@@ -283,7 +283,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_134 = _mm256_maddubs_epi16(v_130, low_nibbles_2);
             const __m256i v_135 = _mm256_madd_epi16(v_134, ones_16);
             const __m256i v_136 = _mm256_add_epi32(v_133, v_135);
-            _mm256_stream_si256((__m256i *)(to_at + 448), v_129);
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_129); __asm__ volatile("" ::: "memory");
             const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 3));
             const __m256i v_137 = _mm256_srai_epi32(v_136, 4);
             const __m256i v_138 = _mm256_sub_epi32(v_137, offset);

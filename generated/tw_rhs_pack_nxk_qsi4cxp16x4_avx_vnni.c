@@ -30,12 +30,13 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args* args);
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
   uint8_t scratch_memory[1024];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m256i flip = _mm256_set1_epi32((int32_t)bits);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i low_nibbles_2 = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
@@ -54,7 +55,7 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
     const size_t left = row_end - row;
     const size_t rows = left < 16 ? left : 16;
-    uint8_t* sums = packed + padded * 8;
+    uint8_t* const sums = packed + padded * 8;
     memset(sums, 0, 64);
     uint8_t* const scales = sums + 64;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -74,7 +75,6 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 64);
     }
-    sums = packed + padded * 8;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 16 ? 16 * source_stride : 0;
     const size_t s_4 = k / 64;
@@ -215,42 +215,42 @@ void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
             const __m256i v_74 = _mm256_and_si256(v_73, low_nibbles_2);
             const __m256i v_75 = _mm256_dpbusd_avx_epi32(sum, v_73, ones);
             const __m256i v_76 = _mm256_dpbusd_avx_epi32(v_75, v_74, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)to_at, v_73);
+            _mm256_stream_si256((__m256i *)to_at, v_73); __asm__ volatile("" ::: "memory");
             const __m256i v_77 = _mm256_xor_si256(v_68, flip);
             const __m256i v_78 = _mm256_and_si256(v_77, low_nibbles_2);
             const __m256i v_79 = _mm256_dpbusd_avx_epi32(v_76, v_77, ones);
             const __m256i v_80 = _mm256_dpbusd_avx_epi32(v_79, v_78, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_77);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_77); __asm__ volatile("" ::: "memory");
             const __m256i v_81 = _mm256_xor_si256(v_65, flip);
             const __m256i v_82 = _mm256_and_si256(v_81, low_nibbles_2);
             const __m256i v_83 = _mm256_dpbusd_avx_epi32(v_80, v_81, ones);
             const __m256i v_84 = _mm256_dpbusd_avx_epi32(v_83, v_82, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_81);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_81); __asm__ volatile("" ::: "memory");
             const __m256i v_85 = _mm256_xor_si256(v_67, flip);
             const __m256i v_86 = _mm256_and_si256(v_85, low_nibbles_2);
             const __m256i v_87 = _mm256_dpbusd_avx_epi32(v_84, v_85, ones);
             const __m256i v_88 = _mm256_dpbusd_avx_epi32(v_87, v_86, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_85);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_85); __asm__ volatile("" ::: "memory");
             const __m256i v_89 = _mm256_xor_si256(v_70, flip);
             const __m256i v_90 = _mm256_and_si256(v_89, low_nibbles_2);
             const __m256i v_91 = _mm256_dpbusd_avx_epi32(v_88, v_89, ones);
             const __m256i v_92 = _mm256_dpbusd_avx_epi32(v_91, v_90, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 256), v_89);
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_89); __asm__ volatile("" ::: "memory");
             const __m256i v_93 = _mm256_xor_si256(v_72, flip);
             const __m256i v_94 = _mm256_and_si256(v_93, low_nibbles_2);
             const __m256i v_95 = _mm256_dpbusd_avx_epi32(v_92, v_93, ones);
             const __m256i v_96 = _mm256_dpbusd_avx_epi32(v_95, v_94, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 320), v_93);
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_93); __asm__ volatile("" ::: "memory");
             const __m256i v_97 = _mm256_xor_si256(v_69, flip);
             const __m256i v_98 = _mm256_and_si256(v_97, low_nibbles_2);
             const __m256i v_99 = _mm256_dpbusd_avx_epi32(v_96, v_97, ones);
             const __m256i v_100 = _mm256_dpbusd_avx_epi32(v_99, v_98, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 384), v_97);
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_97); __asm__ volatile("" ::: "memory");
             const __m256i v_101 = _mm256_xor_si256(v_71, flip);
             const __m256i v_102 = _mm256_and_si256(v_101, low_nibbles_2);
             const __m256i v_103 = _mm256_dpbusd_avx_epi32(v_100, v_101, ones);
             const __m256i v_104 = _mm256_dpbusd_avx_epi32(v_103, v_102, low_nibbles_2);
-            _mm256_stream_si256((__m256i *)(to_at + 448), v_101);
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_101); __asm__ volatile("" ::: "memory");
             const __m256i offset = _mm256_set1_epi32((int32_t)(64 << 3));
             const __m256i v_105 = _mm256_srai_epi32(v_104, 4);
             const __m256i v_106 = _mm256_sub_epi32(v_105, offset);

@@ -30,12 +30,13 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args);
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t scratch_memory[4096];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m512i flip = _mm512_set1_epi32((int32_t)bits);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const __m512i low_nibbles_2 = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
@@ -54,7 +55,7 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
     const size_t left = row_end - row;
     const size_t rows = left < 32 ? left : 32;
-    uint8_t* sums = packed + padded * 16;
+    uint8_t* const sums = packed + padded * 16;
     memset(sums, 0, 128);
     uint8_t* const scales = sums + 128;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -74,7 +75,6 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 128);
     }
-    sums = packed + padded * 16;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 32 ? 32 * source_stride : 0;
     const size_t s_4 = k / 128;

@@ -30,11 +30,12 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args);
 __attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) {
   uint8_t scratch_memory[128];
-  const size_t given_offset = (args->flags & 1) * 8;
+  size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0 : 0x88888888;
   const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const uint8x16_t high_nibbles = vdupq_n_u8(240);
+  given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
@@ -53,7 +54,7 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
-    uint8_t* sums = packed + padded * 2;
+    uint8_t* const sums = packed + padded * 2;
     memset(sums, 0, 16);
     uint8_t* const scales = sums + 16;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -91,7 +92,6 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
     } else {
       memset(bias, 0, 16);
     }
-    sums = packed + padded * 2;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 4 ? 4 * source_stride : 0;
     const size_t s_4 = k / 32;

@@ -50,7 +50,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
     const size_t left = row_end - row;
     const size_t rows = left < 16 ? left : 16;
-    uint8_t* sums = packed + padded * 16;
+    uint8_t* const sums = packed + padded * 16;
     memset(sums, 0, 64);
     uint8_t* const scales = sums + 64;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -70,7 +70,6 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 64);
     }
-    sums = packed + padded * 16;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 16 ? 16 * source_stride : 0;
     const size_t s_4 = k / 32;
@@ -163,42 +162,42 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
             const __m256i v_34 = _mm256_maddubs_epi16(v_33, ones);
             const __m256i v_35 = _mm256_madd_epi16(v_34, ones_16);
             const __m256i v_36 = _mm256_add_epi32(sum, v_35);
-            _mm256_stream_si256((__m256i *)to_at, v_33);
+            _mm256_stream_si256((__m256i *)to_at, v_33); __asm__ volatile("" ::: "memory");
             const __m256i v_37 = _mm256_xor_si256(v_30, flip);
             const __m256i v_38 = _mm256_maddubs_epi16(v_37, ones);
             const __m256i v_39 = _mm256_madd_epi16(v_38, ones_16);
             const __m256i v_40 = _mm256_add_epi32(v_36, v_39);
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_37);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_37); __asm__ volatile("" ::: "memory");
             const __m256i v_41 = _mm256_xor_si256(v_28, flip);
             const __m256i v_42 = _mm256_maddubs_epi16(v_41, ones);
             const __m256i v_43 = _mm256_madd_epi16(v_42, ones_16);
             const __m256i v_44 = _mm256_add_epi32(v_40, v_43);
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_41);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_41); __asm__ volatile("" ::: "memory");
             const __m256i v_45 = _mm256_xor_si256(v_32, flip);
             const __m256i v_46 = _mm256_maddubs_epi16(v_45, ones);
             const __m256i v_47 = _mm256_madd_epi16(v_46, ones_16);
             const __m256i v_48 = _mm256_add_epi32(v_44, v_47);
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_45);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_45); __asm__ volatile("" ::: "memory");
             const __m256i v_49 = _mm256_xor_si256(v_25, flip);
             const __m256i v_50 = _mm256_maddubs_epi16(v_49, ones);
             const __m256i v_51 = _mm256_madd_epi16(v_50, ones_16);
             const __m256i v_52 = _mm256_add_epi32(v_48, v_51);
-            _mm256_stream_si256((__m256i *)(to_at + 256), v_49);
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_49); __asm__ volatile("" ::: "memory");
             const __m256i v_53 = _mm256_xor_si256(v_29, flip);
             const __m256i v_54 = _mm256_maddubs_epi16(v_53, ones);
             const __m256i v_55 = _mm256_madd_epi16(v_54, ones_16);
             const __m256i v_56 = _mm256_add_epi32(v_52, v_55);
-            _mm256_stream_si256((__m256i *)(to_at + 320), v_53);
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_53); __asm__ volatile("" ::: "memory");
             const __m256i v_57 = _mm256_xor_si256(v_27, flip);
             const __m256i v_58 = _mm256_maddubs_epi16(v_57, ones);
             const __m256i v_59 = _mm256_madd_epi16(v_58, ones_16);
             const __m256i v_60 = _mm256_add_epi32(v_56, v_59);
-            _mm256_stream_si256((__m256i *)(to_at + 384), v_57);
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_57); __asm__ volatile("" ::: "memory");
             const __m256i v_61 = _mm256_xor_si256(v_31, flip);
             const __m256i v_62 = _mm256_maddubs_epi16(v_61, ones);
             const __m256i v_63 = _mm256_madd_epi16(v_62, ones_16);
             const __m256i v_64 = _mm256_add_epi32(v_60, v_63);
-            _mm256_stream_si256((__m256i *)(to_at + 448), v_61);
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_61); __asm__ volatile("" ::: "memory");
             const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
             const __m256i v_65 = _mm256_sub_epi32(v_64, offset);
             const __m256i v_66 = _mm256_loadu_si256((const __m256i *)sums_at);

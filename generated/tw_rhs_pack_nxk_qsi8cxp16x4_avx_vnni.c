@@ -49,7 +49,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
     const size_t left = row_end - row;
     const size_t rows = left < 16 ? left : 16;
-    uint8_t* sums = packed + padded * 16;
+    uint8_t* const sums = packed + padded * 16;
     memset(sums, 0, 64);
     uint8_t* const scales = sums + 64;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -69,7 +69,6 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 64);
     }
-    sums = packed + padded * 16;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 16 ? 16 * source_stride : 0;
     const size_t s_4 = k / 32;
@@ -160,28 +159,28 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni(const tw_pack_args* args) {
             const __m256i v_32 = _mm256_permute2x128_si256(v_19, v_23, 0x20);
             const __m256i v_33 = _mm256_xor_si256(v_26, flip);
             const __m256i v_34 = _mm256_dpbusd_avx_epi32(sum, v_33, ones);
-            _mm256_stream_si256((__m256i *)to_at, v_33);
+            _mm256_stream_si256((__m256i *)to_at, v_33); __asm__ volatile("" ::: "memory");
             const __m256i v_35 = _mm256_xor_si256(v_30, flip);
             const __m256i v_36 = _mm256_dpbusd_avx_epi32(v_34, v_35, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_35);
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_35); __asm__ volatile("" ::: "memory");
             const __m256i v_37 = _mm256_xor_si256(v_28, flip);
             const __m256i v_38 = _mm256_dpbusd_avx_epi32(v_36, v_37, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_37);
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_37); __asm__ volatile("" ::: "memory");
             const __m256i v_39 = _mm256_xor_si256(v_32, flip);
             const __m256i v_40 = _mm256_dpbusd_avx_epi32(v_38, v_39, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_39);
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_39); __asm__ volatile("" ::: "memory");
             const __m256i v_41 = _mm256_xor_si256(v_25, flip);
             const __m256i v_42 = _mm256_dpbusd_avx_epi32(v_40, v_41, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 256), v_41);
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_41); __asm__ volatile("" ::: "memory");
             const __m256i v_43 = _mm256_xor_si256(v_29, flip);
             const __m256i v_44 = _mm256_dpbusd_avx_epi32(v_42, v_43, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 320), v_43);
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_43); __asm__ volatile("" ::: "memory");
             const __m256i v_45 = _mm256_xor_si256(v_27, flip);
             const __m256i v_46 = _mm256_dpbusd_avx_epi32(v_44, v_45, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 384), v_45);
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_45); __asm__ volatile("" ::: "memory");
             const __m256i v_47 = _mm256_xor_si256(v_31, flip);
             const __m256i v_48 = _mm256_dpbusd_avx_epi32(v_46, v_47, ones);
-            _mm256_stream_si256((__m256i *)(to_at + 448), v_47);
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_47); __asm__ volatile("" ::: "memory");
             const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
             const __m256i v_49 = _mm256_sub_epi32(v_48, offset);
             const __m256i v_50 = _mm256_loadu_si256((const __m256i *)sums_at);

@@ -49,7 +49,7 @@ void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
     const size_t rows = left < 8 ? left : 8;
-    uint8_t* sums = packed + padded * 8;
+    uint8_t* const sums = packed + padded * 8;
     memset(sums, 0, 32);
     uint8_t* const scales = sums + 32;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
@@ -69,7 +69,6 @@ void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 32);
     }
-    sums = packed + padded * 8;
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t s_3 = left > 8 ? 8 * source_stride : 0;
     const size_t s_4 = k / 16;

@@ -28,344 +28,330 @@ extern "C" {
 
 void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args);
 
-enum {
-  PANEL = 32,                   // columns of a panel, rows of the source
-  BLOCK = 32,                   // values of k that share a scale
-  BLOCK_BYTES = 576,       // of all columns of a panel
-  SCALES_OFFSET = 512,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 128,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 18,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 18,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 2,     // of its codes, in that block
-  RUN_BLOCKS = 8          // that the inner loop takes at a time
-};
-
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
+void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
+  uint8_t scratch_memory[5120];
+  const __m512i flip = _mm512_set1_epi32((int32_t)0);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i offset = _mm512_set1_epi32((int32_t)(32 << 3));
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 512;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i sum = _mm512_setzero_si512();
-      const __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 2)));
-      const __m512i v_2 = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(row_4 + 2)), 1);
-      const __m512i v_3 = _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)(row_8 + 2)), 2);
-      const __m512i v_4 =
-          _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)(row_12 + 2)), 3);
-      const __m512i v_5 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 2)));
-      const __m512i v_6 = _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)(row_5 + 2)), 1);
-      const __m512i v_7 = _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)(row_9 + 2)), 2);
-      const __m512i v_8 =
-          _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)(row_13 + 2)), 3);
-      const __m512i v_9 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 2)));
-      const __m512i v_10 =
-          _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)(row_6 + 2)), 1);
-      const __m512i v_11 =
-          _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)(row_10 + 2)), 2);
-      const __m512i v_12 =
-          _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)(row_14 + 2)), 3);
-      const __m512i v_13 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 2)));
-      const __m512i v_14 =
-          _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)(row_7 + 2)), 1);
-      const __m512i v_15 =
-          _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)(row_11 + 2)), 2);
-      const __m512i v_16 =
-          _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)(row_15 + 2)), 3);
-      const __m512i v_17 = _mm512_unpackhi_epi32(v_4, v_8);
-      const __m512i v_18 = _mm512_unpacklo_epi32(v_4, v_8);
-      const __m512i v_19 = _mm512_unpackhi_epi32(v_12, v_16);
-      const __m512i v_20 = _mm512_unpacklo_epi32(v_12, v_16);
-      const __m512i v_21 = _mm512_unpackhi_epi64(v_18, v_20);
-      const __m512i v_22 = _mm512_unpacklo_epi64(v_18, v_20);
-      const __m512i v_23 = _mm512_unpackhi_epi64(v_17, v_19);
-      const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
-      const __m512i v_25 = _mm512_xor_si512(v_22, flip);
-      const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles);
-      const __m512i v_27 = _mm512_dpbusd_epi32(sum, v_25, ones);
-      const __m512i v_28 = _mm512_dpbusd_epi32(v_27, v_26, low_nibbles);
-      _mm512_storeu_si512((void *)dst_at, v_25);
-      const __m512i v_29 = _mm512_xor_si512(v_21, flip);
-      const __m512i v_30 = _mm512_and_si512(v_29, low_nibbles);
-      const __m512i v_31 = _mm512_dpbusd_epi32(v_28, v_29, ones);
-      const __m512i v_32 = _mm512_dpbusd_epi32(v_31, v_30, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 128), v_29);
-      const __m512i v_33 = _mm512_xor_si512(v_24, flip);
-      const __m512i v_34 = _mm512_and_si512(v_33, low_nibbles);
-      const __m512i v_35 = _mm512_dpbusd_epi32(v_32, v_33, ones);
-      const __m512i v_36 = _mm512_dpbusd_epi32(v_35, v_34, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 256), v_33);
-      const __m512i v_37 = _mm512_xor_si512(v_23, flip);
-      const __m512i v_38 = _mm512_and_si512(v_37, low_nibbles);
-      const __m512i v_39 = _mm512_dpbusd_epi32(v_36, v_37, ones);
-      const __m512i v_40 = _mm512_dpbusd_epi32(v_39, v_38, low_nibbles);
-      _mm512_storeu_si512((void *)(dst_at + 384), v_37);
-      const __m512i v_41 = _mm512_srai_epi32(v_40, 4);
-      const __m512i v_42 = _mm512_sub_epi32(v_41, offset);
-      const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_storeu_si256((__m256i *)s_3, scale);
-      const __m512 v_43 = _mm512_cvtph_ps(scale);
-      const __m512 v_44 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_45 = _mm512_cvtepi32_ps(v_42);
-      const __m512 v_46 = _mm512_fmadd_ps(v_45, v_43, v_44);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_46));
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-      lookup_at += 32;
-      s_3 += 32;
-      _at += 64;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 4608;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 32;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 32 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 32 ? left : 32;
+    const size_t s_2 = args->k / 32;
+    uint8_t* const sums = packed + s_2 * 576;
+    memset(sums, 0, 128);
+    uint8_t* const bias = sums + 128;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 128 - given_bytes);
+    } else {
+      memset(bias, 0, 128);
     }
-    lhs += 18;
-    dst += 576;
-    lookup += 64;
-    s_2 += 576;
-  }
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void pack_steps_stream(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const __m512i flip = _mm512_set1_epi32((int32_t)args->flags);
-  const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
-  const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
-  const __m512i offset = _mm512_set1_epi32((int32_t)(32 << 3));
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    _mm_prefetch((const char *)s_2, _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 64), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 128), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 192), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 256), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 320), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 384), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 448), _MM_HINT_T0);
-    _mm_prefetch((const char *)(s_2 + 512), _MM_HINT_T0);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 512;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const uint8_t* const row_4 = row_3 + lhs_stride;
-      const uint8_t* const row_5 = row_4 + lhs_stride;
-      const uint8_t* const row_6 = row_5 + lhs_stride;
-      const uint8_t* const row_7 = row_6 + lhs_stride;
-      const uint8_t* const row_8 = row_7 + lhs_stride;
-      const uint8_t* const row_9 = row_8 + lhs_stride;
-      const uint8_t* const row_10 = row_9 + lhs_stride;
-      const uint8_t* const row_11 = row_10 + lhs_stride;
-      const uint8_t* const row_12 = row_11 + lhs_stride;
-      const uint8_t* const row_13 = row_12 + lhs_stride;
-      const uint8_t* const row_14 = row_13 + lhs_stride;
-      const uint8_t* const row_15 = row_14 + lhs_stride;
-      const __m512i sum = _mm512_setzero_si512();
-      const __m512i v = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(lhs_at + 2)));
-      const __m512i v_2 = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(row_4 + 2)), 1);
-      const __m512i v_3 = _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)(row_8 + 2)), 2);
-      const __m512i v_4 =
-          _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)(row_12 + 2)), 3);
-      const __m512i v_5 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row + 2)));
-      const __m512i v_6 = _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)(row_5 + 2)), 1);
-      const __m512i v_7 = _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)(row_9 + 2)), 2);
-      const __m512i v_8 =
-          _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)(row_13 + 2)), 3);
-      const __m512i v_9 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 2)));
-      const __m512i v_10 =
-          _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)(row_6 + 2)), 1);
-      const __m512i v_11 =
-          _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)(row_10 + 2)), 2);
-      const __m512i v_12 =
-          _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)(row_14 + 2)), 3);
-      const __m512i v_13 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 2)));
-      const __m512i v_14 =
-          _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)(row_7 + 2)), 1);
-      const __m512i v_15 =
-          _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)(row_11 + 2)), 2);
-      const __m512i v_16 =
-          _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)(row_15 + 2)), 3);
-      const __m512i v_17 = _mm512_unpackhi_epi32(v_4, v_8);
-      const __m512i v_18 = _mm512_unpacklo_epi32(v_4, v_8);
-      const __m512i v_19 = _mm512_unpackhi_epi32(v_12, v_16);
-      const __m512i v_20 = _mm512_unpacklo_epi32(v_12, v_16);
-      const __m512i v_21 = _mm512_unpackhi_epi64(v_18, v_20);
-      const __m512i v_22 = _mm512_unpacklo_epi64(v_18, v_20);
-      const __m512i v_23 = _mm512_unpackhi_epi64(v_17, v_19);
-      const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
-      const __m512i v_25 = _mm512_xor_si512(v_22, flip);
-      const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles);
-      const __m512i v_27 = _mm512_dpbusd_epi32(sum, v_25, ones);
-      const __m512i v_28 = _mm512_dpbusd_epi32(v_27, v_26, low_nibbles);
-      _mm512_stream_si512((__m512i *)dst_at, v_25);
-      const __m512i v_29 = _mm512_xor_si512(v_21, flip);
-      const __m512i v_30 = _mm512_and_si512(v_29, low_nibbles);
-      const __m512i v_31 = _mm512_dpbusd_epi32(v_28, v_29, ones);
-      const __m512i v_32 = _mm512_dpbusd_epi32(v_31, v_30, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 128), v_29);
-      const __m512i v_33 = _mm512_xor_si512(v_24, flip);
-      const __m512i v_34 = _mm512_and_si512(v_33, low_nibbles);
-      const __m512i v_35 = _mm512_dpbusd_epi32(v_32, v_33, ones);
-      const __m512i v_36 = _mm512_dpbusd_epi32(v_35, v_34, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 256), v_33);
-      const __m512i v_37 = _mm512_xor_si512(v_23, flip);
-      const __m512i v_38 = _mm512_and_si512(v_37, low_nibbles);
-      const __m512i v_39 = _mm512_dpbusd_epi32(v_36, v_37, ones);
-      const __m512i v_40 = _mm512_dpbusd_epi32(v_39, v_38, low_nibbles);
-      _mm512_stream_si512((__m512i *)(dst_at + 384), v_37);
-      const __m512i v_41 = _mm512_srai_epi32(v_40, 4);
-      const __m512i v_42 = _mm512_sub_epi32(v_41, offset);
-      const __m256i scale = _mm256_loadu_si256((const __m256i *)lookup_at);
-      _mm256_stream_si256((__m256i *)s_3, scale);
-      const __m512 v_43 = _mm512_cvtph_ps(scale);
-      const __m512 v_44 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)_at));
-      const __m512 v_45 = _mm512_cvtepi32_ps(v_42);
-      const __m512 v_46 = _mm512_fmadd_ps(v_45, v_43, v_44);
-      _mm512_storeu_si512((void *)_at, _mm512_castps_si512(v_46));
-      lhs_at = row_15 + lhs_stride;
-      dst_at += 64;
-      lookup_at += 32;
-      s_3 += 32;
-      _at += 64;
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    const size_t next = left > 32 ? 32 * source_stride : 0;
+    const size_t missing = 32 > left ? 32 - left : 0;
+    const uint8_t* scales_from = source;
+    size_t first = 0;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop: 8 per iteration
+    for (size_t i_run = 0; i_run < blocks; i_run += 8) {
+      const size_t count = blocks - first < 8 ? blocks - first : 8;
+      const size_t s_3 = count * 64;
+      if (rows < 32) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 18;
+          scales_2 += 64;
+        }
+        scales_from_at += source_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 18;
+      if (missing != 0) {
+        memset(scratch, 136, row_bytes * 32);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      const uint8_t* ahead = from + distance;
+      if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 512;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i sum = _mm512_setzero_si512();
+            const __m512i v =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 2)));
+            const __m512i v_2 =
+                _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(row_5 + 2)), 1);
+            const __m512i v_3 =
+                _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)(row_9 + 2)), 2);
+            const __m512i v_4 =
+                _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)(row_13 + 2)), 3);
+            const __m512i v_5 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 2)));
+            const __m512i v_6 =
+                _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)(row_6 + 2)), 1);
+            const __m512i v_7 =
+                _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)(row_10 + 2)), 2);
+            const __m512i v_8 =
+                _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)(row_14 + 2)), 3);
+            const __m512i v_9 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 2)));
+            const __m512i v_10 =
+                _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)(row_7 + 2)), 1);
+            const __m512i v_11 =
+                _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)(row_11 + 2)), 2);
+            const __m512i v_12 =
+                _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)(row_15 + 2)), 3);
+            const __m512i v_13 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 2)));
+            const __m512i v_14 =
+                _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)(row_8 + 2)), 1);
+            const __m512i v_15 =
+                _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)(row_12 + 2)), 2);
+            const __m512i v_16 =
+                _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)(row_16 + 2)), 3);
+            const __m512i v_17 = _mm512_unpackhi_epi32(v_4, v_8);
+            const __m512i v_18 = _mm512_unpacklo_epi32(v_4, v_8);
+            const __m512i v_19 = _mm512_unpackhi_epi32(v_12, v_16);
+            const __m512i v_20 = _mm512_unpacklo_epi32(v_12, v_16);
+            const __m512i v_21 = _mm512_unpackhi_epi64(v_18, v_20);
+            const __m512i v_22 = _mm512_unpacklo_epi64(v_18, v_20);
+            const __m512i v_23 = _mm512_unpackhi_epi64(v_17, v_19);
+            const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
+            const __m512i v_25 = _mm512_xor_si512(v_22, flip);
+            const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles);
+            const __m512i v_27 = _mm512_dpbusd_epi32(sum, v_25, ones);
+            const __m512i v_28 = _mm512_dpbusd_epi32(v_27, v_26, low_nibbles);
+            _mm512_stream_si512((__m512i *)packed_at_2, v_25);
+            const __m512i v_29 = _mm512_xor_si512(v_21, flip);
+            const __m512i v_30 = _mm512_and_si512(v_29, low_nibbles);
+            const __m512i v_31 = _mm512_dpbusd_epi32(v_28, v_29, ones);
+            const __m512i v_32 = _mm512_dpbusd_epi32(v_31, v_30, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 128), v_29);
+            const __m512i v_33 = _mm512_xor_si512(v_24, flip);
+            const __m512i v_34 = _mm512_and_si512(v_33, low_nibbles);
+            const __m512i v_35 = _mm512_dpbusd_epi32(v_32, v_33, ones);
+            const __m512i v_36 = _mm512_dpbusd_epi32(v_35, v_34, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 256), v_33);
+            const __m512i v_37 = _mm512_xor_si512(v_23, flip);
+            const __m512i v_38 = _mm512_and_si512(v_37, low_nibbles);
+            const __m512i v_39 = _mm512_dpbusd_epi32(v_36, v_37, ones);
+            const __m512i v_40 = _mm512_dpbusd_epi32(v_39, v_38, low_nibbles);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 384), v_37);
+            const __m512i v_41 = _mm512_srai_epi32(v_40, 4);
+            const __m512i v_42 = _mm512_sub_epi32(v_41, offset);
+            const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
+            _mm256_stream_si256((__m256i *)s_4, scale);
+            const __m512 v_43 = _mm512_cvtph_ps(scale);
+            const __m512 v_44 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
+            const __m512 v_45 = _mm512_cvtepi32_ps(v_42);
+            const __m512 v_46 = _mm512_fmadd_ps(v_45, v_43, v_44);
+            _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_46));
+            from_at = row_16 + stride;
+            packed_at_2 += 64;
+            scales_2 += 32;
+            s_4 += 32;
+            sums_at += 64;
+          }
+          from += 18;
+          packed_2 += 576;
+          scales_at_2 += 64;
+          ahead += 576;
+        }
+      } else {
+        uint8_t* packed_2 = packed_at;
+        uint8_t* scales_at_2 = scales;
+        // block loop
+        for (size_t i_block = 0; i_block < count; ++i_block) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
+          const uint8_t* from_at = from;
+          uint8_t* packed_at_2 = packed_2;
+          uint8_t* scales_2 = scales_at_2;
+          uint8_t* s_4 = packed_2 + 512;
+          uint8_t* sums_at = sums;
+          // columns loop
+          for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+            const uint8_t* const row_2 = from_at + stride;
+            const uint8_t* const row_3 = row_2 + stride;
+            const uint8_t* const row_4 = row_3 + stride;
+            const uint8_t* const row_5 = row_4 + stride;
+            const uint8_t* const row_6 = row_5 + stride;
+            const uint8_t* const row_7 = row_6 + stride;
+            const uint8_t* const row_8 = row_7 + stride;
+            const uint8_t* const row_9 = row_8 + stride;
+            const uint8_t* const row_10 = row_9 + stride;
+            const uint8_t* const row_11 = row_10 + stride;
+            const uint8_t* const row_12 = row_11 + stride;
+            const uint8_t* const row_13 = row_12 + stride;
+            const uint8_t* const row_14 = row_13 + stride;
+            const uint8_t* const row_15 = row_14 + stride;
+            const uint8_t* const row_16 = row_15 + stride;
+            const __m512i sum = _mm512_setzero_si512();
+            const __m512i v =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at + 2)));
+            const __m512i v_2 =
+                _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(row_5 + 2)), 1);
+            const __m512i v_3 =
+                _mm512_inserti32x4(v_2, _mm_loadu_si128((const __m128i *)(row_9 + 2)), 2);
+            const __m512i v_4 =
+                _mm512_inserti32x4(v_3, _mm_loadu_si128((const __m128i *)(row_13 + 2)), 3);
+            const __m512i v_5 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 2)));
+            const __m512i v_6 =
+                _mm512_inserti32x4(v_5, _mm_loadu_si128((const __m128i *)(row_6 + 2)), 1);
+            const __m512i v_7 =
+                _mm512_inserti32x4(v_6, _mm_loadu_si128((const __m128i *)(row_10 + 2)), 2);
+            const __m512i v_8 =
+                _mm512_inserti32x4(v_7, _mm_loadu_si128((const __m128i *)(row_14 + 2)), 3);
+            const __m512i v_9 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 2)));
+            const __m512i v_10 =
+                _mm512_inserti32x4(v_9, _mm_loadu_si128((const __m128i *)(row_7 + 2)), 1);
+            const __m512i v_11 =
+                _mm512_inserti32x4(v_10, _mm_loadu_si128((const __m128i *)(row_11 + 2)), 2);
+            const __m512i v_12 =
+                _mm512_inserti32x4(v_11, _mm_loadu_si128((const __m128i *)(row_15 + 2)), 3);
+            const __m512i v_13 =
+                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 2)));
+            const __m512i v_14 =
+                _mm512_inserti32x4(v_13, _mm_loadu_si128((const __m128i *)(row_8 + 2)), 1);
+            const __m512i v_15 =
+                _mm512_inserti32x4(v_14, _mm_loadu_si128((const __m128i *)(row_12 + 2)), 2);
+            const __m512i v_16 =
+                _mm512_inserti32x4(v_15, _mm_loadu_si128((const __m128i *)(row_16 + 2)), 3);
+            const __m512i v_17 = _mm512_unpackhi_epi32(v_4, v_8);
+            const __m512i v_18 = _mm512_unpacklo_epi32(v_4, v_8);
+            const __m512i v_19 = _mm512_unpackhi_epi32(v_12, v_16);
+            const __m512i v_20 = _mm512_unpacklo_epi32(v_12, v_16);
+            const __m512i v_21 = _mm512_unpackhi_epi64(v_18, v_20);
+            const __m512i v_22 = _mm512_unpacklo_epi64(v_18, v_20);
+            const __m512i v_23 = _mm512_unpackhi_epi64(v_17, v_19);
+            const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
+            const __m512i v_25 = _mm512_xor_si512(v_22, flip);
+            const __m512i v_26 = _mm512_and_si512(v_25, low_nibbles);
+            const __m512i v_27 = _mm512_dpbusd_epi32(sum, v_25, ones);
+            const __m512i v_28 = _mm512_dpbusd_epi32(v_27, v_26, low_nibbles);
+            _mm512_storeu_si512((void *)packed_at_2, v_25);
+            const __m512i v_29 = _mm512_xor_si512(v_21, flip);
+            const __m512i v_30 = _mm512_and_si512(v_29, low_nibbles);
+            const __m512i v_31 = _mm512_dpbusd_epi32(v_28, v_29, ones);
+            const __m512i v_32 = _mm512_dpbusd_epi32(v_31, v_30, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 128), v_29);
+            const __m512i v_33 = _mm512_xor_si512(v_24, flip);
+            const __m512i v_34 = _mm512_and_si512(v_33, low_nibbles);
+            const __m512i v_35 = _mm512_dpbusd_epi32(v_32, v_33, ones);
+            const __m512i v_36 = _mm512_dpbusd_epi32(v_35, v_34, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 256), v_33);
+            const __m512i v_37 = _mm512_xor_si512(v_23, flip);
+            const __m512i v_38 = _mm512_and_si512(v_37, low_nibbles);
+            const __m512i v_39 = _mm512_dpbusd_epi32(v_36, v_37, ones);
+            const __m512i v_40 = _mm512_dpbusd_epi32(v_39, v_38, low_nibbles);
+            _mm512_storeu_si512((void *)(packed_at_2 + 384), v_37);
+            const __m512i v_41 = _mm512_srai_epi32(v_40, 4);
+            const __m512i v_42 = _mm512_sub_epi32(v_41, offset);
+            const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
+            _mm256_storeu_si256((__m256i *)s_4, scale);
+            const __m512 v_43 = _mm512_cvtph_ps(scale);
+            const __m512 v_44 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
+            const __m512 v_45 = _mm512_cvtepi32_ps(v_42);
+            const __m512 v_46 = _mm512_fmadd_ps(v_45, v_43, v_44);
+            _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_46));
+            from_at = row_16 + stride;
+            packed_at_2 += 64;
+            scales_2 += 32;
+            s_4 += 32;
+            sums_at += 64;
+          }
+          from += 18;
+          packed_2 += 576;
+          scales_at_2 += 64;
+          ahead += 576;
+        }
+      }
+      first += 8;
+      source += 144;
+      scales_from += 144;
+      next_at += 4464;
+      packed_at += 4608;
     }
-    lhs += 18;
-    dst += 576;
-    lookup += 64;
-    s_2 += 576;
+    row += 32;
+    packed += packed_stride;
   }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
-    }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  if (stream) {
-    pack_steps_stream(inner);
-  } else {
-    pack_steps(inner);
-  }
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = source;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->source_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, 0x88);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, (uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args *args) {
-  const uint64_t wanted = 0x88, given = 0x88;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
-  }
-  // Streamed stores are seen before whatever the caller does next.
   _mm_sfence();
 }
 

@@ -42,7 +42,7 @@ void tw_rhs_pack_q8_0_qsi8c32p4x4_scalar(const tw_pack_args* args) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
     const size_t s_3 = padded / 32;
-    uint8_t* sums = packed + s_3 * 136;
+    uint8_t* const sums = packed + s_3 * 136;
     memset(sums, 0, 16);
     uint8_t* const bias = sums + 16;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -53,50 +53,48 @@ void tw_rhs_pack_q8_0_qsi8c32p4x4_scalar(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 16);
     }
-    const size_t s_4 = padded / 32;
-    sums = packed + s_4 * 136;
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_5 = k > first_k ? k - first_k : 0;
-      const size_t values = s_5 < 32 ? s_5 : 32;
-      const size_t s_6 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_6 < 32 ? s_6 : 32;
-      const size_t s_7 = places > values ? places - values : 0;
-      const size_t s_8 = 4 > rows ? 4 - rows : 0;
-      if (s_8 + s_7 != 0) {
+      const size_t s_4 = k > first_k ? k - first_k : 0;
+      const size_t values = s_4 < 32 ? s_4 : 32;
+      const size_t s_5 = padded > first_k ? padded - first_k : 0;
+      const size_t places = s_5 < 32 ? s_5 : 32;
+      const size_t s_6 = places > values ? places - values : 0;
+      const size_t s_7 = 4 > rows ? 4 - rows : 0;
+      if (s_7 + s_6 != 0) {
+        const size_t s_8 = first_k / 32;
         const size_t s_9 = first_k / 32;
-        const size_t s_10 = first_k / 32;
-        memset(packed + s_10 * 136 + 128, 0, 8);
-        memset(packed + s_9 * 136, 128, places * 4);
+        memset(packed + s_9 * 136 + 128, 0, 8);
+        memset(packed + s_8 * 136, 128, places * 4);
       }
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_9 = first_k / 32;
+        const size_t s_8 = first_k / 32;
         const uint8_t* const from =
-            (const uint8_t*)args->source + 2 + column * source_stride + s_9 * 34;
-        const size_t s_10 = first_k / 32;
-        uint8_t* const to = packed + row_2 * 4 + s_10 * 136;
+            (const uint8_t*)args->source + 2 + column * source_stride + s_8 * 34;
+        const size_t s_9 = first_k / 32;
+        uint8_t* const to = packed + row_2 * 4 + s_9 * 136;
         size_t k_2 = 0;
         size_t sum = 0;
         // value loop
         for (size_t i_value = 0; i_value < values; ++i_value) {
           const size_t value = from[k_2];
           const size_t code = (value + offset) & 255;
-          const size_t s_11 = k_2 / 4;
-          to[s_11 * 16 + (k_2 & 3)] = (uint8_t)code;
+          const size_t s_10 = k_2 / 4;
+          to[s_10 * 16 + (k_2 & 3)] = (uint8_t)code;
           k_2 += 1;
           sum = sum + (code - 128);
         }
         uint8_t* const at = sums + row_2 * 4;
+        const size_t s_10 = first_k / 32;
         const size_t s_11 = first_k / 32;
-        const size_t s_12 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->source + column * source_stride + s_12 * 34;
+            (const uint8_t*)args->source + column * source_stride + s_11 * 34;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + s_11 * 136 + 128 + row_2 * 2, scale);
+        tw_store_u16(packed + s_10 * 136 + 128 + row_2 * 2, scale);
         const float v = tw_f32_of_f16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

@@ -27,195 +27,178 @@ extern "C" {
 
 void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args);
 
-enum {
-  PANEL = 8,                   // columns of a panel, rows of the source
-  BLOCK = 32,                   // values of k that share a scale
-  BLOCK_BYTES = 272,       // of all columns of a panel
-  SCALES_OFFSET = 256,   // in a block
-  DATA_OFFSET = 0,       // of the codes in a block
-  SUMS_OFFSET = 0,       // of sum(scale * sum of codes), behind the blocks
-  BIAS_OFFSET = 32,       // likewise
-  SCALE_BYTES = 2,
-  SCALE_PITCH = 34,       // from a row's scale to its next one, in the source
-  SOURCE_BLOCK = 34,     // bytes from a row's block to its next one, in the source
-  SOURCE_CODES = 2,     // of its codes, in that block
-  RUN_BLOCKS = 8          // that the inner loop takes at a time
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void pack_steps(const tw_args* args) {
-  const size_t lhs_stride = args->lhs_stride;
-  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)args->flags));
+void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
+  uint8_t scratch_memory[2304];
+  const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
-  uint8_t* const s = (uint8_t*)args->dst + args->dst_stride;
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  const uint8_t* s_2 = (const uint8_t*)args->lhs + args->rhs_prefetch;
-  // k loop
-  for (size_t i_k = 0; i_k < args->k; ++i_k) {
-    __builtin_prefetch((const void *)s_2, 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 64), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 128), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 192), 0, 3);
-    __builtin_prefetch((const void *)(s_2 + 256), 0, 3);
-    const uint8_t* lhs_at = lhs;
-    uint8_t* dst_at = dst;
-    const uint8_t* lookup_at = lookup;
-    uint8_t* s_3 = dst + 256;
-    uint8_t* _at = s;
-    // columns loop
-    for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
-      const uint8_t* const row = lhs_at + lhs_stride;
-      const uint8_t* const row_2 = row + lhs_stride;
-      const uint8_t* const row_3 = row_2 + lhs_stride;
-      const int32x4_t sum = vdupq_n_s32(0);
-      const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs_at + 2)));
-      const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 2)));
-      const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 2)));
-      const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 2)));
-      const int64x2_t v_5 = vreinterpretq_s64_u32(vzip2q_u32(v, v_2));
-      const int64x2_t v_6 = vreinterpretq_s64_u32(vzip1q_u32(v, v_2));
-      const int64x2_t v_7 = vreinterpretq_s64_u32(vzip2q_u32(v_3, v_4));
-      const int64x2_t v_8 = vreinterpretq_s64_u32(vzip1q_u32(v_3, v_4));
-      const int64x2_t v_9 = vuzp2q_s64(v_6, v_8);
-      const int64x2_t v_10 = vuzp1q_s64(v_6, v_8);
-      const int64x2_t v_11 = vuzp2q_s64(v_5, v_7);
-      const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
-      const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_10), flip));
-      const int32x4_t v_14 = vdotq_s32(sum, v_13, ones);
-      vst1q_s8((int8_t *)dst_at, v_13);
-      const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_9), flip));
-      const int32x4_t v_16 = vdotq_s32(v_14, v_15, ones);
-      vst1q_s8((int8_t *)(dst_at + 32), v_15);
-      const int8x16_t v_17 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_12), flip));
-      const int32x4_t v_18 = vdotq_s32(v_16, v_17, ones);
-      vst1q_s8((int8_t *)(dst_at + 64), v_17);
-      const int8x16_t v_19 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_11), flip));
-      const int32x4_t v_20 = vdotq_s32(v_18, v_19, ones);
-      vst1q_s8((int8_t *)(dst_at + 96), v_19);
-      const uint32x4_t v_21 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(lhs_at + 18)));
-      const uint32x4_t v_22 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row + 18)));
-      const uint32x4_t v_23 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 18)));
-      const uint32x4_t v_24 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 18)));
-      const int64x2_t v_25 = vreinterpretq_s64_u32(vzip2q_u32(v_21, v_22));
-      const int64x2_t v_26 = vreinterpretq_s64_u32(vzip1q_u32(v_21, v_22));
-      const int64x2_t v_27 = vreinterpretq_s64_u32(vzip2q_u32(v_23, v_24));
-      const int64x2_t v_28 = vreinterpretq_s64_u32(vzip1q_u32(v_23, v_24));
-      const int64x2_t v_29 = vuzp2q_s64(v_26, v_28);
-      const int64x2_t v_30 = vuzp1q_s64(v_26, v_28);
-      const int64x2_t v_31 = vuzp2q_s64(v_25, v_27);
-      const int64x2_t v_32 = vuzp1q_s64(v_25, v_27);
-      const int8x16_t v_33 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_30), flip));
-      const int32x4_t v_34 = vdotq_s32(v_20, v_33, ones);
-      vst1q_s8((int8_t *)(dst_at + 128), v_33);
-      const int8x16_t v_35 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_29), flip));
-      const int32x4_t v_36 = vdotq_s32(v_34, v_35, ones);
-      vst1q_s8((int8_t *)(dst_at + 160), v_35);
-      const int8x16_t v_37 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_32), flip));
-      const int32x4_t v_38 = vdotq_s32(v_36, v_37, ones);
-      vst1q_s8((int8_t *)(dst_at + 192), v_37);
-      const int8x16_t v_39 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_31), flip));
-      const int32x4_t v_40 = vdotq_s32(v_38, v_39, ones);
-      vst1q_s8((int8_t *)(dst_at + 224), v_39);
-      const float16x4_t scale = vld1_f16((const float16_t *)lookup_at);
-      vst1_f16((float16_t *)s_3, scale);
-      const float32x4_t v_41 = vcvt_f32_f16(scale);
-      const float32x4_t v_42 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)_at));
-      const float32x4_t v_43 = vcvtq_f32_s32(v_40);
-      const float32x4_t v_44 = vfmaq_f32(v_42, v_43, v_41);
-      vst1q_s8((int8_t *)_at, vreinterpretq_s8_f32(v_44));
-      lhs_at = row_3 + lhs_stride;
-      dst_at += 16;
-      lookup_at += 8;
-      s_3 += 8;
-      _at += 16;
+  const size_t source_stride = args->source_stride;
+  const size_t blocks = args->k / 32;
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const scales = scratch + 2176;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    const size_t s_2 = args->k / 32;
+    uint8_t* const sums = packed + s_2 * 272;
+    memset(sums, 0, 32);
+    uint8_t* const bias = sums + 32;
+    const uint8_t* const bias_2 = (const uint8_t*)args->bias;
+    if (bias_2 != 0) {
+      const size_t given_bytes = rows * 4;
+      memcpy(bias, bias_2 + row * 4, given_bytes);
+      memset(bias + given_bytes, 0, 32 - given_bytes);
+    } else {
+      memset(bias, 0, 32);
     }
-    lhs += 34;
-    dst += 272;
-    lookup += 16;
-    s_2 += 272;
-  }
-}
-
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// One float a column from `from` (null: zeros); 0 for columns that do not exist. Bytes, because
-// nothing need be aligned.
-static void write_floats(uint8_t *to, const void *from, size_t row, size_t columns, size_t panel) {
-  memset(to, 0, panel * sizeof(float));
-  if (from == 0) return;
-  memcpy(to, (const uint8_t *)from + row * sizeof(float), columns * sizeof(float));
-}
-
-
-// Scales of `blocks` blocks, block by block; 0 for columns that do not exist.
-static void gather_scales(const uint8_t *from, size_t stride, size_t columns, size_t blocks,
-                          uint8_t *to) {
-  if (columns < PANEL) memset(to, 0, blocks * PANEL * SCALE_BYTES);
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t b = 0; b < blocks; ++b) {
-      memcpy(to + (b * PANEL + c) * SCALE_BYTES, from + c * stride + b * SCALE_PITCH, SCALE_BYTES);
+    const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
+    const size_t next = left > 8 ? 8 * source_stride : 0;
+    const size_t missing = 8 > left ? 8 - left : 0;
+    const uint8_t* scales_from = source;
+    size_t first = 0;
+    size_t next_at = next;
+    uint8_t* packed_at = packed;
+    // run loop: 8 per iteration
+    for (size_t i_run = 0; i_run < blocks; i_run += 8) {
+      const size_t count = blocks - first < 8 ? blocks - first : 8;
+      const size_t s_3 = count * 16;
+      if (rows < 8) {
+        memset(scales, 0, s_3);
+      }
+      const uint8_t* scales_from_at = scales_from;
+      uint8_t* scales_at = scales;
+      // scales loop
+      for (size_t i_scales = 0; i_scales < rows; ++i_scales) {
+        const uint8_t* scales_from_2 = scales_from_at;
+        uint8_t* scales_2 = scales_at;
+        // scale loop
+        for (size_t i_scale = 0; i_scale < count; ++i_scale) {
+          const size_t scale = tw_load_u16(scales_from_2);
+          tw_store_u16(scales_2, (uint16_t)scale);
+          scales_from_2 += 34;
+          scales_2 += 16;
+        }
+        scales_from_at += source_stride;
+        scales_at += 2;
+      }
+      const size_t row_bytes = count * 34;
+      if (missing != 0) {
+        memset(scratch, 0, row_bytes * 8);
+        const uint8_t* source_at = source;
+        uint8_t* scratch_at = scratch;
+        // copy loop
+        for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
+          memcpy(scratch_at, source_at, row_bytes);
+          source_at += source_stride;
+          scratch_at += row_bytes;
+        }
+      }
+      const uint8_t* from = missing == 0 ? source : scratch;
+      const size_t stride = missing == 0 ? source_stride : row_bytes;
+      const size_t distance = next == 0 ? 0 : next_at;
+      uint8_t* packed_2 = packed_at;
+      uint8_t* scales_at_2 = scales;
+      const uint8_t* ahead = from + distance;
+      // block loop
+      for (size_t i_block = 0; i_block < count; ++i_block) {
+        __builtin_prefetch((const void *)ahead, 0, 3);
+        __builtin_prefetch((const void *)(ahead + 64), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 128), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 192), 0, 3);
+        __builtin_prefetch((const void *)(ahead + 256), 0, 3);
+        const uint8_t* from_at = from;
+        uint8_t* packed_at_2 = packed_2;
+        uint8_t* scales_2 = scales_at_2;
+        uint8_t* s_4 = packed_2 + 256;
+        uint8_t* sums_at = sums;
+        // columns loop
+        for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
+          const uint8_t* const row_2 = from_at + stride;
+          const uint8_t* const row_3 = row_2 + stride;
+          const uint8_t* const row_4 = row_3 + stride;
+          const int32x4_t sum = vdupq_n_s32(0);
+          const uint32x4_t v = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from_at + 2)));
+          const uint32x4_t v_2 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 2)));
+          const uint32x4_t v_3 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 2)));
+          const uint32x4_t v_4 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 2)));
+          const int64x2_t v_5 = vreinterpretq_s64_u32(vzip2q_u32(v, v_2));
+          const int64x2_t v_6 = vreinterpretq_s64_u32(vzip1q_u32(v, v_2));
+          const int64x2_t v_7 = vreinterpretq_s64_u32(vzip2q_u32(v_3, v_4));
+          const int64x2_t v_8 = vreinterpretq_s64_u32(vzip1q_u32(v_3, v_4));
+          const int64x2_t v_9 = vuzp2q_s64(v_6, v_8);
+          const int64x2_t v_10 = vuzp1q_s64(v_6, v_8);
+          const int64x2_t v_11 = vuzp2q_s64(v_5, v_7);
+          const int64x2_t v_12 = vuzp1q_s64(v_5, v_7);
+          const int8x16_t v_13 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_10), flip));
+          const int32x4_t v_14 = vdotq_s32(sum, v_13, ones);
+          vst1q_s8((int8_t *)packed_at_2, v_13);
+          const int8x16_t v_15 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_9), flip));
+          const int32x4_t v_16 = vdotq_s32(v_14, v_15, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 32), v_15);
+          const int8x16_t v_17 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_12), flip));
+          const int32x4_t v_18 = vdotq_s32(v_16, v_17, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 64), v_17);
+          const int8x16_t v_19 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_11), flip));
+          const int32x4_t v_20 = vdotq_s32(v_18, v_19, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 96), v_19);
+          const uint32x4_t v_21 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(from_at + 18)));
+          const uint32x4_t v_22 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_2 + 18)));
+          const uint32x4_t v_23 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_3 + 18)));
+          const uint32x4_t v_24 = vreinterpretq_u32_s8(vld1q_s8((const int8_t *)(row_4 + 18)));
+          const int64x2_t v_25 = vreinterpretq_s64_u32(vzip2q_u32(v_21, v_22));
+          const int64x2_t v_26 = vreinterpretq_s64_u32(vzip1q_u32(v_21, v_22));
+          const int64x2_t v_27 = vreinterpretq_s64_u32(vzip2q_u32(v_23, v_24));
+          const int64x2_t v_28 = vreinterpretq_s64_u32(vzip1q_u32(v_23, v_24));
+          const int64x2_t v_29 = vuzp2q_s64(v_26, v_28);
+          const int64x2_t v_30 = vuzp1q_s64(v_26, v_28);
+          const int64x2_t v_31 = vuzp2q_s64(v_25, v_27);
+          const int64x2_t v_32 = vuzp1q_s64(v_25, v_27);
+          const int8x16_t v_33 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_30), flip));
+          const int32x4_t v_34 = vdotq_s32(v_20, v_33, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 128), v_33);
+          const int8x16_t v_35 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_29), flip));
+          const int32x4_t v_36 = vdotq_s32(v_34, v_35, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 160), v_35);
+          const int8x16_t v_37 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_32), flip));
+          const int32x4_t v_38 = vdotq_s32(v_36, v_37, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 192), v_37);
+          const int8x16_t v_39 = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s64(v_31), flip));
+          const int32x4_t v_40 = vdotq_s32(v_38, v_39, ones);
+          vst1q_s8((int8_t *)(packed_at_2 + 224), v_39);
+          const float16x4_t scale = vld1_f16((const float16_t *)scales_2);
+          vst1_f16((float16_t *)s_4, scale);
+          const float32x4_t v_41 = vcvt_f32_f16(scale);
+          const float32x4_t v_42 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
+          const float32x4_t v_43 = vcvtq_f32_s32(v_40);
+          const float32x4_t v_44 = vfmaq_f32(v_42, v_43, v_41);
+          vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_44));
+          from_at = row_4 + stride;
+          packed_at_2 += 16;
+          scales_2 += 8;
+          s_4 += 8;
+          sums_at += 16;
+        }
+        from += 34;
+        packed_2 += 272;
+        scales_at_2 += 16;
+        ahead += 272;
+      }
+      first += 8;
+      source += 272;
+      scales_from += 272;
+      next_at += 1904;
+      packed_at += 2176;
     }
-  }
-}
-
-// `stream`: store past the caches.
-static void run_blocks(const tw_args *inner, int stream) {
-  (void)stream;
-  pack_steps(inner);
-}
-
-// A panel of fewer columns than it has room for: the others are code 0.
-static void stage_columns(tw_args *inner, uint8_t *to, size_t columns, int no_codes) {
-  const size_t bytes = inner->k * SOURCE_BLOCK;
-  memset(to, no_codes, PANEL * bytes);
-  for (size_t c = 0; c < columns; ++c) {
-    memcpy(to + c * bytes, (const uint8_t *)inner->lhs + c * inner->lhs_stride, bytes);
-  }
-  inner->lhs = to;
-  inner->lhs_stride = bytes;
-  inner->rhs_prefetch = 0;
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t row, size_t columns,
-                       int is_last) {
-  const size_t blocks = args->k / BLOCK;
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const uint8_t *const scales = source;
-  uint8_t *const panel = (uint8_t *)args->packed + row / PANEL * args->packed_stride;
-  uint8_t *const behind = panel + blocks * BLOCK_BYTES;
-  memset(behind + SUMS_OFFSET, 0, PANEL * sizeof(float));
-  write_floats(behind + BIAS_OFFSET, args->bias, row, columns, PANEL);
-  for (size_t b = 0; b < blocks; b += RUN_BLOCKS) {
-    uint8_t run_scales[RUN_BLOCKS * PANEL * SCALE_BYTES];
-    uint8_t staged[RUN_BLOCKS * PANEL * SOURCE_BLOCK];
-    inner->k = smaller(blocks - b, RUN_BLOCKS);
-    gather_scales(scales + b * SCALE_PITCH, args->source_stride, columns, inner->k, run_scales);
-    inner->lhs = source + b * SOURCE_BLOCK;
-    inner->lhs_stride = args->source_stride;
-    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const size_t ahead = PANEL * args->source_stride + b * (PANEL - 1) * SOURCE_BLOCK;
-    inner->rhs_prefetch = is_last ? 0 : ahead;
-    if (columns < PANEL) stage_columns(inner, staged, columns, 0);
-    inner->lookup = run_scales;
-    inner->dst = panel + b * BLOCK_BYTES;
-    inner->dst_stride = (size_t)(behind + SUMS_OFFSET - (uint8_t *)inner->dst);
-    run_blocks(inner, 0);
-  }
-}
-
-// k is a multiple of the block.
-void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args *args) {
-  const uint64_t wanted = 0x00, given = 0;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.flags = (wanted ^ given) * 0x01010101;  // both nibbles of a byte, as the layout wants them
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += PANEL) {
-    pack_panel(args, &inner, row, smaller(end - row, PANEL), end - row <= PANEL);
+    row += 8;
+    packed += packed_stride;
   }
 }
 

@@ -26,109 +26,6 @@ const Source& source_of(const Request& request) {
   return *find_source(lhs ? "nxk" : request.source, request.layout);
 }
 
-// ---- rhs with blocks ----
-
-std::string nibble_bits(bool low, bool high, int bits_low, int bits_high) {
-  return fmt::format("0x{:02x}", (low ? bits_low : 0) | (high ? bits_high : 0));
-}
-
-/// The bits that a layout's offsets flip in a byte of two's complement.
-void set_flip(const Layout& layout, Values& values) {
-  const DataOrder& order = layout.order;
-  values["FLIP"] = order.pair == NibblePair::none
-                       ? nibble_bits(order.low_unsigned, false, 0x80, 0)
-                       : nibble_bits(order.low_unsigned, order.high_unsigned, 0x08, 0x80);
-}
-
-/// The inner loops of a packer, how they are called, and what surrounds streaming stores.
-struct Loops {
-  std::string text, calls, stream_calls;
-};
-
-std::string call_text(const std::string& name, int indent) {
-  return fmt::format("{:{}}{}(inner);\n", "", indent, name);
-}
-
-Loops rhs_loops(const Request& request, bool streams) {
-  const auto print = [&](const PackOptions& options) {
-    const Program program = lower_pack_blocks(
-        request.layout, request.isa, source_blocks(request.layout, source_of(request)), options);
-    return print_c_function(program, options.name, true) + "\n";
-  };
-  Loops loops;
-  const int indent = streams ? 4 : 2;
-  loops.text = print({"pack_steps", false});
-  loops.calls = call_text("pack_steps", indent);
-  if (streams) {
-    loops.text += print({"pack_steps_stream", true});
-    loops.stream_calls = call_text("pack_steps_stream", indent);
-  }
-  return loops;
-}
-
-void set_loop_values(const Isa& isa, const Loops& loops, Values& values) {
-  values["INNER_LOOPS"] = loops.text;
-  values["STREAM"] = "0";
-  values["FINISH"] = "";
-  values["RUN"] = "  (void)stream;\n" + loops.calls;
-  if (loops.stream_calls.empty()) return;
-  values["STREAM"] = "(uintptr_t)inner->dst % 64 == 0 && args->packed_stride % 64 == 0";
-  values["RUN"] = "  if (stream) {\n" + loops.stream_calls + "  } else {\n" + loops.calls + "  }\n";
-  values["FINISH"] =
-      fmt::format("  // Streamed stores are seen before whatever the caller does next.\n  {};\n",
-                  isa.row_for(OpCode::store_fence)->c);
-}
-
-/// Where a source keeps codes and scales, as C.
-void set_block_source_values(const Request& request, Values& values) {
-  const Source& source = source_of(request);
-  const SourceBlocks blocks = source_blocks(request.layout, source);
-  const int64_t scale_bytes = bits(field_of(request.layout, FieldKind::scales).type) / 8;
-  const bool inside = block_of(source) != 0;  // scales stand with the codes
-  const std::string given =
-      bits(request.layout.element) == 8 ? "0" : "args->flags & TW_PACK_UNSIGNED_NIBBLES ? 0x88 : 0";
-  values["SCALE_BYTES"] = number(scale_bytes);
-  values["SCALE_PITCH"] = number(inside ? blocks.bytes : scale_bytes);
-  values["SCALES"] = inside ? "source" : "(const uint8_t *)args->scales + row * args->scale_stride";
-  values["SCALES_STRIDE"] = inside ? "args->source_stride" : "args->scale_stride";
-  values["SOURCE_BLOCK"] = number(blocks.bytes);
-  values["SOURCE_CODES"] = number(blocks.codes);
-  const bool is_offset = field_axes(source.axes, FieldKind::data).offset != 0;
-  values["GIVEN"] = values["NO_CODES"] = is_offset ? "0x88" : given;
-}
-
-/// Where fields are, in bytes.
-void set_block_values(const Layout& layout, Values& values) {
-  const auto offset = [&](FieldKind kind) {
-    return number(field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed);
-  };
-  values["PANEL"] = number(layout.panel.fixed);
-  values["DATA_OFFSET"] = offset(FieldKind::data);
-  values["BLOCK"] = number(layout.block);
-  values["BLOCK_BYTES"] = number(block_bytes(layout).fixed);
-  values["SCALES_OFFSET"] = offset(FieldKind::scales);
-  values["SUMS_OFFSET"] = offset(FieldKind::sums);
-  values["BIAS_OFFSET"] = offset(FieldKind::bias);
-}
-
-void fill_rhs_blocks(const Request& request, Values& values) {
-  const Layout& layout = request.layout;
-  const auto index = static_cast<size_t>(field_index(layout, FieldKind::data));
-  const int64_t data = field_offset(layout, index, 0).fixed;
-  constexpr int64_t run_k = 256;  // values of k whose scales are gathered at a time
-  set_block_values(layout, values);
-  values["RUN_BLOCKS"] = number(run_k / layout.block);
-  set_flip(layout, values);
-  values["WRITE_FLOATS"] = fill_template(request.files / "packer_write_floats.c", values);
-  set_block_source_values(request, values);
-  const int64_t aligned = request.isa.vector_bytes.fixed;
-  const bool streams =
-      can_stream(request.isa) && block_bytes(layout).fixed % aligned == 0 && data % aligned == 0;
-  set_loop_values(request.isa, rhs_loops(request, streams), values);
-}
-
-// ---- both ----
-
 /// Floats of either side and weights, of which no more is to be told.
 std::string whole_packer(const Request& request, const std::string& symbol, const Isa& isa) {
   const Program program = lower_packer(symbol, request.layout, source_of(request), isa);
@@ -139,7 +36,6 @@ PackerSource make_packer(const Request& request, const std::string& name, const 
   check_packable(request.layout);
   const Layout& layout = request.layout;
   const bool lhs = layout.side == Side::lhs;
-  const bool blocks = layout.block != 0;
   PackerSource packer;
   packer.name = name;
   packer.symbol = "tw_" + name;
@@ -151,16 +47,11 @@ PackerSource make_packer(const Request& request, const std::string& name, const 
   if (lhs && !is_float(request.format)) {
     packer.vectorized = fill_lhs(request, values);
     functions = fill_template(
-        request.files / (blocks ? "packer_lhs_blocks.c" : "packer_lhs_rows.c"), values);
+        request.files / (layout.block != 0 ? "packer_lhs_blocks.c" : "packer_lhs_rows.c"), values);
   } else {
     packer.vectorized = can_pack(layout, source_of(request), request.isa);
     if (layout.edge == Edge::last) expect_vectorized(request, packer.vectorized);
-    if (blocks && packer.vectorized) {
-      fill_rhs_blocks(request, values);
-      functions = fill_template(request.files / "packer_rhs_blocks.c", values);
-    } else {
-      functions = whole_packer(request, packer.symbol, packer.vectorized ? request.isa : portable);
-    }
+    functions = whole_packer(request, packer.symbol, packer.vectorized ? request.isa : portable);
   }
   const CFileRules rules = read_c_file_rules(request.files.parent_path());
   packer.text = c_file(rules, request.isa, functions, packer.symbol, "tw_pack_args");

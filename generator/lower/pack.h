@@ -1,5 +1,5 @@
-// The inner loops of packers as Programs. They handle whole steps only: the C skeleton around them
-// (templates/file/packer_*.c) stages edges, so that they always see whole rows of whole panels.
+// Packers as Programs. Those of weights and of floats are whole; of activations that are quantized
+// they are the inner loops, which see whole steps only: the C skeleton around them copies edges.
 // Like kernels they name no ISA: they ask which operations exist.
 #pragma once
 
@@ -15,34 +15,10 @@ namespace tw {
 /// Whether the ISA has the moves for a packer of weights (or of floats).
 bool can_pack(const Layout& layout, const Source& source, const Isa& isa);
 
-/// A whole packer, of type tw_packer_fn. By an ISA that cannot pack() it, value by value, where
-/// that has plain vectors of 4 bytes. Not yet for blocks that it can.
+/// A whole packer, of type tw_packer_fn. By an ISA that has not the moves, value by value: that of
+/// plain C, whose vectors are 4 bytes.
 Program lower_packer(const std::string& name, const Layout& layout, const Source& source,
                      const Isa& isa);
-
-/// Names of C functions, and how stores leave: `stream` keeps them out of the caches.
-struct PackOptions {
-  std::string name;
-  bool stream = false;
-};
-
-/// How the blocks of a row lie in a source.
-struct SourceBlocks {
-  int64_t bytes = 0;   ///< from block to block
-  int64_t codes = 0;   ///< from a block's start to its codes
-  bool apart = false;  ///< a byte holds values k and k + 16 of 32; else neighbours, k and k + 1
-};
-/// Of a source that holds what the layout does (find_source()).
-SourceBlocks source_blocks(const Layout& layout, const Source& source);
-
-/// Packs a panel's blocks of 4 or 8 bits with a scale each. tw_args: lhs = first column's first
-/// block, lhs_stride between columns, k = blocks, dst = first packed block (vectors are aligned
-/// there to stream), dst_stride = distance from there to the panel's f32 sums, lookup = scales as
-/// they are packed, block by block; flags and rhs_prefetch as above. Adds scale * (sum of the
-/// block's codes) to each sum.
-bool can_pack_blocks(const Layout& layout, const Isa& isa);
-Program lower_pack_blocks(const Layout& layout, const Isa& isa, const SourceBlocks& source,
-                          const PackOptions& options);
 
 /// Floats that one step of the LHS Programs takes, of which `together` are quantized alike; 0 when
 /// the ISA lacks an operation.

@@ -4,7 +4,26 @@
 namespace tw {
 namespace {
 
-constexpr int64_t run_bytes = 16;  // a segment
+constexpr int64_t run_bytes = 16;    // a segment
+constexpr int64_t run_values = 256;  // of k, whose scales are gathered at a time
+
+/// How the blocks of a row lie in a source.
+struct SourceBlocks {
+  int64_t bytes = 0;        ///< from block to block
+  int64_t codes = 0;        ///< from a block's start to its codes
+  bool apart = false;       ///< a byte holds values k and k + 16 of 32; else neighbors, k and k + 1
+  bool has_scales = false;  ///< a block begins with its scale
+  int offset = 0;           ///< of its codes
+};
+
+SourceBlocks blocks_of(const Layout& layout, const Source& source) {
+  const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
+  if (block_of(source) == 0)
+    return {layout.block / byte_codes(layout), 0, false, false, codes.offset};
+  const Part& block = std::get<Part>(source.axes.members.front());
+  return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8,
+          codes.axes.back().step != Length{1}, true, codes.offset};
+}
 
 /// Values of k in so many bytes of source.
 int64_t run_k(const Layout& layout) {
@@ -25,33 +44,30 @@ struct Cursors {
   Value source, packed, scales, to_scales, sums;
 };
 
-class BlockPacker {
+/// Packs blocks of all columns of a panel.
+class BlocksPacker {
  public:
-  BlockPacker(Builder& b, const Layout& layout, const SourceBlocks& source, bool stream)
+  BlocksPacker(Builder& b, const Layout& layout, const SourceBlocks& source, Value flip)
       : b_(b),
         layout_(layout),
         source_(source),
-        stride_(b.arg(ArgField::lhs_stride)),
-        flip_(b.op(OpCode::dup, {b.arg(ArgField::flags)}, {.bits = 32}, "flip")),
+        flip_(flip),
         sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : layout.order.kr / 4),
         offset_(layout.order.low_unsigned ? sums_.offset(b.constant(layout.block)) : no_value),
         way_(way_of(layout, b.isa(), source.apart).value()),
         mask_(relayout_mask(b, way_)),
-        stream_(stream),
         scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
 
-  void write() {
+  void pack(const PackRun& run, bool stream) {
+    stride_ = run.stride;
+    stream_ = stream;
     const int64_t panel = layout_.panel.fixed;
     const int64_t block = block_bytes(layout_).fixed;
-    const Value sums = b_.op(OpCode::iadd, {b_.arg(ArgField::dst), b_.arg(ArgField::dst_stride)});
-    const Value ahead =
-        b_.op(OpCode::iadd, {b_.arg(ArgField::lhs), b_.arg(ArgField::rhs_prefetch)});
-    const std::vector<Value> inits = {b_.arg(ArgField::lhs), b_.arg(ArgField::dst),
-                                      b_.arg(ArgField::lookup), ahead};
-    b_.loop("k", b_.arg(ArgField::k), inits, [&](const std::vector<Value>& now) {
+    const std::vector<Value> inits = {run.source, run.packed, run.scales, run.ahead};
+    b_.loop("block", run.steps, inits, [&](const std::vector<Value>& now) {
       prefetch(now[3]);
       columns({now[0], b_.add(now[1], offset_of(layout_, FieldKind::data)), now[2],
-               b_.add(now[1], offset_of(layout_, FieldKind::scales)), sums});
+               b_.add(now[1], offset_of(layout_, FieldKind::scales)), run.sums});
       return std::vector<Value>{b_.add(now[0], source_.bytes, "source"),
                                 b_.add(now[1], block, "packed"),
                                 b_.add(now[2], scale_bytes_ * panel / lanes(), "scales"),
@@ -162,24 +178,121 @@ class BlockPacker {
   Builder& b_;
   const Layout& layout_;
   const SourceBlocks& source_;
-  Value stride_, flip_;
+  Value flip_;
   CodeSums sums_;
   Value offset_;
   Relayout way_;
   Value mask_;
-  bool stream_;
   int64_t scale_bytes_;  ///< of a vector of columns
+  Value stride_ = no_value;
+  bool stream_ = false;
+};
+
+/// A panel, some blocks at a time, with their scales gathered as they are packed. Columns that do
+/// not exist are code 0, with scales of 0.
+class BlockPanelPacker {
+ public:
+  BlockPanelPacker(Builder& b, const Layout& layout, const Source& source)
+      : b_(b),
+        layout_(layout),
+        source_(blocks_of(layout, source)),
+        blocks_(b, layout, source_, flip_bits(b, layout, source_.offset)),
+        nothing_(no_codes(b, layout, source_.offset)),
+        stride_(b.arg(ArgField::pack_source_stride)),
+        count_(over(b, b.arg(ArgField::pack_k), layout.block, "blocks")),
+        panel_(b.constant(layout.panel.fixed)),
+        scale_bits_(bits(field_of(layout, FieldKind::scales).type)),
+        copy_(b.scratch(run_blocks() * layout.panel.fixed * (source_.bytes + scale_bits_ / 8))),
+        scales_(b.add(copy_, run_blocks() * layout.panel.fixed * source_.bytes, "scales")) {}
+
+  [[nodiscard]] bool streams() const {
+    const int64_t aligned = b_.isa().vector_bytes.fixed;
+    return can_stream(b_.isa()) && block_bytes(layout_).fixed % aligned == 0 &&
+           offset_of(layout_, FieldKind::data) % aligned == 0;
+  }
+
+  void pack(const Panel& panel) {
+    const PanelPlaces places = write_fields(b_, layout_, b_.arg(ArgField::pack_k), panel);
+    const Value zero = b_.constant(0);
+    const Value source =
+        plus(b_, b_.arg(ArgField::pack_source), product(b_, panel.row, stride_), "source");
+    const Value scale_stride = source_.has_scales ? stride_ : b_.arg(ArgField::pack_scale_stride);
+    const Value scales = source_.has_scales ? source
+                                            : plus(b_, b_.arg(ArgField::pack_scales),
+                                                   product(b_, panel.row, scale_stride));
+    // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
+    const Value next =
+        choose(b_, less(b_, panel.left, panel_), product(b_, panel_, stride_), zero, "next");
+    const Value missing = less(b_, panel_, panel.left, "missing");
+    const std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "first"), source,
+                                      b_.op(OpCode::icopy, {scales}, {}, "scales_from"), next,
+                                      places.codes};
+    b_.stepped_loop("run", count_, run_blocks(), inits, [&](const std::vector<Value>& now) {
+      const Value count =
+          smaller(b_, b_.op(OpCode::isub, {count_, now[0]}), b_.constant(run_blocks()), "count");
+      gather(now[2], scale_stride, panel.rows, count);
+      const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
+      b_.branch(missing, Compare::not_equal, zero, [&] { copy(now[1], panel.rows, row_bytes); });
+      PackRun run;
+      run.source = choose(b_, missing, copy_, now[1], "from");
+      run.stride = choose(b_, missing, row_bytes, stride_, "stride");
+      run.steps = count;
+      run.ahead = plus(b_, run.source, choose(b_, next, now[3], zero, "distance"), "ahead");
+      run.packed = now[4];
+      run.sums = places.sums;
+      run.scales = scales_;
+      pack_run(b_, run, streams(), no_value,
+               [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
+      const int64_t bytes = run_blocks() * source_.bytes;
+      const int64_t scale_bytes = source_.has_scales ? bytes : run_blocks() * scale_bits_ / 8;
+      return std::vector<Value>{
+          b_.add(now[0], run_blocks(), "first"), b_.add(now[1], bytes, "source"),
+          b_.add(now[2], scale_bytes, "scales_from"),
+          b_.add(now[3], (layout_.panel.fixed - 1) * bytes, "next"),
+          b_.add(now[4], run_blocks() * block_bytes(layout_).fixed, "packed")};
+    });
+  }
+
+ private:
+  [[nodiscard]] int64_t run_blocks() const { return run_values / layout_.block; }
+
+  /// Scales of so many blocks, block by block.
+  void gather(Value from, Value stride, Value rows, Value count) const {
+    const int64_t bytes = scale_bits_ / 8;
+    const int64_t pitch = source_.has_scales ? source_.bytes : bytes;
+    const Value all = times(b_, count, layout_.panel.fixed * bytes);
+    b_.branch(rows, Compare::below, panel_, [&] {
+      b_.op(OpCode::fill_bytes, {scales_, b_.constant(0), all});
+    });
+    b_.loop("scales", rows, {from, scales_}, [&](const std::vector<Value>& row) {
+      b_.loop("scale", count, {row[0], row[1]}, [&](const std::vector<Value>& at) {
+        const Value scale = b_.op(OpCode::load_scalar, {at[0]}, {.bits = scale_bits_}, "scale");
+        b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
+        return std::vector<Value>{b_.add(at[0], pitch), b_.add(at[1], layout_.panel.fixed * bytes)};
+      });
+      return std::vector<Value>{plus(b_, row[0], stride), b_.add(row[1], bytes)};
+    });
+  }
+
+  /// Blocks of the columns that exist.
+  void copy(Value source, Value rows, Value row_bytes) const {
+    b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
+    b_.loop("copy", rows, {source, copy_}, [&](const std::vector<Value>& at) {
+      b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
+      return std::vector<Value>{plus(b_, at[0], stride_), plus(b_, at[1], row_bytes)};
+    });
+  }
+
+  Builder& b_;
+  const Layout& layout_;
+  SourceBlocks source_;
+  BlocksPacker blocks_;
+  Value nothing_, stride_, count_, panel_;
+  int scale_bits_;
+  Value copy_, scales_;
 };
 
 }  // namespace
-
-SourceBlocks source_blocks(const Layout& layout, const Source& source) {
-  const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
-  if (block_of(source) == 0) return {layout.block / byte_codes(layout), 0, false};
-  const Part& block = std::get<Part>(source.axes.members.front());
-  return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8,
-          codes.axes.back().step != Length{1}};
-}
 
 bool can_pack_blocks(const Layout& layout, const Isa& isa) {
   const auto way = way_of(layout, isa, false);
@@ -188,11 +301,10 @@ bool can_pack_blocks(const Layout& layout, const Isa& isa) {
          has_all(isa, {"xor", "fma", "cvt_i32_f32", "cvt_f16_f32", "cvt_bf16_f32"});
 }
 
-Program lower_pack_blocks(const Layout& layout, const Isa& isa, const SourceBlocks& source,
-                          const PackOptions& options) {
-  Builder b(options.name, isa);
-  BlockPacker(b, layout, source, options.stream).write();
-  return b.finish();
+void lower_pack_blocks(Builder& b, const Layout& layout, const Source& source) {
+  BlockPanelPacker packer(b, layout, source);
+  for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
+  if (packer.streams()) b.op(OpCode::store_fence);
 }
 
 }  // namespace tw

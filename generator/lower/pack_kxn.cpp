@@ -207,11 +207,11 @@ constexpr int64_t prefetched = 4 * 64;  // bytes ahead in every source row
 /// has code 0 where there is nothing, and to a copy.
 class RunPacker {
  public:
-  RunPacker(Builder& b, const Layout& layout, Value given)
+  RunPacker(Builder& b, const Layout& layout, int source_offset)
       : b_(b),
         layout_(layout),
-        columns_(b, layout, flip_bits(b, layout, given)),
-        nothing_(no_codes(b, layout, given)),
+        columns_(b, layout, flip_bits(b, layout, source_offset)),
+        nothing_(no_codes(b, layout, source_offset)),
         stride_(b.arg(ArgField::pack_source_stride)),
         packed_stride_(b.arg(ArgField::pack_packed_stride)),
         k_(b.arg(ArgField::pack_k)),
@@ -266,7 +266,8 @@ class RunPacker {
       run.packed = if_copied(packed_copy_, to, "to");
       run.sums = if_copied(b_.add(packed_copy_, step_bytes_), places.sums, "sums");
       run.panel_stride = if_copied(b_.constant(panel_copy()), packed_stride_, "panel_stride");
-      pack_run(b_, run, copied, [&](const PackRun& it, bool stream) { columns_.pack(it, stream); });
+      pack_run(b_, run, can_stream(b_.isa()), copied,
+               [&](const PackRun& it, bool stream) { columns_.pack(it, stream); });
       b_.branch(copied, Compare::not_equal, zero,
                 [&] { take_copy(columns.rows, to, run.sums, places.sums); });
     });
@@ -334,8 +335,8 @@ bool can_pack_kxn(const Layout& layout, const Isa& isa) {
          layout.panel.fixed % vector_columns(layout, isa) == 0;
 }
 
-void lower_pack_kxn(Builder& b, const Layout& layout, Value given) {
-  RunPacker(b, layout, given).pack();
+void lower_pack_kxn(Builder& b, const Layout& layout, int source_offset) {
+  RunPacker(b, layout, source_offset).pack();
   if (can_stream(b.isa())) b.op(OpCode::store_fence);
 }
 

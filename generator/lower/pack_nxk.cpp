@@ -141,11 +141,11 @@ class RowsPacker {
 /// panel takes what it has room for.
 class PanelPacker {
  public:
-  PanelPacker(Builder& b, const Layout& layout, Value given)
+  PanelPacker(Builder& b, const Layout& layout, int source_offset)
       : b_(b),
         layout_(layout),
-        rows_(b, layout, flip_bits(b, layout, given)),
-        nothing_(no_codes(b, layout, given)),
+        rows_(b, layout, flip_bits(b, layout, source_offset)),
+        nothing_(no_codes(b, layout, source_offset)),
         stride_(b.arg(ArgField::pack_source_stride)),
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
@@ -155,8 +155,7 @@ class PanelPacker {
         packed_copy_(b.add(copy_, rows_.panel_bytes(), "packed_copy")) {}
 
   void pack(const Panel& panel) const {
-    write_fields(b_, layout_, padded_, panel);
-    const PanelPlaces places = panel_places(b_, layout_, padded_, panel.to);
+    const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
     const Value source =
         plus(b_, b_.arg(ArgField::pack_source), product(b_, panel.row, stride_), "source");
     const Value zero = b_.constant(0);
@@ -177,7 +176,8 @@ class PanelPacker {
       run.ahead = plus(b_, run.source, if_copied(zero, next, "distance"), "ahead");
       run.packed = if_copied(packed_copy_, to, "to");
       run.sums = places.sums;
-      pack_run(b_, run, copied, [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
+      pack_run(b_, run, can_stream(b_.isa()), copied,
+               [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
       b_.branch(copied, Compare::not_equal, zero, [&] {
         const Value values = smaller(b_, b_.op(OpCode::isub, {padded_, k}), b_.constant(step_));
         b_.op(OpCode::copy_bytes, {to, packed_copy_, codes_bytes(b_, layout_, values)});
@@ -219,8 +219,8 @@ bool can_pack_nxk(const Layout& layout, const Isa& isa) {
   return way_of(layout, isa).has_value();
 }
 
-void lower_pack_nxk(Builder& b, const Layout& layout, Value given) {
-  const PanelPacker packer(b, layout, given);
+void lower_pack_nxk(Builder& b, const Layout& layout, int source_offset) {
+  const PanelPacker packer(b, layout, source_offset);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
   if (can_stream(b.isa())) b.op(OpCode::store_fence);
 }

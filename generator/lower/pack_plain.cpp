@@ -133,8 +133,7 @@ class PlainPacker {
         near_to_(path_below(to_, at_once_)) {}
 
   void pack(const Panel& panel) const {
-    write_fields(b_, layout_, padded_, panel);
-    const PanelPlaces places = panel_places(b_, layout_, padded_, panel.to);
+    const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
     b_.stepped_loop("k_part", padded_, at_once_, {number("first_k", 0)},
                     [&](const std::vector<Value>& now) {
                       const Value count = here(k_, now[0], "values");

@@ -50,15 +50,15 @@ void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
          });
 }
 
-void pack_run(Builder& b, const PackRun& run, Value copied,
+void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
               const std::function<void(const PackRun&, bool stream)>& pack) {
-  if (!can_stream(b.isa())) return pack(run, false);
+  if (!streams) return pack(run, false);
   const Value stride = b.arg(ArgField::pack_packed_stride);
   const Value both = plus(b, b.op(OpCode::iand_imm, {run.packed}, {.imm = 63}),
                           b.op(OpCode::iand_imm, {stride}, {.imm = 63}));
+  const Value plain = copied == no_value ? both : plus(b, both, copied);
   b.branch(
-      plus(b, both, copied), Compare::equal, b.constant(0), [&] { pack(run, true); },
-      [&] { pack(run, false); });
+      plain, Compare::equal, b.constant(0), [&] { pack(run, true); }, [&] { pack(run, false); });
 }
 
 bool can_pack(const Layout& layout, const Source& source, const Isa& isa) {
@@ -74,8 +74,11 @@ Program lower_packer(const std::string& name, const Layout& layout, const Source
     lower_pack_plain(b, layout, source);
   } else {
     const int offset = field_axes(source.axes, FieldKind::data).offset;
-    const Value given = given_offset(b, layout, offset);
-    rows_are_k(source) ? lower_pack_kxn(b, layout, given) : lower_pack_nxk(b, layout, given);
+    if (layout.block != 0) {
+      lower_pack_blocks(b, layout, source);
+    } else {
+      rows_are_k(source) ? lower_pack_kxn(b, layout, offset) : lower_pack_nxk(b, layout, offset);
+    }
   }
   return b.finish();
 }

@@ -15,11 +15,13 @@ namespace tw {
 /// sums (once, with the factor that CodeSums gives them) behind the data, panels of fixed size.
 bool is_plain_panel(const Layout& layout);
 
-/// Packers by the ISA's moves; `given`: the offset that the source's codes have.
+/// Packers by the ISA's moves, of sources that add an offset to codes.
 bool can_pack_nxk(const Layout& layout, const Isa& isa);
-void lower_pack_nxk(Builder& b, const Layout& layout, Value given);
+void lower_pack_nxk(Builder& b, const Layout& layout, int source_offset);
 bool can_pack_kxn(const Layout& layout, const Isa& isa);
-void lower_pack_kxn(Builder& b, const Layout& layout, Value given);
+void lower_pack_kxn(Builder& b, const Layout& layout, int source_offset);
+bool can_pack_blocks(const Layout& layout, const Isa& isa);
+void lower_pack_blocks(Builder& b, const Layout& layout, const Source& source);
 /// Value by value.
 void lower_pack_plain(Builder& b, const Layout& layout, const Source& source);
 
@@ -35,6 +37,7 @@ struct PackRun {
   Value packed;                   ///< where they go; vectors are aligned there to be streamed
   Value sums;                     ///< likewise, or none; they are added to what is there
   Value panel_stride = no_value;  ///< k x n: from panel to panel
+  Value scales = no_value;        ///< of blocks: as they are packed, block by block
 };
 
 /// Calls body(k, copied) for so many whole steps of `step` values from `first_k` on, if there are
@@ -43,8 +46,9 @@ struct PackRun {
 void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
               const std::function<void(Value k, Value copied)>& body);
 
-/// Packs a run, copied ones and those that are not aligned with plain stores.
-void pack_run(Builder& b, const PackRun& run, Value copied,
+/// Packs a run; copied ones and those that are not aligned with plain stores, as all that never
+/// stream. copied: 0 or 1, or none.
+void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
               const std::function<void(const PackRun&, bool stream)>& pack);
 
 /// Stores packed vectors: flips the signs of codes, counts the sums, chooses the kind of store.

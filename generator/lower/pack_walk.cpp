@@ -158,6 +158,11 @@ bool is_nibbles(const Layout& layout) {
   return layout.element == ElementType::i4;
 }
 
+/// The caller says what is added to codes.
+bool is_given(const Layout& layout, int source_offset) {
+  return is_nibbles(layout) && source_offset == 0;
+}
+
 }  // namespace
 
 PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value to) {
@@ -169,18 +174,23 @@ PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value t
   return places;
 }
 
-void write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel) {
+PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel) {
+  PanelPlaces places;
   for_fields(b, layout, padded, panel.to, [&](const Field& field, Value at) {
-    if (field.kind == FieldKind::sums) {
+    if (field.kind == FieldKind::data) {
+      places.codes = at;
+    } else if (field.kind == FieldKind::sums) {
+      places.sums = at;
       b.op(OpCode::fill_bytes, {at, b.constant(0), field_bytes(b, layout)});
-    } else if (field.kind != FieldKind::data) {
+    } else {
       write_floats(b, layout, field, panel, at);
     }
   });
+  return places;
 }
 
 Value given_offset(Builder& b, const Layout& layout, int source_offset) {
-  if (source_offset != 0 || !is_nibbles(layout)) return b.constant(source_offset);
+  if (!is_given(layout, source_offset)) return b.constant(source_offset);
   const Value flag = b.op(OpCode::iand_imm, {b.arg(ArgField::pack_flags)}, {.imm = 1});
   return times(b, flag, 8, "given_offset");
 }
@@ -191,17 +201,19 @@ int64_t offset_bits(const Layout& layout) {
   return (order.low_unsigned ? 0x08 : 0) | (order.high_unsigned ? 0x80 : 0);
 }
 
-Value no_codes(Builder& b, const Layout& layout, Value given) {
-  return is_nibbles(layout) ? times(b, given, 0x11, "no_codes") : b.constant(0);
+Value no_codes(Builder& b, const Layout& layout, int source_offset) {
+  if (!is_given(layout, source_offset)) return b.constant(source_offset * 0x11);
+  return times(b, given_offset(b, layout, 0), 0x11, "no_codes");
 }
 
-Value flip_bits(Builder& b, const Layout& layout, Value given) {
+Value flip_bits(Builder& b, const Layout& layout, int source_offset) {
   if (bits(layout.element) > 8) return no_value;
   const auto everywhere = [&](int64_t byte) { return b.constant(byte * 0x01010101); };
   const int64_t wanted = offset_bits(layout);
-  const Value flip = is_nibbles(layout)
-                         ? choose(b, given, everywhere(wanted ^ 0x88), everywhere(wanted), "bits")
-                         : everywhere(wanted);
+  Value flip = everywhere(wanted ^ (source_offset * 0x11));
+  if (is_given(layout, source_offset)) {
+    flip = choose(b, given_offset(b, layout, 0), everywhere(wanted ^ 0x88), flip, "bits");
+  }
   return b.op(OpCode::dup, {flip}, {.bits = 32}, "flip");
 }
 

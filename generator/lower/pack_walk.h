@@ -57,17 +57,17 @@ struct PanelPlaces {
 };
 PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value to);
 
-/// Writes the fields without blocks beside the codes, sums as zeros.
-void write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel);
+/// Writes the fields without blocks beside the codes, sums as zeros. Returns where those are.
+PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel);
 
-/// Codes of source bytes that are what the caller says: the offset that they have, 0 or 8.
+/// What a source adds to codes: what it says, or 8 where the caller says that nibbles are unsigned.
 Value given_offset(Builder& b, const Layout& layout, int source_offset);
 /// What the layout's offsets add to the codes of a byte.
 int64_t offset_bits(const Layout& layout);
-/// What a source byte holds where there are no codes, given that.
-Value no_codes(Builder& b, const Layout& layout, Value given);
+/// What a source byte holds where there are no codes.
+Value no_codes(Builder& b, const Layout& layout, int source_offset);
 /// Bits of a source byte that differ from what the layout wants, as a vector; none: floats.
-Value flip_bits(Builder& b, const Layout& layout, Value given);
+Value flip_bits(Builder& b, const Layout& layout, int source_offset);
 
 /// Copies so many codes that begin with a byte; what is left of the last one becomes code 0.
 void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing);

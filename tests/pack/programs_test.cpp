@@ -1,4 +1,4 @@
-// Packers, and of blocks their inner loops, run by the interpreter, against slow reference packers,
+// Packers run by the interpreter, against slow reference packers,
 // which know nothing but the Layout. For layouts that no committed spec asks for, too.
 #include <gtest/gtest.h>
 
@@ -89,14 +89,6 @@ Weights random_weights(size_t n, size_t k, size_t bits, bool kxn, bool is_unsign
     }
   }
   return out;
-}
-
-/// Bits of a source byte that differ from those of the layout, for tw_args::flags.
-uint64_t flip(const Layout& layout, bool is_unsigned) {
-  if (layout.order.pair == NibblePair::none) return layout.order.low_unsigned ? 0x80808080U : 0;
-  const uint64_t wanted =
-      (layout.order.low_unsigned ? 0x08U : 0U) | (layout.order.high_unsigned ? 0x80U : 0U);
-  return (wanted ^ (is_unsigned ? 0x88U : 0U)) * 0x01010101U;
 }
 
 struct Run {
@@ -207,7 +199,8 @@ struct BlockRun {
   const char* isa;
   int panel, kr, block;
   ElementType scales;
-  bool ggml, is_unsigned, stream;
+  bool ggml, is_unsigned;
+  int misaligned = 0;
   const char* weights = "qsi4c32";
 };
 
@@ -225,69 +218,84 @@ float block_scale(size_t column, size_t block) {
   return static_cast<float>(1 + (column * 7 + block * 5) % 100) / 64;
 }
 
-void check_blocks(const BlockRun& run) {
-  const Layout layout = block_layout(run);
+/// Where the parts of a block are in a source.
+struct SourceBlock {
+  size_t bytes, codes;
+  bool apart;  ///< a byte holds values k and k + 16 of 32
+};
+
+SourceBlock source_block(const BlockRun& run, bool is_bytes) {
+  const size_t codes = static_cast<size_t>(run.block) / (is_bytes ? 1 : 2);
+  return run.ggml ? SourceBlock{2 + codes, 2, true} : SourceBlock{codes, 0, false};
+}
+
+void check_blocks(const Program& program, const BlockRun& run, const Layout& layout, size_t n) {
   const bool is_bytes = layout.element == ElementType::i8;
-  const char* ggml = is_bytes ? "q8_0" : "q4_0";
-  SCOPED_TRACE(std::string(run.isa) + (run.ggml ? " ggml " : " nxk ") + canonical(layout) +
-               (run.stream ? " stream" : ""));
-  ASSERT_TRUE(can_pack_blocks(layout, isa(run.isa)));
-  const Source* from = find_source(run.ggml ? ggml : "nxk", layout);
-  ASSERT_NE(from, nullptr);
-  const SourceBlocks source = source_blocks(layout, *from);
-  const auto n = static_cast<size_t>(run.panel);
+  SCOPED_TRACE(std::string(run.isa) + (run.ggml ? " ggml " : " nxk ") + canonical(layout) + " n " +
+               std::to_string(n));
+  const SourceBlock source = source_block(run, is_bytes);
   const auto block = static_cast<size_t>(run.block);
-  const size_t blocks = 3;
-  const size_t row_bytes = blocks * static_cast<size_t>(source.bytes);
+  const size_t blocks = 256 / block + 1;  // more than are packed at a time
   const std::string type(name(run.scales));
+  const size_t scale_bytes = bytes_of_float(type);
 
   std::mt19937 random(5);
-  Codes codes;
-  codes.n = n;
-  codes.k = blocks * block;
-  codes.block = block;
-  codes.bias.resize(n);
-  std::vector<uint8_t> bytes(n * row_bytes);
-  std::vector<uint8_t> scales;
+  OperandCodes codes{n, blocks * block, {}, {}, {}, std::vector<float>(n, 0.75F)};
+  std::vector<uint8_t> bytes(n * blocks * source.bytes);
+  std::vector<uint8_t> scales(n * blocks * scale_bytes);
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
   for (size_t column = 0; column < n; ++column) {
-    for (size_t k = 0; k < codes.k; ++k) {
-      const uint8_t* from = bytes.data() + column * row_bytes +
-                            k / block * static_cast<size_t>(source.bytes) + source.codes;
-      if (is_bytes) {
-        codes.rhs.push_back(static_cast<int8_t>(from[k % block]));
-        continue;
+    for (size_t b = 0; b < blocks; ++b) {
+      const size_t at = column * blocks + b;
+      codes.scales.push_back(block_scale(column, b));
+      const uint32_t bits = float_bits(type, codes.scales.back());
+      uint8_t* const scale =
+          run.ggml ? bytes.data() + at * source.bytes : scales.data() + at * scale_bytes;
+      std::memcpy(scale, &bits, scale_bytes);
+      const uint8_t* const from = bytes.data() + at * source.bytes + source.codes;
+      for (size_t k = 0; k < block; ++k) {
+        if (is_bytes) {
+          codes.codes.push_back(static_cast<int8_t>(from[k]));
+          continue;
+        }
+        const int nibble =
+            source.apart ? from[k % 16] >> (k / 16 * 4) & 15 : from[k / 2] >> (k % 2 * 4) & 15;
+        const int code = run.is_unsigned || run.ggml ? nibble - 8 : (nibble ^ 8) - 8;
+        codes.codes.push_back(static_cast<int8_t>(code));
       }
-      const int nibble = run.ggml ? from[k % 16] >> (k / 16 % 2 * 4) & 15
-                                  : from[k % block / 2] >> (k % 2 * 4) & 15;
-      codes.rhs.push_back(static_cast<int8_t>(run.is_unsigned ? nibble - 8 : (nibble ^ 8) - 8));
-    }
-    for (size_t b = 0; b < blocks; ++b) codes.rhs_scales.push_back(block_scale(column, b));
-  }
-  for (size_t b = 0; b < blocks; ++b) {
-    for (size_t column = 0; column < n; ++column) {
-      const uint32_t bits = float_bits(type, block_scale(column, b));
-      for (size_t i = 0; i < bytes_of_float(type); ++i) {
-        scales.push_back(static_cast<uint8_t>(bits >> (8 * i)));
-      }
     }
   }
-  const std::vector<uint8_t> wanted = pack(layout, codes, {});
+  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout)), codes);
 
   Memory memory;
   Arguments arguments;
-  field(arguments, ArgField::lhs) = memory.add("source", bytes, false);
-  field(arguments, ArgField::lhs_stride) = row_bytes;
-  field(arguments, ArgField::k) = blocks;
-  field(arguments, ArgField::lookup) = memory.add("scales", scales, false);
-  const uint64_t packed = memory.add("packed", std::vector<uint8_t>(wanted.size(), 0), true);
-  field(arguments, ArgField::dst) = packed;
-  const auto sums = static_cast<size_t>(field_index(layout, FieldKind::sums));
-  field(arguments, ArgField::dst_stride) =
-      static_cast<uint64_t>(field_offset(layout, sums, static_cast<int64_t>(codes.k)).fixed);
-  field(arguments, ArgField::flags) = flip(layout, run.is_unsigned);
-  tw::run(lower_pack_blocks(layout, isa(run.isa), source, {"pack", run.stream}), arguments, memory);
+  field(arguments, ArgField::pack_rows) = field(arguments, ArgField::pack_row_end) = n;
+  field(arguments, ArgField::pack_k) = codes.k;
+  field(arguments, ArgField::pack_source) = memory.add("source", bytes, false);
+  field(arguments, ArgField::pack_source_stride) = blocks * source.bytes;
+  field(arguments, ArgField::pack_scales) = memory.add("scales", scales, false);
+  field(arguments, ArgField::pack_scale_stride) = blocks * scale_bytes;
+  field(arguments, ArgField::pack_bias) =
+      memory.add("bias", bytes_of(codes.bias.data(), 4 * n), false);
+  const uint64_t packed = memory.add_unwritten("packed", wanted.size(), run.misaligned);
+  field(arguments, ArgField::pack_packed) = packed;
+  const auto panel = static_cast<size_t>(run.panel);
+  field(arguments, ArgField::pack_packed_stride) = wanted.size() / ((n + panel - 1) / panel);
+  field(arguments, ArgField::pack_flags) = run.is_unsigned ? 1 : 0;
+  tw::run(program, arguments, memory);
   EXPECT_EQ(memory.bytes(packed), wanted);
+}
+
+void check_blocks(const BlockRun& run) {
+  const Layout layout = block_layout(run);
+  const bool is_bytes = layout.element == ElementType::i8;
+  const Source* from = find_source(run.ggml ? (is_bytes ? "q8_0" : "q4_0") : "nxk", layout);
+  ASSERT_NE(from, nullptr);
+  const bool plain = std::string(run.isa) == "scalar";
+  EXPECT_EQ(can_pack(layout, *from, isa(run.isa)), !plain);
+  const Program program = lower_packer("pack", layout, *from, isa(run.isa));
+  check_blocks(program, run, layout, static_cast<size_t>(run.panel));
+  check_blocks(program, run, layout, static_cast<size_t>(run.panel) * 2 - 1);
 }
 
 TEST(PackPrograms, BlocksAgreeWithTheLayout) {
@@ -302,21 +310,18 @@ TEST(PackPrograms, BlocksAgreeWithTheLayout) {
                                           {"neon_dotprod", 8, 4},
                                           {"neon_dotprod", 16, 4},
                                           {"neon_i8mm", 8, 8},
-                                          {"neon_i8mm", 12, 8}}) {
+                                          {"neon_i8mm", 12, 8},
+                                          {"scalar", 4, 4}}) {
     for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
       for (const int block : {32, 64, 128, 256}) {
-        for (const bool is_unsigned : {false, true}) {
-          check_blocks({name, columns, kr, block, scales, false, is_unsigned, false});
-          check_blocks({name, columns, kr, block, scales, false, false, false, "qsi8c32"});
-        }
+        check_blocks({name, columns, kr, block, scales, false, block % 128 == 0});
+        check_blocks({name, columns, kr, block, scales, false, false, 4, "qsi8c32"});
       }
     }
-    check_blocks({name, columns, kr, 32, ElementType::f16, true, false, false, "qsi8c32"});
-    BlockRun ggml{name, columns, kr, 32, ElementType::f16, true, true, false};
-    check_blocks(ggml);
-    const Length vector = isa(name).vector_bytes;
-    ggml.stream = can_stream(isa(name)) && ratio(block_bytes(block_layout(ggml)), vector) > 0;
-    if (ggml.stream) check_blocks(ggml);
+    for (const int misaligned : {0, 4}) {
+      check_blocks({name, columns, kr, 32, ElementType::f16, true, false, misaligned, "qsi8c32"});
+      check_blocks({name, columns, kr, 32, ElementType::f16, true, true, misaligned});
+    }
   }
 }
 
