@@ -1,4 +1,4 @@
-// What packers of either side fill their skeletons with.
+// What packers of activations fill their skeletons with.
 #pragma once
 
 #include <cstdint>
