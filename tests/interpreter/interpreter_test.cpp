@@ -163,7 +163,7 @@ TEST_P(Interpreter, AgreesWithTheReference) {
     const bool halves = ground.blocks() || ground.rhs == std::string("f16");
     if (halves && !prints(isa, OpCode::cvt_f16_f32)) ground.isa = &unprinted;
     if (ground.blocks() && !prints(isa, OpCode::cvt_bf16_f32)) ground.isa = &unprinted;
-    try_variants(ground, core, ground.blocks() ? rounds / 4 : rounds, random, counts);
+    try_variants(ground, core, ground.blocks() ? rounds / 2 : rounds, random, counts);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::printf("%s: seed %u, %d variants (%d refused), %d runs, %d of them on registers, %.1f s\n",
