@@ -47,6 +47,11 @@ inline uint64_t number(const Step& s) {
   return static_cast<uint64_t>(s.imm + s.offset);  // no operation has both
 }
 
+/// Bytes of an element.
+inline size_t element(const Step& s) {
+  return static_cast<size_t>(s.bits) / 8;
+}
+
 template <typename T>
 T lane(const Step& s, int argument, size_t index) {
   return argument < s.arg_count ? get<T>(s.arg[argument].at, index) : T{};

@@ -9,10 +9,6 @@ uint64_t address(const Step& s, int pointer) {
   return scalar(s.arg[pointer]) + static_cast<uint64_t>(s.offset);
 }
 
-size_t element(const Step& s) {
-  return static_cast<size_t>(s.bits) / 8;
-}
-
 void nothing(const Step&, Machine&) {}
 
 void load(const Step& s, Machine& m) {

@@ -3,10 +3,6 @@
 namespace tw {
 namespace {
 
-size_t element(const Step& s) {
-  return static_cast<size_t>(s.bits) / 8;
-}
-
 /// Values of any kind: results of instruction rows are moved by it.
 void copy(const Step& s, Machine&) {
   std::memmove(s.to.at, s.arg[0].at, s.to.bytes);

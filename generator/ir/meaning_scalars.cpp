@@ -35,10 +35,6 @@ void store_number(const Step& s, Machine& m) {
   m.memory.write(scalar(s.arg[0]) + number(s), s.arg[1].at, sizeof(uint64_t));
 }
 
-size_t element(const Step& s) {
-  return static_cast<size_t>(s.bits) / 8;
-}
-
 void load_scalar(const Step& s, Machine& m) {
   uint64_t value = 0;
   m.memory.read(scalar(s.arg[0]) + number(s), &value, element(s));

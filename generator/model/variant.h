@@ -40,7 +40,7 @@ struct Family {
   const Format* lhs = nullptr;
   const Format* rhs = nullptr;
   ElementType dst = ElementType::f32;  ///< of its outputs
-  std::vector<std::string> lhs_from;   ///< "f32", "f16", "bf16": packers to generate
+  std::vector<std::string> lhs_from;   ///< "f32": packers to generate
   std::vector<std::string> rhs_from;   ///< "nxk", "kxn"
 };
 

@@ -107,7 +107,7 @@ TEST(Verifier, OperationsAlone) {
        "",
        {.bits = 8, .imm = 256},
        "d = splat.8(#256): the value is 256, must be -128 to 255"},
-      {OpCode::arg, "p", {.imm = 20}, "d = arg(lhs, #20): the field is 20, must be 0 to 19"},
+      {OpCode::arg, "p", {.imm = 35}, "d = arg(lhs, #35): the field is 35, must be 0 to 34"},
       {OpCode::load,
        "p",
        {.bytes = 257},
