@@ -26,8 +26,8 @@ enum class Mode {
 constexpr auto last_mode = static_cast<int64_t>(Mode::nibble_table);
 
 /// Fields of tw_args (runtime/include/tilewright/kernel.h), in the struct's order.
-/// 64-bit offsets are 8 * index; the floats min and max share the slot `clamp`. Behind them those of
-/// tw_pack_args, in that one's order: what packers get instead.
+/// 64-bit offsets are 8 * index; the floats min and max share the slot `clamp`. Behind them those
+/// of tw_pack_args, in that one's order: what packers get instead.
 enum class ArgField {
   size,
   m,
