@@ -6,8 +6,8 @@
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (f9128271b5af7007)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (39fcf0b9a94e89c7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (26d7505ac7d876fa)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (efa406a7b94f021d)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
 // again  tilewright generate
@@ -7772,7 +7772,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 22,
         .macs_per_cycle = 128.0,
         .content_hash = UINT64_C(0x24fab00f97df1d6c),
-        .spills = "none",
+        .spills = "gcc",
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -7822,7 +7822,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
         .content_hash = UINT64_C(0x4163f8d2bff7a83a),
-        .spills = "none",
+        .spills = "gcc",
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -10197,7 +10197,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 19,
         .macs_per_cycle = 128.0,
         .content_hash = UINT64_C(0x5ccc3ab3b52c7b34),
-        .spills = "none",
+        .spills = "gcc",
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -10247,7 +10247,7 @@ const tw_kernel tw_generated_kernels[] = {
         .vector_registers = 23,
         .macs_per_cycle = 128.0,
         .content_hash = UINT64_C(0x7e2ba0a226e1cd3a),
-        .spills = "none",
+        .spills = "gcc",
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
