@@ -23,7 +23,7 @@ int main(void) {
   const tw_pack_args pack_rows = {
       .size = sizeof pack_rows, .rows = M, .k = K, .row_begin = 0, .row_end = M,
       .source = x, .source_stride = K * sizeof(float), .packed = lhs, .packed_stride = LHS_PANEL,
-      .sum_copies = 1}; /* its layout's "sums:i32*1" */
+      .sum_factor = -8, .sum_copies = 1}; /* its layout's "sums:i32*-8" */
   tw_lhs_pack_f32_qai8dxp1x4_scalar(&pack_rows);
   const tw_args args = {
       .size = sizeof args, .m = M, .n = N, .k = K, .lhs = lhs, .lhs_stride = LHS_PANEL,

@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32] (502868db9a9cfa03)
 //          | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (26d7505ac7d876fa)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -203,10 +203,15 @@ static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, s
   }
 }
 
+// A sum of codes as the layout keeps it.
+static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
+  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
+}
+
 // What stands behind the codes of a panel's rows.
 static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
                          const quantization *how, const int32_t *sums) {
-  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, sums[r]);
+  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, kept_sum(args, sums[r]));
   at += 4 * panel * args->sum_copies;
   for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
   at += 4 * panel;

@@ -148,8 +148,8 @@ bool fill_lhs(const PackerRequest& request, PackerValues& values) {
   set_edge_values(layout, values);
   const bool vectorized = fill_lhs_loops(request, values);
   set_group_values(layout, values);
-  const bool sums = layout.block != 0 && field_index(layout, FieldKind::sums) >= 0;
-  const bool copies = sums || field_of(layout, FieldKind::scales).per_block;
+  const bool sums = field_index(layout, FieldKind::sums) >= 0;
+  const bool copies = layout.block != 0 && (sums || field_of(layout, FieldKind::scales).per_block);
   const auto file = [&](const char* name) { return fill_template(request.files / name, values); };
   values["COPIES"] = copies ? file("packer_lhs_copies.c") : "";
   values["KEPT_SUM"] = sums ? file("packer_lhs_kept_sum.c") : "";

@@ -46,9 +46,9 @@ std::string lhs_fields_text(const Layout& layout) {
   for (const Field& each : layout.fields) {
     if (each.kind == FieldKind::data) continue;
     const bool sums = each.kind == FieldKind::sums;
-    text += fmt::format("  for (size_t r = 0; r < {}; ++r) tw_store_i32(at + 4 * r, {});\n",
-                        sums ? "rows * args->sum_copies" : "rows",
-                        sums ? "sums[r]" : value(each, "", "how[r]."));
+    text +=
+        fmt::format("  for (size_t r = 0; r < {}; ++r) tw_store_i32(at + 4 * r, {});\n",
+                    sums ? "rows * args->sum_copies" : "rows", value(each, "sums[r]", "how[r]."));
     text += fmt::format("  at += 4 * panel{};\n", sums ? " * args->sum_copies" : "");
   }
   return text.substr(0, text.rfind("  at +="));

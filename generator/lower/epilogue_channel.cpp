@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "lower/tile.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 
@@ -36,9 +37,11 @@ std::vector<Start> make_starts(const Tile1& t) {
   std::vector<Start> starts;
   if (field_index(t.v.lhs, FieldKind::sums) < 0) return starts;
   const std::vector<Value> pointers = field_pointers(t, t.lhs, FieldKind::sums);
-  const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
+  const bool ready = loads_starts(contract_of(t.v));
+  const Value zero = ready ? no_value : t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-    starts.push_back({{}, zero, negated_start(t, lhs_row(t, pointers, r, FieldKind::sums))});
+    const Place sum = lhs_row(t, pointers, r, FieldKind::sums);
+    starts.push_back(ready ? Start{sum} : Start{sum, zero, negated_start(t, sum)});
   }
   return starts;
 }

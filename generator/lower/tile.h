@@ -54,8 +54,8 @@ struct Place {
   Length offset;
 };
 
-/// What a row's accumulators start from: zero minus a value that was made before the loop over k;
-/// with blocks what the layout keeps in every block.
+/// What a row's accumulators start from: zero minus a value that was made before the loop over k,
+/// or what the layout keeps; with blocks in every block.
 struct Start {
   Place place;
   Value zero = no_value, negated = no_value;

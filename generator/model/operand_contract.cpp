@@ -93,6 +93,10 @@ int start_factor(const OperandContract& contract, int kr) {
   return two_lanes ? -offset / 2 : -offset;
 }
 
+bool loads_starts(const OperandContract& contract) {
+  return contract.contraction == Contraction::dot_depth;
+}
+
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
                                      const Isa& isa) {
   for (const OperandContract& contract : contracts()) {

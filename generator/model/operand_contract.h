@@ -53,6 +53,8 @@ struct OperandContract {
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
 /// signs.
 int start_factor(const OperandContract& contract, int kr);
+/// Whether starts are ready in the layout: the sums times that.
+bool loads_starts(const OperandContract& contract);
 /// The first contract that fits; null: the ISA has no instruction for it.
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
                                      const Isa& isa);

@@ -63,7 +63,7 @@ typedef struct tw_pack_args {
                           them, a multiple of 16; others: not used */
   size_t scale_stride; /* blocks: bytes from one row's scales to the next one's */
   /* lhs: numbers of the layout's fields, which stand in its tw_layout. Of codes that add up to s,
-   * of a block, the layout keeps s * sum_factor + sum_base; of a row s itself, */
+   * of a row or of a block, the layout keeps s * sum_factor + sum_base, */
   int32_t sum_factor, sum_base;
   size_t sum_copies;   /* this many times in a row; 0: it keeps no sums */
   size_t scale_copies; /* and a block's scale this many times; layouts without: not used */
