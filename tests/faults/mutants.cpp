@@ -127,9 +127,9 @@ std::vector<int> value_numbers(const Program& program) {
 }
 
 bool exchangeable(OpCode code) {
-  static const std::set<OpCode> codes = {OpCode::add,  OpCode::mul,  OpCode::and_, OpCode::or_,
-                                         OpCode::xor_, OpCode::iadd, OpCode::imul, OpCode::imin,
-                                         OpCode::fadd, OpCode::fmul, OpCode::fma,  OpCode::fmin,
+  static const std::set<OpCode> codes = {OpCode::add,  OpCode::mul,     OpCode::and_, OpCode::or_,
+                                         OpCode::xor_, OpCode::iadd,    OpCode::imul, OpCode::imin,
+                                         OpCode::fadd, OpCode::fmul,    OpCode::fma,  OpCode::fmin,
                                          OpCode::fmax, OpCode::dot2_s16};
   return codes.count(code) > 0;
 }
