@@ -94,7 +94,9 @@ int start_factor(const OperandContract& contract, int kr) {
 }
 
 bool loads_starts(const OperandContract& contract) {
-  return contract.contraction == Contraction::dot_depth;
+  return contract.contraction == Contraction::dot_depth ||
+         contract.contraction == Contraction::dot_narrow ||
+         contract.contraction == Contraction::dot_pairs;
 }
 
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
