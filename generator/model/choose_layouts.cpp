@@ -70,10 +70,9 @@ bool starts_are_vectors(const Isa& isa, const OperandContract& wants, int block)
 /// its start. Once a block is often: starts are ready there, as often as an accumulator wants them.
 Field sums_field(const Isa& isa, const OperandContract& wants, const Panels& panels, int block) {
   Field sums{FieldKind::sums, ElementType::i32, 1, 1, block != 0};
-  if (loads_starts(wants)) sums.factor = start_factor(wants, panels.kr);
+  if (block != 0 || loads_starts(wants)) sums.factor = start_factor(wants, panels.kr);
   if (block == 0) return sums;
   const bool pairs = wants.code() == OpCode::mmla_s8s8;  // a 2x2 accumulator
-  sums.factor = start_factor(wants, panels.kr);
   sums.repeat = pairs ? 2 : 1;
   if (!starts_are_vectors(isa, wants, block)) return sums;
   // Four vectors at least, which one instruction may load.

@@ -1,7 +1,7 @@
 // What `tilewright explain` says that kernels cost, against llvm-mca: every shipped kernel in
-// assembly on every core that both know and that runs it; those with f16 and bf16 outputs or unusual
-// blocks and scales, whose loops hardly differ, in long runs. For cores that issue in order, also
-// the kernel as scheduled for that core.
+// assembly on every core that both know and that runs it; those with f16 and bf16 outputs or
+// unusual blocks and scales, whose loops hardly differ, in long runs. For cores that issue in
+// order, also the kernel as scheduled for that core.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
