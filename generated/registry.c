@@ -14340,7 +14340,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xc7239c1bb12ede30),
+        .content_hash = UINT64_C(0xb48b8b50a251ecb8),
         .vectorized = 0,
     },
     {
@@ -14351,7 +14351,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xbbdb0d6f426a2990),
+        .content_hash = UINT64_C(0xb4db9da15273cf88),
         .vectorized = 0,
     },
     {
@@ -15605,7 +15605,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0xbd1e0a71b741809f),
+        .content_hash = UINT64_C(0x0639584e90f060eb),
         .vectorized = 1,
     },
     {
@@ -15627,7 +15627,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0xd6537d732edb4334),
+        .content_hash = UINT64_C(0xac1521bba84022b0),
         .vectorized = 1,
     },
     {
@@ -15649,7 +15649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x5412c8a91d908796),
+        .content_hash = UINT64_C(0x4050f70457cb168e),
         .vectorized = 1,
     },
     {
@@ -15671,7 +15671,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0xebd4a15d51a3a2e8),
+        .content_hash = UINT64_C(0x97be20bfe7fbcf60),
         .vectorized = 0,
     },
     {
@@ -15693,7 +15693,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x37f6c161df8558e7),
+        .content_hash = UINT64_C(0x3bf9b2af28cdfa0f),
         .vectorized = 1,
     },
     {
@@ -15715,7 +15715,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x8849343fb7eaff1c),
+        .content_hash = UINT64_C(0x0e299ef2733622fc),
         .vectorized = 1,
     },
     {
@@ -15737,7 +15737,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x491014b5f8446bbb),
+        .content_hash = UINT64_C(0xd1f8d51088fdc6db),
         .vectorized = 1,
     },
     {
@@ -15759,7 +15759,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xce24618f6d970573),
+        .content_hash = UINT64_C(0x37cec3271d456387),
         .vectorized = 0,
     },
     {
@@ -15781,7 +15781,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x4f811066188a5c5b),
+        .content_hash = UINT64_C(0xf05a3942bfa2baef),
         .vectorized = 0,
     },
     {
@@ -15803,7 +15803,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x9c37f5ff83069221),
+        .content_hash = UINT64_C(0x92e8c92dd19cee5d),
         .vectorized = 0,
     },
     {
@@ -16188,7 +16188,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x9d579541bf8547bb),
+        .content_hash = UINT64_C(0xe960874c3a1cca89),
         .vectorized = 0,
     },
     {
@@ -16199,7 +16199,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x3dd972046fda8956),
+        .content_hash = UINT64_C(0x1d687b8068c8d698),
         .vectorized = 0,
     },
     {
@@ -16210,7 +16210,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_66,
-        .content_hash = UINT64_C(0x37d79667fe980af1),
+        .content_hash = UINT64_C(0x34679591abb886ab),
         .vectorized = 0,
     },
     {
@@ -16221,7 +16221,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0xa13d2fa064beb3b8),
+        .content_hash = UINT64_C(0x9e608fefae20345a),
         .vectorized = 0,
     },
     {
@@ -16232,7 +16232,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x4004d379abef4e6f),
+        .content_hash = UINT64_C(0x8cfda2269dcc89f1),
         .vectorized = 0,
     },
     {
@@ -16243,7 +16243,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_69,
-        .content_hash = UINT64_C(0x1f283ae1590b2023),
+        .content_hash = UINT64_C(0xec0b6de897757c7d),
         .vectorized = 0,
     },
     {
@@ -16254,7 +16254,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_70,
-        .content_hash = UINT64_C(0xa1799c886aefdfc5),
+        .content_hash = UINT64_C(0x2881e300b89df757),
         .vectorized = 0,
     },
     {
@@ -16287,7 +16287,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xf4b0b3734691595c),
+        .content_hash = UINT64_C(0xbfebe2aa6b4a9cc2),
         .vectorized = 1,
     },
     {
@@ -16298,7 +16298,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xe26081263cb02ed7),
+        .content_hash = UINT64_C(0x98d40bc59cd8205f),
         .vectorized = 1,
     },
     {
@@ -16309,7 +16309,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xa7831d72146844f4),
+        .content_hash = UINT64_C(0x40804dabbde11b76),
         .vectorized = 1,
     },
     {
@@ -16320,7 +16320,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x243f3f9722468c55),
+        .content_hash = UINT64_C(0xbd3fb8324f042f7d),
         .vectorized = 1,
     },
     {
@@ -16331,7 +16331,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x49bf8ab05a163a5c),
+        .content_hash = UINT64_C(0xdcdcd31bced405f2),
         .vectorized = 1,
     },
     {
@@ -16342,7 +16342,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x0faab6dde6aa05f7),
+        .content_hash = UINT64_C(0x4b85eec027f32cff),
         .vectorized = 1,
     },
     {
@@ -16353,7 +16353,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xb8210008802ed6c3),
+        .content_hash = UINT64_C(0x8f634d53b2558251),
         .vectorized = 1,
     },
     {
@@ -16364,7 +16364,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xc09fa426e3e7574a),
+        .content_hash = UINT64_C(0xfa258cbf3eb16ee2),
         .vectorized = 1,
     },
     {
@@ -16375,7 +16375,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x397204c41f79c4b1),
+        .content_hash = UINT64_C(0xd8edb238f66cd15b),
         .vectorized = 1,
     },
     {
@@ -16386,7 +16386,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0xb466d4e03859df98),
+        .content_hash = UINT64_C(0x4c68fda32d8cb824),
         .vectorized = 1,
     },
     {
@@ -16397,7 +16397,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x5f1e4df48be870ad),
+        .content_hash = UINT64_C(0x05c44c0854f4f11f),
         .vectorized = 1,
     },
     {
@@ -16408,7 +16408,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x61ac72d7bad663b0),
+        .content_hash = UINT64_C(0x81236b6a81937588),
         .vectorized = 1,
     },
     {
@@ -16419,7 +16419,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x1ca60c57e0a5084e),
+        .content_hash = UINT64_C(0x4b66a21bd08ae9e0),
         .vectorized = 1,
     },
     {
@@ -16430,7 +16430,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0xe59a0dd6c8fe3c72),
+        .content_hash = UINT64_C(0x02e8344f7b161282),
         .vectorized = 1,
     },
     {
@@ -16441,7 +16441,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x494361632b54a603),
+        .content_hash = UINT64_C(0xf923cbbf97b5dffd),
         .vectorized = 1,
     },
     {
@@ -16452,7 +16452,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x6c59381603ddb026),
+        .content_hash = UINT64_C(0x78ac571ffb33665e),
         .vectorized = 1,
     },
     {
@@ -16463,7 +16463,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x48a2240d5f5ddffd),
+        .content_hash = UINT64_C(0x25a62ed1719ff06b),
         .vectorized = 1,
     },
     {
@@ -16474,7 +16474,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x029766fac38a1560),
+        .content_hash = UINT64_C(0x8a4324e37f1d5470),
         .vectorized = 1,
     },
     {
@@ -16485,7 +16485,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x8d4d683379148d22),
+        .content_hash = UINT64_C(0x6967855d085efabc),
         .vectorized = 1,
     },
     {
@@ -16496,7 +16496,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x93e3a39696513bf5),
+        .content_hash = UINT64_C(0x04043d070724370d),
         .vectorized = 1,
     },
     {
@@ -16507,7 +16507,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x334916933b6dd75c),
+        .content_hash = UINT64_C(0x19a5786a391aadaa),
         .vectorized = 1,
     },
     {
@@ -16518,7 +16518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x9f3ddc65af2b2da7),
+        .content_hash = UINT64_C(0x12d21e67c473c307),
         .vectorized = 1,
     },
     {
@@ -16573,7 +16573,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x9c7a0c212f1422e5),
+        .content_hash = UINT64_C(0x00b5aa37ba5fbb73),
         .vectorized = 0,
     },
     {
@@ -16584,7 +16584,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0xf145777c171f711b),
+        .content_hash = UINT64_C(0xa99e2232d9de8c75),
         .vectorized = 0,
     },
     {
@@ -16595,7 +16595,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0x41a222bd9de3ad03),
+        .content_hash = UINT64_C(0xb87d2829fec2f7af),
         .vectorized = 0,
     },
     {
@@ -16606,7 +16606,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0xb5faa04e35b3a338),
+        .content_hash = UINT64_C(0x992b7ea003973fdc),
         .vectorized = 0,
     },
     {
@@ -16617,7 +16617,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x206b84f2e23ea449),
+        .content_hash = UINT64_C(0xc665a573c75a2deb),
         .vectorized = 1,
     },
     {
@@ -16628,7 +16628,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xc6bff93c5e12b20e),
+        .content_hash = UINT64_C(0x84fbecdeb68049ea),
         .vectorized = 1,
     },
     {
@@ -16639,7 +16639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xab03e9a80680e62f),
+        .content_hash = UINT64_C(0xfc5bfd49fa7f2075),
         .vectorized = 1,
     },
     {
@@ -16650,7 +16650,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xe0b2c06fe2d2a86a),
+        .content_hash = UINT64_C(0x278b8104542a6be6),
         .vectorized = 1,
     },
     {
@@ -16661,7 +16661,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0xf4a86ee88518b3c0),
+        .content_hash = UINT64_C(0x8c2b5339e135907e),
         .vectorized = 1,
     },
     {
@@ -16672,7 +16672,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x8ec8a4069336473b),
+        .content_hash = UINT64_C(0x936be93677e0b083),
         .vectorized = 1,
     },
     {
@@ -16683,7 +16683,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0xab07af2e24a675ba),
+        .content_hash = UINT64_C(0x50b2102fe5a589b8),
         .vectorized = 1,
     },
     {
@@ -16694,7 +16694,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0xef5503cdccd33713),
+        .content_hash = UINT64_C(0x30c62887385037f7),
         .vectorized = 1,
     },
     {
@@ -16705,7 +16705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x4868a12419334796),
+        .content_hash = UINT64_C(0x90d33ddd5c55851c),
         .vectorized = 1,
     },
     {
@@ -16716,7 +16716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x35eaa7525c75eeeb),
+        .content_hash = UINT64_C(0x464516166de30ad7),
         .vectorized = 1,
     },
     {
@@ -16870,7 +16870,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64),
         .features = TW_FEATURE_SME2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xa05b07a40c4f01a7),
+        .content_hash = UINT64_C(0x52c57b8ec6e9a295),
         .vectorized = 0,
     },
     {
@@ -16881,7 +16881,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128),
         .features = TW_FEATURE_SME2,
         .layout = &layout_155,
-        .content_hash = UINT64_C(0xea01385286d98abd),
+        .content_hash = UINT64_C(0x1fa002bc8a50a68b),
         .vectorized = 0,
     },
     {
@@ -16892,7 +16892,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256),
         .features = TW_FEATURE_SME2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x5483aeadd03feb6f),
+        .content_hash = UINT64_C(0x985469de928fdba5),
         .vectorized = 0,
     },
     {
@@ -16903,7 +16903,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0xa22e15a85a0aec38),
+        .content_hash = UINT64_C(0xb55f2337a90eeab8),
         .vectorized = 0,
     },
     {
@@ -16914,7 +16914,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0xcb3d94cdd4738799),
+        .content_hash = UINT64_C(0x0284750a559b5e59),
         .vectorized = 0,
     },
     {

@@ -62,8 +62,8 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(scales, scales_2 + row * 4, given_bytes);
-      const size_t s_3 = (16 - given_bytes) / 4;
       uint8_t* behind = scales + given_bytes;
+      const size_t s_3 = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
       for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
@@ -82,8 +82,8 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
-      const size_t s_3 = (16 - given_bytes) / 4;
       uint8_t* behind = bias + given_bytes;
+      const size_t s_3 = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
       for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
@@ -118,9 +118,9 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
       const size_t whole_steps = 32 > left ? 0 : s_6;
       uint8_t* const sums = packed_2 + padded * 2;
       const size_t whole_end = first_k + whole_steps * 32;
-      const size_t s_7 = whole_steps == 0 ? 0 : 1;
-      const size_t s_8 = (k_end - whole_end + 31) / 32;
-      const size_t runs = s_8 + s_7;
+      const size_t s_7 = (k_end - whole_end + 31) / 32;
+      const size_t s_8 = whole_steps == 0 ? 0 : 1;
+      const size_t runs = s_7 + s_8;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop

@@ -99,9 +99,9 @@ void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2(const tw_pack_args* args) {
           value = from[far * source_stride];
           given = s_8 == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
-          const size_t stored = (code_2 + 8) & 15;
-          const size_t stored_2 = (code + 8) & 15;
-          const size_t byte = stored_2 + (stored << 4);
+          const size_t stored = (code + 8) & 15;
+          const size_t stored_2 = (code_2 + 8) & 15;
+          const size_t byte = stored + (stored_2 << 4);
           const size_t s_11 = k_2 / 4;
           const size_t s_12 = k_2 / 2;
           to[s_11 * (segments * 16) + (s_12 & 1)] = (uint8_t)byte;

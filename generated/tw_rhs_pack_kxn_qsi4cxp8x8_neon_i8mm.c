@@ -100,9 +100,9 @@ void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm(const tw_pack_args* args) {
       const size_t whole_steps = 32 > left ? 0 : s_6;
       uint8_t* const sums = packed_2 + padded * 4;
       const size_t whole_end = first_k + whole_steps * 8;
-      const size_t s_7 = whole_steps == 0 ? 0 : 1;
-      const size_t s_8 = (k_end - whole_end + 7) / 8;
-      const size_t runs = s_8 + s_7;
+      const size_t s_7 = (k_end - whole_end + 7) / 8;
+      const size_t s_8 = whole_steps == 0 ? 0 : 1;
+      const size_t runs = s_7 + s_8;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop

@@ -96,9 +96,9 @@ void tw_rhs_pack_kxn_qsi8cxp16x4_avx2(const tw_pack_args* args) {
       const size_t whole_steps = 32 > left ? 0 : s_6;
       uint8_t* const sums = packed_2 + padded * 16;
       const size_t whole_end = first_k + whole_steps * 4;
-      const size_t s_7 = whole_steps == 0 ? 0 : 1;
-      const size_t s_8 = (k_end - whole_end + 3) / 4;
-      const size_t runs = s_8 + s_7;
+      const size_t s_7 = (k_end - whole_end + 3) / 4;
+      const size_t s_8 = whole_steps == 0 ? 0 : 1;
+      const size_t runs = s_7 + s_8;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop

@@ -68,9 +68,9 @@ void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args* args) {
       const size_t values = s_3 < 32 ? s_3 : 32;
       const size_t s_4 = padded > first_k ? padded - first_k : 0;
       const size_t places = s_4 < 32 ? s_4 : 32;
-      const size_t s_5 = places > values ? places - values : 0;
-      const size_t s_6 = 4 > rows ? 4 - rows : 0;
-      if (s_6 + s_5 != 0) {
+      const size_t s_5 = 4 > rows ? 4 - rows : 0;
+      const size_t s_6 = places > values ? places - values : 0;
+      if (s_5 + s_6 != 0) {
         memset(packed + first_k * 4, 128, places * 4);
       }
       size_t row_2 = 0;

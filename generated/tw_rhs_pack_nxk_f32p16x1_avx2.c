@@ -60,9 +60,9 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
     const size_t s_3 = k / 8;
     const size_t whole_steps = 16 > left ? 0 : s_3;
     const size_t whole_end = 0 + whole_steps * 8;
-    const size_t s_4 = whole_steps == 0 ? 0 : 1;
-    const size_t s_5 = (k_2 - whole_end + 7) / 8;
-    const size_t runs = s_5 + s_4;
+    const size_t s_4 = (k_2 - whole_end + 7) / 8;
+    const size_t s_5 = whole_steps == 0 ? 0 : 1;
+    const size_t runs = s_4 + s_5;
     size_t k_3 = 0;
     size_t copied = whole_steps == 0 ? 1 : 0;
     // run loop

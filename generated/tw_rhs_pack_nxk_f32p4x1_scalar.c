@@ -55,9 +55,9 @@ void tw_rhs_pack_nxk_f32p4x1_scalar(const tw_pack_args* args) {
       const size_t values = s_2 < 32 ? s_2 : 32;
       const size_t s_3 = k_2 > first_k ? k_2 - first_k : 0;
       const size_t places = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = places > values ? places - values : 0;
-      const size_t s_5 = 4 > rows ? 4 - rows : 0;
-      if (s_5 + s_4 != 0) {
+      const size_t s_4 = 4 > rows ? 4 - rows : 0;
+      const size_t s_5 = places > values ? places - values : 0;
+      if (s_4 + s_5 != 0) {
         memset(packed + first_k * 16, 0, places * 16);
       }
       size_t row_2 = 0;

@@ -60,9 +60,9 @@ void tw_rhs_pack_nxk_f32p8svlx1_sme(const tw_pack_args* args) {
       const size_t values = s_3 < 32 ? s_3 : 32;
       const size_t s_4 = k_2 > first_k ? k_2 - first_k : 0;
       const size_t places = s_4 < 32 ? s_4 : 32;
-      const size_t s_5 = places > values ? places - values : 0;
-      const size_t s_6 = segments * 8 > rows ? segments * 8 - rows : 0;
-      if (s_6 + s_5 != 0) {
+      const size_t s_5 = segments * 8 > rows ? segments * 8 - rows : 0;
+      const size_t s_6 = places > values ? places - values : 0;
+      if (s_5 + s_6 != 0) {
         memset(packed + first_k * ((args->vector_bytes >> 4) * 32), 0,
             places * ((args->vector_bytes >> 4) * 32));
       }

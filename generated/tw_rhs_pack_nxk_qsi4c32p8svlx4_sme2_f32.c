@@ -94,9 +94,9 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32(const tw_pack_args* args) {
           value = from[s_13];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
-          const size_t stored = (code_2 + 8) & 15;
-          const size_t stored_2 = (code + 8) & 15;
-          const size_t byte = stored_2 + (stored << 4);
+          const size_t stored = (code + 8) & 15;
+          const size_t stored_2 = (code_2 + 8) & 15;
+          const size_t byte = stored + (stored_2 << 4);
           const size_t s_14 = k_2 / 4;
           const size_t s_15 = k_2 / 2;
           to[s_14 * (segments * 16) + (s_15 & 1)] = (uint8_t)byte;

@@ -79,9 +79,9 @@ void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
     const size_t s_4 = k / 32;
     const size_t whole_steps = 8 > left ? 0 : s_4;
     const size_t whole_end = 0 + whole_steps * 32;
-    const size_t s_5 = whole_steps == 0 ? 0 : 1;
-    const size_t s_6 = (padded - whole_end + 31) / 32;
-    const size_t runs = s_6 + s_5;
+    const size_t s_5 = (padded - whole_end + 31) / 32;
+    const size_t s_6 = whole_steps == 0 ? 0 : 1;
+    const size_t runs = s_5 + s_6;
     size_t k_2 = 0;
     size_t copied = whole_steps == 0 ? 1 : 0;
     // run loop

@@ -61,8 +61,8 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(scales, scales_2 + row * 4, given_bytes);
-      const size_t s_3 = (32 - given_bytes) / 4;
       uint8_t* behind = scales + given_bytes;
+      const size_t s_3 = (32 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
       for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
@@ -84,8 +84,8 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
-      const size_t s_3 = (32 - given_bytes) / 4;
       uint8_t* behind = bias + given_bytes;
+      const size_t s_3 = (32 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
       for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
@@ -100,9 +100,9 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     const size_t s_4 = k / 32;
     const size_t whole_steps = 8 > left ? 0 : s_4;
     const size_t whole_end = 0 + whole_steps * 32;
-    const size_t s_5 = whole_steps == 0 ? 0 : 1;
-    const size_t s_6 = (padded - whole_end + 31) / 32;
-    const size_t runs = s_6 + s_5;
+    const size_t s_5 = (padded - whole_end + 31) / 32;
+    const size_t s_6 = whole_steps == 0 ? 0 : 1;
+    const size_t runs = s_5 + s_6;
     size_t k_2 = 0;
     size_t copied = whole_steps == 0 ? 1 : 0;
     // run loop

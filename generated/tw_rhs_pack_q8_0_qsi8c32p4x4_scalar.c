@@ -60,9 +60,9 @@ void tw_rhs_pack_q8_0_qsi8c32p4x4_scalar(const tw_pack_args* args) {
       const size_t values = s_4 < 32 ? s_4 : 32;
       const size_t s_5 = padded > first_k ? padded - first_k : 0;
       const size_t places = s_5 < 32 ? s_5 : 32;
-      const size_t s_6 = places > values ? places - values : 0;
-      const size_t s_7 = 4 > rows ? 4 - rows : 0;
-      if (s_7 + s_6 != 0) {
+      const size_t s_6 = 4 > rows ? 4 - rows : 0;
+      const size_t s_7 = places > values ? places - values : 0;
+      if (s_6 + s_7 != 0) {
         const size_t s_8 = first_k / 32;
         const size_t s_9 = first_k / 32;
         memset(packed + s_9 * 136 + 128, 0, 8);

@@ -61,9 +61,7 @@ void check_floats(const Layout& layout) {
 }  // namespace
 
 void check_packable(const Layout& layout) {
-  if (layout.element == ElementType::f32 || layout.element == ElementType::f16) {
-    return check_floats(layout);
-  }
+  if (is_float(layout.element)) return check_floats(layout);
   const bool rhs = layout.side == Side::rhs;
   const NibblePair pair = layout.order.pair;
   const bool known = rhs ? pair == NibblePair::column || pair == NibblePair::next

@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "lower/tile.h"
+#include "lower/widen.h"
 
 namespace tw {
 
@@ -28,8 +29,7 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   }
   const Value packed =
       t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, "scale", Role::operand);
-  const OpCode widen = type == ElementType::f16 ? OpCode::cvt_f16_f32 : OpCode::cvt_bf16_f32;
-  return t.b.op(widen, {packed}, {}, name, Role::operand);
+  return widened(t.b, packed, type, name, Role::operand);
 }
 
 Value count_blocks(const Tile1& t) {

@@ -1,5 +1,6 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
 #include "lower/pack_rhs.h"
+#include "lower/widen.h"
 
 namespace tw {
 namespace {
@@ -167,9 +168,7 @@ class BlocksPacker {
     // A line that gets streamed stores and others too is written twice.
     const bool stream = stream_ && b_.isa().has(OpCode::store_stream, 0, scale_bytes_);
     b_.op(stream ? OpCode::store_stream : OpCode::store, {at.to_scales, packed});
-    Value real = packed;
-    if (type == ElementType::f16) real = b_.op(OpCode::cvt_f16_f32, {packed});
-    if (type == ElementType::bf16) real = b_.op(OpCode::cvt_bf16_f32, {packed});
+    const Value real = widened(b_, packed, type);
     const Value old = b_.op(OpCode::load, {at.sums});
     const Value codes = b_.op(OpCode::cvt_i32_f32, {sum});
     b_.op(OpCode::store, {at.sums, b_.op(OpCode::fma, {codes, real, old})});
@@ -215,29 +214,30 @@ class BlockPanelPacker {
     const PanelPlaces places = write_fields(b_, layout_, b_.arg(ArgField::pack_k), panel);
     const Value zero = b_.constant(0);
     const Value source =
-        plus(b_, b_.arg(ArgField::pack_source), product(b_, panel.row, stride_), "source");
+        plus(b_, {b_.arg(ArgField::pack_source), product(b_, {panel.row, stride_})}, "source");
     const Value scale_stride = source_.has_scales ? stride_ : b_.arg(ArgField::pack_scale_stride);
-    const Value scales = source_.has_scales ? source
-                                            : plus(b_, b_.arg(ArgField::pack_scales),
-                                                   product(b_, panel.row, scale_stride));
+    const Value scales =
+        source_.has_scales
+            ? source
+            : plus(b_, {b_.arg(ArgField::pack_scales), product(b_, {panel.row, scale_stride})});
     // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
     const Value next =
-        choose(b_, less(b_, panel.left, panel_), product(b_, panel_, stride_), zero, "next");
-    const Value missing = less(b_, panel_, panel.left, "missing");
+        choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero}, "next");
+    const Value missing = less(b_, {panel_, panel.left}, "missing");
     const std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "first"), source,
                                       b_.op(OpCode::icopy, {scales}, {}, "scales_from"), next,
                                       places.codes};
     b_.stepped_loop("run", count_, run_blocks(), inits, [&](const std::vector<Value>& now) {
       const Value count =
-          smaller(b_, b_.op(OpCode::isub, {count_, now[0]}), b_.constant(run_blocks()), "count");
+          smaller(b_, {b_.op(OpCode::isub, {count_, now[0]}), b_.constant(run_blocks())}, "count");
       gather(now[2], scale_stride, panel.rows, count);
       const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
       b_.branch(missing, Compare::not_equal, zero, [&] { copy(now[1], panel.rows, row_bytes); });
       PackRun run;
-      run.source = choose(b_, missing, copy_, now[1], "from");
-      run.stride = choose(b_, missing, row_bytes, stride_, "stride");
+      run.source = choose(b_, {missing, copy_, now[1]}, "from");
+      run.stride = choose(b_, {missing, row_bytes, stride_}, "stride");
       run.steps = count;
-      run.ahead = plus(b_, run.source, choose(b_, next, now[3], zero, "distance"), "ahead");
+      run.ahead = plus(b_, {run.source, choose(b_, {next, now[3], zero}, "distance")}, "ahead");
       run.packed = now[4];
       run.sums = places.sums;
       run.scales = scales_;
@@ -270,7 +270,7 @@ class BlockPanelPacker {
         b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
         return std::vector<Value>{b_.add(at[0], pitch), b_.add(at[1], layout_.panel.fixed * bytes)};
       });
-      return std::vector<Value>{plus(b_, row[0], stride), b_.add(row[1], bytes)};
+      return std::vector<Value>{plus(b_, {row[0], stride}), b_.add(row[1], bytes)};
     });
   }
 
@@ -279,7 +279,7 @@ class BlockPanelPacker {
     b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
     b_.loop("copy", rows, {source, copy_}, [&](const std::vector<Value>& at) {
       b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
-      return std::vector<Value>{plus(b_, at[0], stride_), plus(b_, at[1], row_bytes)};
+      return std::vector<Value>{plus(b_, {at[0], stride_}), plus(b_, {at[1], row_bytes})};
     });
   }
 

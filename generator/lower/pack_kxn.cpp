@@ -229,7 +229,7 @@ class RunPacker {
     b_.stepped_loop("k_block", padded_, rows_in_flight, {number("first_k", 0)},
                     [&](const std::vector<Value>& now) {
                       const Value following = b_.add(now[0], rows_in_flight, "following");
-                      const Value end = smaller(b_, following, padded_, "k_end");
+                      const Value end = smaller(b_, {following, padded_}, "k_end");
                       for_panels(
                           b_, layout_, [&](const Panel& run) { pack_run_of(run, now[0], end); },
                           run_panels_);
@@ -246,17 +246,17 @@ class RunPacker {
 
   void pack_run_of(const Panel& columns, Value first_k, Value end) const {
     const Value zero = b_.constant(0);
-    const Value missing = less(b_, b_.constant(run_panels_ * layout_.panel.fixed), columns.left);
-    const Value here = less(b_, smaller(b_, k_, end), first_k);
-    const Value steps = choose(b_, missing, zero, over(b_, here, step_), "whole_steps");
+    const Value missing = less(b_, {b_.constant(run_panels_ * layout_.panel.fixed), columns.left});
+    const Value here = less(b_, {smaller(b_, {k_, end}), first_k});
+    const Value steps = choose(b_, {missing, zero, over(b_, here, step_)}, "whole_steps");
     const PanelPlaces places = panel_places(b_, layout_, padded_, columns.to);
     for_runs(b_, first_k, steps, step_, end, [&](Value k, Value copied) {
       const auto if_copied = [&](Value yes, Value no, const char* name) {
-        return choose(b_, copied, yes, no, name);
+        return choose(b_, {copied, yes, no}, name);
       };
-      const Value row = plus(b_, b_.arg(ArgField::pack_source), product(b_, k, stride_));
-      const Value source = plus(b_, row, row_bytes(b_, layout_, columns.row), "source");
-      const Value to = plus(b_, places.codes, codes_bytes(b_, layout_, k), "packed");
+      const Value row = plus(b_, {b_.arg(ArgField::pack_source), product(b_, {k, stride_})});
+      const Value source = plus(b_, {row, row_bytes(b_, layout_, columns.row)}, "source");
+      const Value to = plus(b_, {places.codes, codes_bytes(b_, layout_, k)}, "packed");
       b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, columns.rows, k); });
       PackRun run;
       run.source = if_copied(copy_, source, "from");
@@ -278,25 +278,25 @@ class RunPacker {
     b_.op(OpCode::fill_bytes, {copy_, nothing_, b_.constant(step_ * run_bytes_)});
     b_.op(OpCode::fill_bytes,
           {packed_copy_, b_.constant(0), b_.constant(run_panels_ * panel_copy())});
-    const Value rows = smaller(b_, less(b_, k_, k), b_.constant(step_), "copied");
+    const Value rows = smaller(b_, {less(b_, {k_, k}), b_.constant(step_)}, "copied");
     b_.loop("copy", rows, {source, copy_}, [&](const std::vector<Value>& now) {
       if (layout_.edge == Edge::last) {
         copy_and_repeat(now[1], now[0], columns);
       } else {
         copy_codes(b_, layout_, now[1], now[0], columns, nothing_);
       }
-      return std::vector<Value>{plus(b_, now[0], stride_), b_.add(now[1], run_bytes_, "to")};
+      return std::vector<Value>{plus(b_, {now[0], stride_}), b_.add(now[1], run_bytes_, "to")};
     });
   }
 
   /// The last byte of columns again and again, be its second nibble a column or not.
   void copy_and_repeat(Value to, Value from, Value columns) const {
-    const Value last = row_bytes(b_, layout_, less(b_, columns, b_.constant(1)));
+    const Value last = row_bytes(b_, layout_, less(b_, {columns, b_.constant(1)}));
     const Value byte =
-        b_.op(OpCode::load_scalar, {plus(b_, from, last, "last")}, {.bits = 8}, "byte");
+        b_.op(OpCode::load_scalar, {plus(b_, {from, last}, "last")}, {.bits = 8}, "byte");
     b_.op(OpCode::copy_bytes, {to, from, last});
     const Value rest = b_.op(OpCode::isub, {b_.constant(run_bytes_), last});
-    b_.op(OpCode::fill_bytes, {plus(b_, to, last), byte, rest});
+    b_.op(OpCode::fill_bytes, {plus(b_, {to, last}), byte, rest});
   }
 
   /// The panels that exist take their codes from the copy, and add its sums.
@@ -309,12 +309,12 @@ class RunPacker {
                   [&](const std::vector<Value>& at) {
                     const Value more = b_.op(OpCode::load_scalar, {at[0]}, {.bits = 32}, "more");
                     const Value sum = b_.op(OpCode::load_scalar, {at[1]}, {.bits = 32}, "sum");
-                    b_.op(OpCode::store_scalar, {at[1], plus(b_, sum, more)}, {.bits = 32});
+                    b_.op(OpCode::store_scalar, {at[1], plus(b_, {sum, more})}, {.bits = 32});
                     return std::vector<Value>{b_.add(at[0], 4), b_.add(at[1], 4)};
                   });
           return std::vector<Value>{b_.add(now[0], panel_copy()), b_.add(now[1], panel_copy()),
-                                    plus(b_, now[2], packed_stride_),
-                                    plus(b_, now[3], packed_stride_)};
+                                    plus(b_, {now[2], packed_stride_}),
+                                    plus(b_, {now[3], packed_stride_})};
         });
   }
 

@@ -9,9 +9,8 @@ namespace {
 
 /// The way from rows of k values; whole vectors are loaded where a tile of them has room.
 std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
-  const bool floats = layout.element == ElementType::f32 || layout.element == ElementType::f16;
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
-  if (!floats && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
+  if (!is_float(layout.element) && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
   auto way = find_relayout(layout, isa, {false, false, isa.vector_bytes.fixed});
   if (way && layout.panel.fixed % (way->tile.n + 1) != 0) return std::nullopt;
   return way;
@@ -56,7 +55,7 @@ class RowsPacker {
   [[nodiscard]] std::vector<Value> rows(Value first, Value stride, int64_t count) const {
     std::vector<Value> rows = {first};
     while (static_cast<int64_t>(rows.size()) < count) {
-      rows.push_back(plus(b_, rows.back(), stride, "row"));
+      rows.push_back(plus(b_, {rows.back(), stride}, "row"));
     }
     return rows;
   }
@@ -92,7 +91,7 @@ class RowsPacker {
           if (sums) return PackedStore{b_, *sums, flip_, stream}(at[1], offset, 0, packed, carried);
           b_.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed}, {.offset = offset});
         });
-        std::vector<Value> next = {plus(b_, columns.back(), run.stride, "rows"),
+        std::vector<Value> next = {plus(b_, {columns.back(), run.stride}, "rows"),
                                    b_.add(at[1], packed_offset(layout_, {rows_at_once, 0}), "to")};
         if (sums) {
           sums->finish(carried, b_.constant(step_k()), at[2]);
@@ -157,29 +156,30 @@ class PanelPacker {
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
     const Value source =
-        plus(b_, b_.arg(ArgField::pack_source), product(b_, panel.row, stride_), "source");
+        plus(b_, {b_.arg(ArgField::pack_source), product(b_, {panel.row, stride_})}, "source");
     const Value zero = b_.constant(0);
     // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
-    const Value next = choose(b_, less(b_, panel.left, panel_), product(b_, panel_, stride_), zero);
-    const Value missing = less(b_, panel_, panel.left);
-    const Value steps = choose(b_, missing, zero, over(b_, k_, step_), "whole_steps");
+    const Value next =
+        choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero});
+    const Value missing = less(b_, {panel_, panel.left});
+    const Value steps = choose(b_, {missing, zero, over(b_, k_, step_)}, "whole_steps");
     for_runs(b_, zero, steps, step_, padded_, [&](Value k, Value copied) {
       const auto if_copied = [&](Value yes, Value no, const char* name) {
-        return choose(b_, copied, yes, no, name);
+        return choose(b_, {copied, yes, no}, name);
       };
-      const Value to = plus(b_, places.codes, codes_bytes(b_, layout_, k), "packed");
+      const Value to = plus(b_, {places.codes, codes_bytes(b_, layout_, k)}, "packed");
       b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, panel.rows, k); });
       PackRun run;
       run.source = if_copied(copy_, source, "from");
       run.stride = if_copied(b_.constant(rows_.step_bytes()), stride_, "stride");
       run.steps = if_copied(b_.constant(1), steps, "steps");
-      run.ahead = plus(b_, run.source, if_copied(zero, next, "distance"), "ahead");
+      run.ahead = plus(b_, {run.source, if_copied(zero, next, "distance")}, "ahead");
       run.packed = if_copied(packed_copy_, to, "to");
       run.sums = places.sums;
       pack_run(b_, run, can_stream(b_.isa()), copied,
                [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
       b_.branch(copied, Compare::not_equal, zero, [&] {
-        const Value values = smaller(b_, b_.op(OpCode::isub, {padded_, k}), b_.constant(step_));
+        const Value values = smaller(b_, {b_.op(OpCode::isub, {padded_, k}), b_.constant(step_)});
         b_.op(OpCode::copy_bytes, {to, packed_copy_, codes_bytes(b_, layout_, values)});
       });
     });
@@ -188,19 +188,19 @@ class PanelPacker {
  private:
   /// One step of the rows that exist.
   void copy(Value source, Value rows, Value k) const {
-    const Value values = smaller(b_, less(b_, k_, k), b_.constant(step_), "values");
+    const Value values = smaller(b_, {less(b_, {k_, k}), b_.constant(step_)}, "values");
     const bool repeats = layout_.edge == Edge::last;
     b_.op(OpCode::fill_bytes, {copy_, nothing_, b_.constant(rows_.panel_bytes())});
-    const Value first = plus(b_, source, row_bytes(b_, layout_, k), "first");
+    const Value first = plus(b_, {source, row_bytes(b_, layout_, k)}, "first");
     std::vector<Value> inits = {first, copy_};
-    if (repeats) inits.push_back(less(b_, rows, b_.constant(1), "following"));
+    if (repeats) inits.push_back(less(b_, {rows, b_.constant(1)}, "following"));
     b_.loop("copy", repeats ? panel_ : rows, inits, [&](const std::vector<Value>& now) {
       copy_codes(b_, layout_, now[1], now[0], values, nothing_);
-      std::vector<Value> next = {plus(b_, now[0], stride_),
+      std::vector<Value> next = {plus(b_, {now[0], stride_}),
                                  b_.add(now[1], rows_.step_bytes(), "to")};
       if (!repeats) return next;
-      next[0] = choose(b_, now[2], next[0], now[0], "row");
-      next.push_back(less(b_, now[2], b_.constant(1), "following"));
+      next[0] = choose(b_, {now[2], next[0], now[0]}, "row");
+      next.push_back(less(b_, {now[2], b_.constant(1)}, "following"));
       return next;
     });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/pack_rhs.h"
+#include "lower/widen.h"
 
 namespace tw {
 namespace {
@@ -70,7 +71,7 @@ Value remainder(const Given& given, Value x, Length of) {
     return b.op(OpCode::iand_imm, {x}, {.imm = of.fixed - 1});
   }
   const Value divisor = given.length(of);
-  return b.op(OpCode::isub, {x, product(b, b.op(OpCode::idiv, {x, divisor}), divisor)});
+  return b.op(OpCode::isub, {x, product(b, {b.op(OpCode::idiv, {x, divisor}), divisor})});
 }
 
 /// coordinate / step % extent; the coarsest digit goes as far as the coordinate does.
@@ -89,15 +90,15 @@ Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
   }
   Place place;
   const auto add = [&](Value more) {
-    place.bytes = place.bytes == no_value ? more : plus(b, place.bytes, more);
+    place.bytes = place.bytes == no_value ? more : plus(b, {place.bytes, more});
   };
   for (const Axis& axis : path.axes) {
     if (axis.dim != dim) continue;
     const Value steps = digit(given, axis, axis.step == coarsest, coordinate);
     if (axis.argument) {
-      add(product(b, steps, given.stride));
+      add(product(b, {steps, given.stride}));
     } else if (axis.stride.divisible(8)) {
-      add(product(b, steps, given.length(axis.stride.divided(8))));
+      add(product(b, {steps, given.length(axis.stride.divided(8))}));
     } else if (axis.extent == Length{2}) {
       const bool backwards = axis.stride.fixed < 0;
       place.high = backwards ? b.op(OpCode::isub, {b.constant(1), steps}) : steps;
@@ -148,11 +149,8 @@ class PlainPacker {
     return b_.op(OpCode::constant, {}, {.imm = value}, name);
   }
   [[nodiscard]] int element_bits() const { return bits(layout_.element); }
-  [[nodiscard]] bool is_float() const {
-    return layout_.element == ElementType::f32 || layout_.element == ElementType::f16;
-  }
   [[nodiscard]] Value here(Value all, Value first_k, const char* name) const {
-    return smaller(b_, less(b_, all, first_k), b_.constant(at_once_), name);
+    return smaller(b_, {less(b_, {all, first_k}), b_.constant(at_once_)}, name);
   }
 
   /// Code 0, and scales of 0, where values may be missing. Nibbles are then added.
@@ -166,14 +164,15 @@ class PlainPacker {
         const int64_t bytes = bits(field_of(layout_, FieldKind::scales).type) / 8;
         b_.op(OpCode::fill_bytes, {scales, b_.constant(0), given_.length(layout_.panel * bytes)});
       } else {
-        to = plus(b_, to, codes_bytes(b_, layout_, first_k));
+        to = plus(b_, {to, codes_bytes(b_, layout_, first_k)});
       }
       b_.op(OpCode::fill_bytes,
             {to, b_.constant(offset_bits(layout_)), codes_bytes(b_, layout_, all)});
     };
     if (element_bits() < 8) return codes();
-    const Value missing = plus(b_, less(b_, given_.length(layout_.panel), panel.rows),
-                               less(b_, all, count), "missing");
+    const Value missing =
+        plus(b_, {less(b_, {given_.length(layout_.panel), panel.rows}), less(b_, {all, count})},
+             "missing");
     b_.branch(missing, Compare::not_equal, b_.constant(0), codes);
   }
 
@@ -181,17 +180,17 @@ class PlainPacker {
   [[nodiscard]] Value block(const PanelPlaces& places, Value first_k, FieldKind kind) const {
     const Value blocks = over(b_, first_k, layout_.block);
     const Value at =
-        plus(b_, places.codes, product(b_, blocks, given_.length(block_bytes(layout_))));
+        plus(b_, {places.codes, product(b_, {blocks, given_.length(block_bytes(layout_))})});
     const auto index = static_cast<size_t>(field_index(layout_, kind));
     const Length offset = field_offset(layout_, index, 0);
-    return offset == Length{} ? at : plus(b_, at, given_.length(offset));
+    return offset == Length{} ? at : plus(b_, {at, given_.length(offset)});
   }
 
   /// Some values of k of all rows that exist.
   void pack_part(const Panel& panel, const PanelPlaces& places, Value first_k, Value count) const {
     b_.loop("row", panel.rows, {number("row", 0)}, [&](const std::vector<Value>& at) {
       const auto row = [&](Value number) {
-        const Value column = plus(b_, panel.row, number, "column");
+        const Value column = plus(b_, {panel.row, number}, "column");
         return Row{number, column,
                    moved(b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
                    moved(places.codes, to_, number, first_k, "to")};
@@ -207,7 +206,7 @@ class PlainPacker {
       if (element_bits() >= 8 || nibble.dim != Dim::n) {
         alone();
       } else {
-        const Value other = plus(b_, at[0], given_.length(nibble.step), "other");
+        const Value other = plus(b_, {at[0], given_.length(nibble.step)}, "other");
         const auto both = [&] {
           const Row rows[] = {row(at[0]), row(other)};
           const std::vector<Value> sums = move_two_rows(rows, nibble.stride.fixed < 0, count);
@@ -240,16 +239,16 @@ class PlainPacker {
       const Value codes[] = {read(rows[0].from, now[0]), read(rows[1].from, now[0])};
       const Value high = stored(codes[first_is_high ? 0 : 1], true);
       const Value low = stored(codes[first_is_high ? 1 : 0], false);
-      const Value byte = plus(b_, low, b_.op(OpCode::ishl, {high}, {.imm = 4}), "byte");
+      const Value byte = plus(b_, {low, b_.op(OpCode::ishl, {high}, {.imm = 4})}, "byte");
       b_.op(OpCode::store_scalar, {at(rows[0].to, near_to_, now[0]).bytes, byte}, {.bits = 8});
       return std::vector<Value>{b_.add(now[0], 1, "k"),
-                                plus(b_, now[1], b_.add(codes[0], -half()), "sum"),
-                                plus(b_, now[2], b_.add(codes[1], -half()), "other_sum")};
+                                plus(b_, {now[1], b_.add(codes[0], -half())}, "sum"),
+                                plus(b_, {now[2], b_.add(codes[1], -half())}, "other_sum")};
     });
   }
 
   void keep_sum(const PanelPlaces& places, const Row& row, Value first_k, Value sum) const {
-    const Value at = plus(b_, places.sums, times(b_, row.number, 4), "at");
+    const Value at = plus(b_, {places.sums, times(b_, row.number, 4)}, "at");
     if (layout_.block == 0) return add_sum(at, sum);
     const Value scales = block(places, first_k, FieldKind::scales);
     scale(at, sum, first_k, row.number, row.column, scales);
@@ -259,9 +258,9 @@ class PlainPacker {
                             const char* name) const {
     Place at = place(given_, path, Dim::n, n);
     const Value first = b_.add(start, path.base.divided(8));
-    at.bytes = at.bytes == no_value ? first : plus(b_, first, at.bytes);
+    at.bytes = at.bytes == no_value ? first : plus(b_, {first, at.bytes});
     const Value more = place(given_, path_far(path), Dim::k, k).bytes;
-    if (more != no_value) at.bytes = plus(b_, at.bytes, more, name);
+    if (more != no_value) at.bytes = plus(b_, {at.bytes, more}, name);
     return at;
   }
 
@@ -275,11 +274,11 @@ class PlainPacker {
     const Place from = at(row, near_from_, k);
     const int width = std::max(element_bits(), 8);
     const Value byte = b_.op(OpCode::load_scalar, {from.bytes}, {.bits = width}, "value");
-    if (is_float()) return byte;
-    if (from.high == no_value) return code_bits(plus(b_, byte, bias_), "code");
+    if (is_float(layout_.element)) return byte;
+    if (from.high == no_value) return code_bits(plus(b_, {byte, bias_}), "code");
     const Value high = b_.op(OpCode::ishr, {byte}, {.imm = 4});
-    const Value given = choose(b_, from.high, high, code_bits(byte, ""), "given");
-    return code_bits(plus(b_, given, bias_), "code");
+    const Value given = choose(b_, {from.high, high, code_bits(byte, "")}, "given");
+    return code_bits(plus(b_, {given, bias_}), "code");
   }
 
   /// What the layout keeps of it, in the high or low half of a byte.
@@ -298,13 +297,13 @@ class PlainPacker {
       const Place to = at(to_row, near_to_, now[0]);
       if (to.high != no_value) {
         add_nibble(to, value);
-      } else if (is_float()) {
+      } else if (is_float(layout_.element)) {
         b_.op(OpCode::store_scalar, {to.bytes, value}, {.bits = element_bits()});
       } else {
         b_.op(OpCode::store_scalar, {to.bytes, stored(value, false)}, {.bits = 8});
       }
       std::vector<Value> next = {b_.add(now[0], 1, "k")};
-      if (sum != no_value) next.push_back(plus(b_, now[1], b_.add(value, -half()), "sum"));
+      if (sum != no_value) next.push_back(plus(b_, {now[1], b_.add(value, -half())}, "sum"));
       return next;
     });
     if (sum != no_value) sum = results[1];
@@ -318,7 +317,7 @@ class PlainPacker {
     };
     const Value high = b_.op(OpCode::ishl, {more(true)}, {.imm = 4});
     const Value old = b_.op(OpCode::load_scalar, {to.bytes}, {.bits = 8}, "old");
-    const Value byte = plus(b_, old, choose(b_, to.high, high, more(false)));
+    const Value byte = plus(b_, {old, choose(b_, {to.high, high, more(false)})});
     b_.op(OpCode::store_scalar, {to.bytes, byte}, {.bits = 8});
   }
 
@@ -330,14 +329,14 @@ class PlainPacker {
     const Value pairs = times(b_, over(b_, count, 2 * distance), distance, "pairs");
     const auto results = b_.loop("pair", pairs, {number("pair", 0), sum}, [&](const auto& now) {
       const Value group = times(b_, over(b_, now[0], distance), 2 * distance);
-      const Value k = plus(b_, group, remainder(given_, now[0], distance), "k");
+      const Value k = plus(b_, {group, remainder(given_, now[0], distance)}, "k");
       const Value low = read(from, k);
       const Value high = read(from, b_.add(k, distance, "far"));
-      const Value byte = plus(b_, stored(low, false),
-                              b_.op(OpCode::ishl, {stored(high, true)}, {.imm = 4}), "byte");
+      const Value byte = plus(
+          b_, {stored(low, false), b_.op(OpCode::ishl, {stored(high, true)}, {.imm = 4})}, "byte");
       b_.op(OpCode::store_scalar, {at(to, near_to_, k).bytes, byte}, {.bits = 8});
-      const Value codes = b_.add(plus(b_, low, high), -2 * half());
-      return std::vector<Value>{b_.add(now[0], 1, "pair"), plus(b_, now[1], codes, "sum")};
+      const Value codes = b_.add(plus(b_, {low, high}), -2 * half());
+      return std::vector<Value>{b_.add(now[0], 1, "pair"), plus(b_, {now[1], codes}, "sum")};
     });
     sum = results[1];
     return times(b_, pairs, 2, "k");
@@ -345,7 +344,7 @@ class PlainPacker {
 
   [[nodiscard]] Place at(const Place& row, const Path& path, Value k) const {
     Place at = place(given_, path, Dim::k, k);
-    at.bytes = at.bytes == no_value ? row.bytes : plus(b_, row.bytes, at.bytes);
+    at.bytes = at.bytes == no_value ? row.bytes : plus(b_, {row.bytes, at.bytes});
     if (at.high == no_value) at.high = row.high;
     return at;
   }
@@ -353,7 +352,7 @@ class PlainPacker {
   void add_sum(Value at, Value sum) const {
     const Value old = b_.op(OpCode::load_scalar, {at}, {.bits = 32}, "old");
     const Value more = times(b_, sum, field_of(layout_, FieldKind::sums).factor);
-    b_.op(OpCode::store_scalar, {at, plus(b_, old, more)}, {.bits = 32});
+    b_.op(OpCode::store_scalar, {at, plus(b_, {old, more})}, {.bits = 32});
   }
 
   /// Copies a block's scale, adds scale * sum.
@@ -366,14 +365,12 @@ class PlainPacker {
       from = moved(b_.arg(ArgField::pack_source), path, column, first_k, "scale_from").bytes;
     } else {
       const Value stride = b_.arg(ArgField::pack_scale_stride);
-      from = plus(b_, b_.arg(ArgField::pack_scales), product(b_, column, stride));
-      from = plus(b_, from, times(b_, over(b_, first_k, layout_.block), bytes), "scale_from");
+      from = plus(b_, {b_.arg(ArgField::pack_scales), product(b_, {column, stride})});
+      from = plus(b_, {from, times(b_, over(b_, first_k, layout_.block), bytes)}, "scale_from");
     }
     const Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
-    b_.op(OpCode::store, {plus(b_, scales, times(b_, row, bytes)), kept});
-    Value real = kept;
-    if (type == ElementType::f16) real = b_.op(OpCode::cvt_f16_f32, {kept});
-    if (type == ElementType::bf16) real = b_.op(OpCode::cvt_bf16_f32, {kept});
+    b_.op(OpCode::store, {plus(b_, {scales, times(b_, row, bytes)}), kept});
+    const Value real = widened(b_, kept, type);
     const Value codes = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
     const Value old = b_.op(OpCode::load, {at}, {}, "old");
     b_.op(OpCode::store, {at, b_.op(OpCode::fma, {codes, real, old}, {}, "total")});
@@ -404,8 +401,8 @@ void copy_rows(Builder& b, const Layout& layout) {
   const Value padded = padded_k(b, layout);
   for_panels(b, layout, [&](const Panel& panel) {
     const Value first =
-        plus(b, b.arg(ArgField::pack_source), product(b, panel.row, element), "source");
-    const Value bytes = product(b, panel.rows, element, "row_bytes");
+        plus(b, {b.arg(ArgField::pack_source), product(b, {panel.row, element})}, "source");
+    const Value bytes = product(b, {panel.rows, element}, "row_bytes");
     b.loop("k", b.arg(ArgField::pack_k), {first, panel.to}, [&](const std::vector<Value>& at) {
       b.branch(
           bytes, Compare::equal, all,
@@ -415,10 +412,10 @@ void copy_rows(Builder& b, const Layout& layout) {
           [&] {
             b.op(OpCode::copy_bytes, {at[1], at[0], bytes});
             const Value missing = b.op(OpCode::isub, {all, bytes});
-            b.op(OpCode::fill_bytes, {plus(b, at[1], bytes), b.constant(0), missing});
+            b.op(OpCode::fill_bytes, {plus(b, {at[1], bytes}), b.constant(0), missing});
           });
       const Value stride = b.arg(ArgField::pack_source_stride);
-      return std::vector<Value>{plus(b, at[0], stride), plus(b, at[1], all)};
+      return std::vector<Value>{plus(b, {at[0], stride}), plus(b, {at[1], all})};
     });
     write_fields(b, layout, padded, panel);
   });
@@ -427,8 +424,7 @@ void copy_rows(Builder& b, const Layout& layout) {
 }  // namespace
 
 void lower_pack_plain(Builder& b, const Layout& layout, const Source& source) {
-  const bool is_float = layout.element == ElementType::f32 || layout.element == ElementType::f16;
-  if (is_float && rows_are_k(source)) return copy_rows(b, layout);
+  if (is_float(layout.element) && rows_are_k(source)) return copy_rows(b, layout);
   const PlainPacker packer(b, layout, source);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
 }

@@ -38,14 +38,14 @@ void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
               const std::function<void(Value k, Value copied)>& body) {
   const Value zero = b.constant(0);
   const Value one = b.constant(1);
-  const Value whole_end = plus(b, first_k, times(b, steps, step), "whole_end");
+  const Value whole_end = plus(b, {first_k, times(b, steps, step)}, "whole_end");
   const Value rest = b.add(b.op(OpCode::isub, {end, whole_end}), step - 1);
-  const Value runs = plus(b, over(b, rest, step), choose(b, steps, one, zero), "runs");
+  const Value runs = plus(b, {over(b, rest, step), choose(b, {steps, one, zero})}, "runs");
   const Value k = b.op(OpCode::icopy, {first_k}, {}, "k");
-  b.loop("run", runs, {k, choose(b, steps, zero, one, "copied")},
+  b.loop("run", runs, {k, choose(b, {steps, zero, one}, "copied")},
          [&](const std::vector<Value>& now) {
            body(now[0], now[1]);
-           return std::vector<Value>{choose(b, now[1], b.add(now[0], step), whole_end, "k"),
+           return std::vector<Value>{choose(b, {now[1], b.add(now[0], step), whole_end}, "k"),
                                      b.op(OpCode::constant, {}, {.imm = 1}, "copied")};
          });
 }
@@ -54,9 +54,9 @@ void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
               const std::function<void(const PackRun&, bool stream)>& pack) {
   if (!streams) return pack(run, false);
   const Value stride = b.arg(ArgField::pack_packed_stride);
-  const Value both = plus(b, b.op(OpCode::iand_imm, {run.packed}, {.imm = 63}),
-                          b.op(OpCode::iand_imm, {stride}, {.imm = 63}));
-  const Value plain = copied == no_value ? both : plus(b, both, copied);
+  const Value both = plus(b, {b.op(OpCode::iand_imm, {run.packed}, {.imm = 63}),
+                              b.op(OpCode::iand_imm, {stride}, {.imm = 63})});
+  const Value plain = copied == no_value ? both : plus(b, {both, copied});
   b.branch(
       plain, Compare::equal, b.constant(0), [&] { pack(run, true); }, [&] { pack(run, false); });
 }

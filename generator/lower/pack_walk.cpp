@@ -7,23 +7,23 @@
 namespace tw {
 
 Value times(Builder& b, Value x, int64_t y, const std::string& name) {
-  return y == 1 ? x : product(b, x, b.constant(y), name);
+  return y == 1 ? x : product(b, {x, b.constant(y)}, name);
 }
 
 Value over(Builder& b, Value x, int64_t y, const std::string& name) {
   return y == 1 ? x : b.op(OpCode::idiv, {x, b.constant(y)}, {}, name);
 }
 
-Value smaller(Builder& b, Value x, Value y, const std::string& name) {
-  return b.op(OpCode::imin, {x, y}, {}, name);
+Value smaller(Builder& b, Two two, const std::string& name) {
+  return b.op(OpCode::imin, {two.x, two.y}, {}, name);
 }
 
-Value less(Builder& b, Value x, Value y, const std::string& name) {
-  return b.op(OpCode::isub_sat, {x, y}, {}, name);
+Value less(Builder& b, Two two, const std::string& name) {
+  return b.op(OpCode::isub_sat, {two.x, two.y}, {}, name);
 }
 
-Value choose(Builder& b, Value x, Value yes, Value no, const std::string& name) {
-  return b.op(OpCode::if_null, {x, no, yes}, {}, name);
+Value choose(Builder& b, Choice choice, const std::string& name) {
+  return b.op(OpCode::if_null, {choice.given, choice.no, choice.yes}, {}, name);
 }
 
 Value segments_of(Builder& b, const std::string& name) {
@@ -52,8 +52,8 @@ Value codes_bytes(Builder& b, const Layout& layout, Value values) {
   const int64_t element = bits(layout.element);
   const Length together = layout.panel * element;
   if (together.is_fixed() && together.divisible(8)) return times(b, values, together.fixed / 8);
-  if (together.divisible(8)) return product(b, values, length(b, together.divided(8)));
-  const Value all = product(b, values, length(b, together));
+  if (together.divisible(8)) return product(b, {values, length(b, together.divided(8))});
+  const Value all = product(b, {values, length(b, together)});
   return b.op(OpCode::ishr, {all}, {.imm = 3});
 }
 
@@ -61,23 +61,24 @@ void for_panels(Builder& b, const Layout& layout, const std::function<void(const
                 int64_t at_once) {
   const Value begin = b.arg(ArgField::pack_row_begin);
   const Value end =
-      smaller(b, b.arg(ArgField::pack_row_end), b.arg(ArgField::pack_rows), "row_end");
-  const Value rows = less(b, end, begin, "rows_left");
+      smaller(b, {b.arg(ArgField::pack_row_end), b.arg(ArgField::pack_rows)}, "row_end");
+  const Value rows = less(b, {end, begin}, "rows_left");
   const Value panel = length(b, layout.panel, "panel");
   const Value stride = b.arg(ArgField::pack_packed_stride);
   const Value first = b.op(OpCode::idiv, {begin, panel});
-  const Value to = plus(b, b.arg(ArgField::pack_packed), product(b, first, stride), "packed");
+  const Value to = plus(b, {b.arg(ArgField::pack_packed), product(b, {first, stride})}, "packed");
   const Value step = at_once == 1 ? panel : length(b, layout.panel * at_once, "panels");
   const Builder::Body write = [&](const std::vector<Value>& now) {
     const Value left = b.op(OpCode::isub, {end, now[0]}, {}, "left");
-    body({now[0], left, smaller(b, left, step, "rows"), now[1]});
-    return std::vector<Value>{plus(b, now[0], step), plus(b, now[1], times(b, stride, at_once))};
+    body({now[0], left, smaller(b, {left, step}, "rows"), now[1]});
+    return std::vector<Value>{plus(b, {now[0], step}),
+                              plus(b, {now[1], times(b, stride, at_once)})};
   };
   const std::vector<Value> inits = {b.op(OpCode::icopy, {begin}, {}, "row"), to};
   if (layout.panel.is_fixed()) {
     b.stepped_loop("panel", rows, layout.panel * at_once, inits, write);
   } else {
-    const Value last = b.op(OpCode::isub, {plus(b, rows, panel), b.constant(1)});
+    const Value last = b.op(OpCode::isub, {plus(b, {rows, panel}), b.constant(1)});
     b.loop("panel", b.op(OpCode::idiv, {last, panel}, {}, "panels"), inits, write);
   }
 }
@@ -102,12 +103,12 @@ void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f)
     const Field& following = *(&field + 1);
     const std::string next(name(following.kind));
     if (!is_repeated(field)) {
-      at = plus(b, at, field_bytes(b, layout), next);
+      at = plus(b, {at, field_bytes(b, layout)}, next);
     } else if (!is_repeated(following)) {
       const Value bytes =
-          blocks ? product(b, over(b, padded, layout.block), length(b, block_bytes(layout)))
+          blocks ? product(b, {over(b, padded, layout.block), length(b, block_bytes(layout))})
                  : codes_bytes(b, layout, padded);
-      at = plus(b, at, bytes, next);
+      at = plus(b, {at, bytes}, next);
     }
   }
 }
@@ -140,12 +141,13 @@ void write_floats(Builder& b, const Layout& layout, const Field& field, const Pa
   const Value all = field_bytes(b, layout);
   const auto given = [&] {
     const Value bytes = times(b, panel.rows, 4, "given_bytes");
-    b.op(OpCode::copy_bytes, {at, plus(b, from, times(b, panel.row, 4)), bytes});
+    b.op(OpCode::copy_bytes, {at, plus(b, {from, times(b, panel.row, 4)}), bytes});
     const Value missing = b.op(OpCode::isub, {all, bytes});
     if (layout.edge == Edge::last) {
-      repeat_last(b, plus(b, at, bytes, "behind"), over(b, missing, 4));
+      const Value behind = plus(b, {at, bytes}, "behind");
+      repeat_last(b, behind, over(b, missing, 4));
     } else {
-      b.op(OpCode::fill_bytes, {plus(b, at, bytes), b.constant(0), missing});
+      b.op(OpCode::fill_bytes, {plus(b, {at, bytes}), b.constant(0), missing});
     }
     if (field.factor != 1) divide(b, layout, field, at);
   };
@@ -212,7 +214,7 @@ Value flip_bits(Builder& b, const Layout& layout, int source_offset) {
   const int64_t wanted = offset_bits(layout);
   Value flip = everywhere(wanted ^ (source_offset * 0x11));
   if (is_given(layout, source_offset)) {
-    flip = choose(b, given_offset(b, layout, 0), everywhere(wanted ^ 0x88), flip, "bits");
+    flip = choose(b, {given_offset(b, layout, 0), everywhere(wanted ^ 0x88), flip}, "bits");
   }
   return b.op(OpCode::dup, {flip}, {.bits = 32}, "flip");
 }
@@ -226,11 +228,11 @@ void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value co
   b.op(OpCode::copy_bytes, {to, from, over(b, b.add(codes, 1), 2)});
   const Value odd = b.op(OpCode::iand_imm, {codes}, {.imm = 1}, "odd");
   b.branch(odd, Compare::not_equal, b.constant(0), [&] {
-    const Value at = plus(b, to, over(b, codes, 2), "last");
+    const Value at = plus(b, {to, over(b, codes, 2)}, "last");
     const Value byte = b.op(OpCode::load_scalar, {at}, {.bits = 8}, "byte");
     const Value low = b.op(OpCode::iand_imm, {byte}, {.imm = 15});
     const Value high = b.op(OpCode::iand_imm, {nothing}, {.imm = 0xf0});
-    b.op(OpCode::store_scalar, {at, plus(b, low, high)}, {.bits = 8});
+    b.op(OpCode::store_scalar, {at, plus(b, {low, high})}, {.bits = 8});
   });
 }
 

@@ -10,22 +10,31 @@
 
 namespace tw {
 
+/// Two Values in braces, which C++ evaluates one after the other; arguments it evaluates in any
+/// order, so that what a generator writes would depend on the compiler that built it.
+struct Two {
+  Value x, y;
+};
+struct Choice {
+  Value given, yes, no;
+};
+
 // Sums and products of numbers, shorter to write.
-inline Value plus(Builder& b, Value x, Value y, const std::string& name = "") {
-  return b.op(OpCode::iadd, {x, y}, {}, name);
+inline Value plus(Builder& b, Two two, const std::string& name = "") {
+  return b.op(OpCode::iadd, {two.x, two.y}, {}, name);
 }
-inline Value product(Builder& b, Value x, Value y, const std::string& name = "") {
-  return b.op(OpCode::imul, {x, y}, {}, name);
+inline Value product(Builder& b, Two two, const std::string& name = "") {
+  return b.op(OpCode::imul, {two.x, two.y}, {}, name);
 }
 /// By a number that is no Value.
 Value times(Builder& b, Value x, int64_t y, const std::string& name = "");
 /// Rounded down.
 Value over(Builder& b, Value x, int64_t y, const std::string& name = "");
-Value smaller(Builder& b, Value x, Value y, const std::string& name = "");
+Value smaller(Builder& b, Two two, const std::string& name = "");
 /// x - y, or 0 where y is more.
-Value less(Builder& b, Value x, Value y, const std::string& name = "");
-/// `yes` if x is not 0.
-Value choose(Builder& b, Value x, Value yes, Value no, const std::string& name = "");
+Value less(Builder& b, Two two, const std::string& name = "");
+/// `yes` if what is given is not 0.
+Value choose(Builder& b, Choice choice, const std::string& name = "");
 
 /// 16-byte parts of the vectors that the caller packs for.
 Value segments_of(Builder& b, const std::string& name = "");

@@ -56,6 +56,10 @@ const std::vector<Format>& formats() {
   return table;
 }
 
+bool is_float(ElementType type) {
+  return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
+}
+
 bool is_float(const Format& format) {
   return format.scales == Granularity::none && bits(format.element) >= 16;
 }

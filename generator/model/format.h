@@ -26,6 +26,7 @@ struct Format {
 
 /// Floats, without scales: multiplied as they are, sums are floats.
 bool is_float(const Format& format);
+bool is_float(ElementType type);
 
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
