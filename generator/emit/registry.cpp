@@ -308,11 +308,14 @@ std::string print_kernel_table(const Registry& registry) {
         names.layout(v.rhs), kernel.vector_registers, ratio_text(kernel.macs_per_instruction),
         ratio_text(kernel.macs_per_cycle * kernel.times), kernel.core, kernel.spills);
   }
-  text += "\n## Packers\n\n| packer | ISA | operand | from | layout |\n|---|---|---|---|---|\n";
+  text +=
+      "\n## Packers\n\nPlain C: loops that take value by value.\n\n| packer | ISA | operand | from "
+      "| layout |\n|---|---|---|---|---|\n";
   for (const PackerEntry& packer : registry.packers) {
     const PackerSource& source = *packer.source;
-    text += fmt::format("| `{}` | {} | {} | {} | L{} |\n", source.symbol, source.isa->name,
-                        source.operand, source.source, names.layout(*packer.layout));
+    text += fmt::format("| `{}` | {}{} | {} | {} | L{} |\n", source.symbol, source.isa->name,
+                        source.vectorized ? "" : ", plain C", source.operand, source.source,
+                        names.layout(*packer.layout));
   }
   text += "\n## Layouts\n\n| | id | layout | bytes of a panel with k = 1024 |\n|---|---|---|---|\n";
   size_t number = 0;

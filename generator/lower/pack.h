@@ -12,7 +12,7 @@
 
 namespace tw {
 
-/// Whether the ISA has the moves for a packer of weights (or of floats).
+/// Whether the ISA has the moves for a packer of weights (or of floats). For none that converts.
 bool can_pack(const Layout& layout, const Source& source, const Isa& isa);
 
 /// A whole packer, of type tw_packer_fn. By an ISA that has not the moves, value by value: that of

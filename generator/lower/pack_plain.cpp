@@ -114,6 +114,7 @@ Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
 struct Row {
   Value number, column;  ///< in the panel, in the operand
   Place from, to;
+  Value scale = no_value, minimum = no_value;  ///< of its codes, where they become floats
 };
 
 class PlainPacker {
@@ -128,8 +129,10 @@ class PlainPacker {
         bias_(source_offset(b, layout, source)),
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
-        // Whole lines of a row, and whatever shares a byte.
-        at_once_(layout.block != 0 ? layout.block : std::max(32, 2 * layout.order.distance)),
+        // Whole lines of a row, and whatever shares a byte, or a scale.
+        at_once_(layout.block != 0       ? layout.block
+                 : block_of(source) != 0 ? block_of(source)
+                                         : std::max(32, 2 * layout.order.distance)),
         near_from_(path_below(from_, at_once_)),
         near_to_(path_below(to_, at_once_)) {}
 
@@ -191,15 +194,21 @@ class PlainPacker {
     b_.loop("row", panel.rows, {number("row", 0)}, [&](const std::vector<Value>& at) {
       const auto row = [&](Value number) {
         const Value column = plus(b_, {panel.row, number}, "column");
-        return Row{number, column,
-                   moved(b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
-                   moved(places.codes, to_, number, first_k, "to")};
+        Row its{number, column,
+                moved(b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
+                moved(places.codes, to_, number, first_k, "to")};
+        if (converts(source_, layout_)) {
+          its.scale = of_block(FieldKind::scales, column, first_k);
+          its.minimum = of_block(FieldKind::minimums, column, first_k);
+        }
+        return its;
       };
       const auto finish = [&](const Row& its, Value sum) {
         if (sum != no_value) keep_sum(places, its, first_k, sum);
       };
       const auto alone = [&] {
         const Row one = row(at[0]);
+        if (converts(source_, layout_)) return convert(one, count);
         finish(one, move_row(one, places, count));
       };
       const Axis& nibble = to_.axes.back();
@@ -264,7 +273,10 @@ class PlainPacker {
     return at;
   }
 
-  [[nodiscard]] int64_t half() const { return int64_t{1} << (element_bits() - 1); }
+  [[nodiscard]] ElementType source_type() const {
+    return field_axes(source_.axes, FieldKind::data).type;
+  }
+  [[nodiscard]] int64_t half() const { return int64_t{1} << (bits(source_type()) - 1); }
   [[nodiscard]] Value code_bits(Value x, const char* name) const {
     return b_.op(OpCode::iand_imm, {x}, {.imm = 2 * half() - 1}, name);
   }
@@ -272,9 +284,9 @@ class PlainPacker {
   /// A value; a code as an unsigned number, which is half() more.
   [[nodiscard]] Value read(const Place& row, Value k) const {
     const Place from = at(row, near_from_, k);
-    const int width = std::max(element_bits(), 8);
+    const int width = std::max(bits(source_type()), 8);
     const Value byte = b_.op(OpCode::load_scalar, {from.bytes}, {.bits = width}, "value");
-    if (is_float(layout_.element)) return byte;
+    if (is_float(source_type())) return byte;
     if (from.high == no_value) return code_bits(plus(b_, {byte, bias_}), "code");
     const Value high = b_.op(OpCode::ishr, {byte}, {.imm = 4});
     const Value given = choose(b_, {from.high, high, code_bits(byte, "")}, "given");
@@ -361,8 +373,7 @@ class PlainPacker {
     const int64_t bytes = bits(type) / 8;
     Value from = no_value;
     if (block_of(source_) != 0) {
-      const Path path = path_of(source_.axes, FieldKind::scales);
-      from = moved(b_.arg(ArgField::pack_source), path, column, first_k, "scale_from").bytes;
+      from = block_field(FieldKind::scales, column, first_k, "scale_from");
     } else {
       const Value stride = b_.arg(ArgField::pack_scale_stride);
       from = plus(b_, {b_.arg(ArgField::pack_scales), product(b_, {column, stride})});
@@ -376,12 +387,54 @@ class PlainPacker {
     b_.op(OpCode::store, {at, b_.op(OpCode::fma, {codes, real, old}, {}, "total")});
   }
 
+  /// Where a field of a source's block is.
+  [[nodiscard]] Value block_field(FieldKind kind, Value column, Value first_k,
+                                  const char* name) const {
+    const Path path = path_of(source_.axes, kind);
+    return moved(b_.arg(ArgField::pack_source), path, column, first_k, name).bytes;
+  }
+
+  [[nodiscard]] Value load_float(Value at, ElementType type, const char* name) const {
+    return widened(b_, b_.op(OpCode::load, {at}, {.bytes = bits(type) / 8}), type, name);
+  }
+
+  /// A field of a source's block as f32; none: it has no such field.
+  [[nodiscard]] Value of_block(FieldKind kind, Value column, Value first_k) const {
+    const FieldAxes* field = find_field(source_.axes, kind);
+    if (field == nullptr) return no_value;
+    const Value at = block_field(kind, column, first_k, "at");
+    return load_float(at, field->type, kind == FieldKind::scales ? "scale" : "minimum");
+  }
+
+  /// What the row's value of k is, as f32.
+  [[nodiscard]] Value real(const Row& row, Value k) const {
+    if (is_float(source_type())) {
+      return load_float(at(row.from, near_from_, k).bytes, source_type(), "real");
+    }
+    const bool from_lowest = row.minimum != no_value;
+    const Value raw = read(row.from, k);
+    const Value code = from_lowest ? raw : b_.add(raw, -half(), "code");
+    const Value steps = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {code}, {.bits = 32})});
+    const Value scaled = b_.op(OpCode::fmul, {steps, row.scale}, {}, "real");
+    return from_lowest ? b_.op(OpCode::fadd, {scaled, row.minimum}, {}, "real") : scaled;
+  }
+
+  /// Values that become floats of the layout's type, one by one.
+  void convert(const Row& row, Value count) const {
+    b_.loop("value", count, {number("k", 0)}, [&](const std::vector<Value>& now) {
+      Value value = real(row, now[0]);
+      if (layout_.element == ElementType::f16) value = b_.op(OpCode::cvt_f32_f16, {value});
+      b_.op(OpCode::store, {at(row.to, near_to_, now[0]).bytes, value});
+      return std::vector<Value>{b_.add(now[0], 1, "k")};
+    });
+  }
+
   /// What makes a code of the source an unsigned number, in as many bits.
   static Value source_offset(Builder& b, const Layout& layout, const Source& source) {
-    if (bits(layout.element) > 8) return no_value;
-    const int offset = field_axes(source.axes, FieldKind::data).offset;
-    const Value half = b.constant(int64_t{1} << (bits(layout.element) - 1));
-    return b.op(OpCode::isub, {half, given_offset(b, layout, offset)}, {}, "offset");
+    const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
+    if (is_float(codes.type)) return no_value;
+    const Value half = b.constant(int64_t{1} << (bits(codes.type) - 1));
+    return b.op(OpCode::isub, {half, given_offset(b, layout, codes.offset)}, {}, "offset");
   }
 
   Builder& b_;
@@ -424,7 +477,8 @@ void copy_rows(Builder& b, const Layout& layout) {
 }  // namespace
 
 void lower_pack_plain(Builder& b, const Layout& layout, const Source& source) {
-  if (is_float(layout.element) && rows_are_k(source)) return copy_rows(b, layout);
+  const bool floats_as_they_are = is_float(layout.element) && !converts(source, layout);
+  if (floats_as_they_are && rows_are_k(source)) return copy_rows(b, layout);
   const PlainPacker packer(b, layout, source);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
 }

@@ -62,7 +62,7 @@ void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
 }
 
 bool can_pack(const Layout& layout, const Source& source, const Isa& isa) {
-  if (!isa.can_print_c || layout.side == Side::lhs) return false;
+  if (!isa.can_print_c || layout.side == Side::lhs || converts(source, layout)) return false;
   if (layout.block != 0) return can_pack_blocks(layout, isa);
   return rows_are_k(source) ? can_pack_kxn(layout, isa) : can_pack_nxk(layout, isa);
 }

@@ -34,21 +34,11 @@ Length extent(const Axis& axis, int64_t k) {
   return (k + axis.step.fixed - 1) / axis.step.fixed;
 }
 
-const FieldAxes* find(const Part& part, FieldKind kind) {
-  for (const Part::Member& member : part.members) {
-    const auto* field = std::get_if<FieldAxes>(&member);
-    if (field != nullptr && field->kind != kind) continue;
-    const FieldAxes* found = field != nullptr ? field : find(std::get<Part>(member), kind);
-    if (found != nullptr) return found;
-  }
-  return nullptr;
-}
-
 /// The member that has the field inside.
 const Part* inner_part(const Part& part, FieldKind kind) {
   for (const Part::Member& member : part.members) {
     const auto* inner = std::get_if<Part>(&member);
-    if (inner != nullptr && find(*inner, kind) != nullptr) return inner;
+    if (inner != nullptr && find_field(*inner, kind) != nullptr) return inner;
   }
   return nullptr;
 }
@@ -62,8 +52,18 @@ Length whole(const Part::Member& member, int64_t k) {
 
 }  // namespace
 
+const FieldAxes* find_field(const Part& part, FieldKind kind) {
+  for (const Part::Member& member : part.members) {
+    const auto* field = std::get_if<FieldAxes>(&member);
+    if (field != nullptr && field->kind != kind) continue;
+    const FieldAxes* found = field != nullptr ? field : find_field(std::get<Part>(member), kind);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 const FieldAxes& field_axes(const Part& part, FieldKind kind) {
-  const FieldAxes* found = find(part, kind);
+  const FieldAxes* found = find_field(part, kind);
   if (found == nullptr) {
     throw std::invalid_argument(fmt::format("'{}' has no {}", to_string(part), name(kind)));
   }

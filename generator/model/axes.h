@@ -59,7 +59,9 @@ std::string to_string(const Part& part);
 /// a dimension tile it, none twice, and no two bits share an address.
 void check(const Part& part);
 
-/// The field of that kind. Throws std::invalid_argument if there is none.
+/// The field of that kind; null: there is none.
+const FieldAxes* find_field(const Part& part, FieldKind kind);
+/// That field. Throws std::invalid_argument if there is none.
 const FieldAxes& field_axes(const Part& part, FieldKind kind);
 
 struct Coordinates {

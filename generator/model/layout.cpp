@@ -48,6 +48,8 @@ std::string_view name(FieldKind kind) {
       return "zeros";
     case FieldKind::scales:
       return "scales";
+    case FieldKind::minimums:
+      return "minimums";
     case FieldKind::bias:
       return "bias";
   }

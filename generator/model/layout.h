@@ -21,7 +21,9 @@ enum class FieldKind {
                 ///< the sum over blocks of scale * (sum of the block's codes)
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it)
   scales,       ///< f32, f16 or bf16
-  bias          ///< f32
+  minimums,  ///< of sources: what a block's lowest code is worth, to which scale * (code - lowest
+             ///< code) is added; without, a code is worth scale * code
+  bias       ///< f32
 };
 
 std::string_view name(FieldKind kind);

@@ -5,12 +5,22 @@
 namespace tw {
 namespace {
 
-const FieldAxes* scales_of(const Source& source) {
-  for (const Part::Member& member : source.axes.members) {
-    const auto* block = std::get_if<Part>(&member);
-    if (block != nullptr) return &field_axes(*block, FieldKind::scales);
-  }
-  return nullptr;
+const FieldAxes& data_of(const Source& source) {
+  return field_axes(source.axes, FieldKind::data);
+}
+
+/// Whether it says what its values are: floats, or codes beside their scales.
+bool has_values(const Source& source) {
+  return is_float(data_of(source).type) || block_of(source) != 0;
+}
+
+/// Whether its codes, or floats, are those of a layout without blocks or with blocks of such
+/// length.
+bool has_codes(const Source& source, ElementType type, int64_t block) {
+  if (data_of(source).type != type || find_field(source.axes, FieldKind::minimums)) return false;
+  // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
+  const int64_t own = block_of(source);
+  return own != 0 ? own == block : block == 0 || !rows_are_k(source);
 }
 
 /// Rows of `inner`, one for each step of the dimension.
@@ -58,29 +68,32 @@ const std::vector<Source>& sources() {
 }
 
 std::vector<std::string> source_names(const Format& format) {
-  const bool in_blocks = format.scales == Granularity::block;
   std::vector<std::string> names;
   for (const Source& source : sources()) {
-    if (field_axes(source.axes, FieldKind::data).type != format.element) continue;
-    // Scales of blocks are rows of k / block values beside rows of k values.
-    if (in_blocks ? rows_are_k(source) : block_of(source) != 0) continue;
-    names.emplace_back(source.name);
+    const bool converts = is_float(format) && has_values(source);
+    if (!converts && !has_codes(source, format.element, format.block)) continue;
+    const std::string name(source.name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
 }
 
 const Source* find_source(std::string_view name, const Layout& layout) {
+  const Source* found = nullptr;
   for (const Source& source : sources()) {
-    if (source.name != name || field_axes(source.axes, FieldKind::data).type != layout.element) {
-      continue;
+    if (source.name != name) continue;
+    if (has_codes(source, layout.element, layout.block)) {
+      const bool fits = block_of(source) == 0 || field_axes(source.axes, FieldKind::scales).type ==
+                                                     field_of(layout, FieldKind::scales).type;
+      return fits ? &source : nullptr;
     }
-    const int64_t block = block_of(source);
-    if (block == 0) return layout.block == 0 || !rows_are_k(source) ? &source : nullptr;
-    const bool fits = block == layout.block &&
-                      scales_of(source)->type == field_of(layout, FieldKind::scales).type;
-    return fits ? &source : nullptr;
+    if (is_float(layout.element) && has_values(source)) found = &source;
   }
-  return nullptr;
+  return found;
+}
+
+bool converts(const Source& source, const Layout& layout) {
+  return data_of(source).type != layout.element;
 }
 
 bool rows_are_k(const Source& source) {

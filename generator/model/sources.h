@@ -18,11 +18,14 @@ struct Source {
 /// Those of one name differ in what their values are. In the order of tw_rhs_order.
 const std::vector<Source>& sources();
 
-/// Names, of those that hold weights of that format.
+/// Names, of those that packers bring into layouts of that format.
 std::vector<std::string> source_names(const Format& format);
 
-/// The source that holds what the layout does; null: none of that name.
+/// The source that holds what the layout does, or, for layouts of floats, what is converted to it;
+/// null: none of that name.
 const Source* find_source(std::string_view name, const Layout& layout);
+/// Whether its values become floats of another type on their way into the layout.
+bool converts(const Source& source, const Layout& layout);
 
 /// Whether a row holds one value of k of each column, not one column.
 bool rows_are_k(const Source& source);

@@ -79,6 +79,27 @@ void check_unique(const std::vector<Variant>& variants) {
   }
 }
 
+/// Each source fits the layout of some kernel.
+void check_sources(const YamlNode& root, const Family& family,
+                   const std::vector<Variant>& variants) {
+  const auto fits = [&](const std::string& name) {
+    return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+      return find_source(name, variant.rhs) != nullptr;
+    });
+  };
+  std::string legal;
+  for (const std::string& name : source_names(*family.rhs)) {
+    if (fits(name)) legal += (legal.empty() ? "" : ", ") + name;
+  }
+  for (const YamlNode* item : root.at("rhs").at("from").one_or_more()) {
+    if (fits(item->text())) continue;
+    item->fail(
+        fmt::format("no kernel's layout can be packed from '{}'; sources that one can be "
+                    "packed from: {}",
+                    item->text(), legal));
+  }
+}
+
 }  // namespace
 
 std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& isas) {
@@ -97,6 +118,7 @@ std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& is
     return place(a.family.dst) < place(b.family.dst);
   });
   check_unique(variants);
+  if (!variants.empty()) check_sources(root, family, variants);
   return variants;
 }
 

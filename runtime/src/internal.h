@@ -59,6 +59,11 @@ void tw_give(const void* own, size_t known, void* theirs);
 /* All devices have so many bytes: version 0.1's. */
 #define TW_LEAST_DEVICE (offsetof(tw_device, virtual_machine) + sizeof(int))
 
+/* ---- packing (pack.c) ---- */
+
+/* Bytes of a source's row of so many weights, for layouts whose values have `bits`; 0: unknown. */
+size_t tw_rhs_row_bytes(const char* source, size_t values, size_t bits);
+
 /* ---- checked sizes (layout.c) ---- */
 
 /* False when the result does not fit in half of the address space. */

@@ -1,4 +1,6 @@
 /* Packing: checks the source against its stated sizes, then hands a slice to the packer. */
+#include <string.h>
+
 #include "internal.h"
 
 enum { LHS_SLICE_ROWS = 16, LHS_SLICE_VALUES = 8192 };
@@ -19,6 +21,28 @@ tw_status tw_rhs_slices(const tw_plan* plan, size_t* slices) {
   }
   *slices = rhs_slices(plan);
   return TW_OK;
+}
+
+/* Every tw_rhs_order: as registry rows name it, and how many values of a row take how many bytes;
+ * 0: one as many as in the layout. More than one share a scale, which is among them. */
+static const struct {
+  const char* name;
+  size_t values, bytes;
+} orders[] = {
+    [TW_NXK] = {"nxk", 0, 0},
+    [TW_KXN] = {"kxn", 0, 0},
+    [TW_Q4_0] = {"q4_0", 32, 18},
+    [TW_Q8_0] = {"q8_0", 32, 34},
+};
+enum { ORDERS = sizeof orders / sizeof orders[0] };
+
+size_t tw_rhs_row_bytes(const char* source, size_t values, size_t bits) {
+  for (size_t i = 0; i < ORDERS; ++i) {
+    if (strcmp(orders[i].name, source) != 0) continue;
+    if (orders[i].values != 0) return tw_divide_up(values, orders[i].values) * orders[i].bytes;
+    return bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
+  }
+  return 0;
 }
 
 /* `rows` rows of `row_bytes`, `stride` apart: the last one needs no padding behind it. */
@@ -54,7 +78,7 @@ static size_t scale_row_bytes(const tw_plan* plan) {
 }
 
 static tw_status check_scales(const tw_plan* plan, const tw_rhs_source* source) {
-  if (source->order == TW_Q4_0 || source->order == TW_Q8_0) return TW_OK;
+  if (orders[source->order].values > 1) return TW_OK; /* inside */
   if (plan->rhs->scales == 0) {
     if (source->scales == NULL) return TW_OK;
     return tw_fail(TW_INVALID,
@@ -96,36 +120,12 @@ static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source)
   return TW_OK;
 }
 
-/* As registry rows name it; null: unknown. */
-static const char* order_text(tw_rhs_order order) {
-  switch (order) {
-    case TW_NXK:
-      return "nxk";
-    case TW_KXN:
-      return "kxn";
-    case TW_Q4_0:
-      return "q4_0";
-    case TW_Q8_0:
-      return "q8_0";
-    default:
-      return NULL;
-  }
-}
-
-static size_t source_row_bytes(const tw_plan* plan, const tw_rhs_source* source) {
-  if (source->order == TW_Q4_0) return tw_divide_up(plan->k, 32) * 18;
-  if (source->order == TW_Q8_0) return tw_divide_up(plan->k, 32) * 34;
-  const size_t values = source->order == TW_NXK ? plan->k : plan->n, bits = plan->rhs->data_bits;
-  return bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
-}
-
 static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
   if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.data is null");
-  if (order_text(source->order) == NULL) {
+  if ((size_t)source->order >= ORDERS) {
     return tw_fail(TW_INVALID,
-                   "tw_pack_rhs: source.order is %d; TW_NXK (%d), TW_KXN (%d), TW_Q4_0 (%d) and "
-                   "TW_Q8_0 (%d) are legal",
-                   (int)source->order, TW_NXK, TW_KXN, TW_Q4_0, TW_Q8_0);
+                   "tw_pack_rhs: source.order is %d; 0 to %d, those of tw_rhs_order, are legal",
+                   (int)source->order, ORDERS - 1);
   }
   const size_t bits = plan->rhs->data_bits;
   if (bits != 4 && source->unsigned_nibbles) {
@@ -134,9 +134,11 @@ static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
                    "bits, so that 0 is legal",
                    source->unsigned_nibbles, bits);
   }
-  const size_t rows = source->order == TW_KXN ? plan->k : plan->n;
-  const tw_status status = check_matrix("tw_pack_rhs: source", rows, source_row_bytes(plan, source),
-                                        source->stride, source->data_bytes);
+  const bool rows_are_k = source->order == TW_KXN;
+  const size_t row_bytes =
+      tw_rhs_row_bytes(orders[source->order].name, rows_are_k ? plan->n : plan->k, bits);
+  const tw_status status = check_matrix("tw_pack_rhs: source", rows_are_k ? plan->k : plan->n,
+                                        row_bytes, source->stride, source->data_bytes);
   return status != TW_OK ? status : check_vectors(plan, source);
 }
 
@@ -151,7 +153,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* theirs, void* pa
   if (status != TW_OK) return status;
   status = check_packed("tw_pack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
   if (status != TW_OK) return status;
-  const char* order = order_text(source->order);
+  const char* order = orders[source->order].name;
   const tw_packer* packer = tw_choose_packer(&plan->registry, &plan->device, plan->rhs->id, order);
   if (packer == NULL) {
     return tw_fail(TW_UNSUPPORTED,

@@ -172,6 +172,19 @@ TEST(Axes, OfSourcesAreLayouts) {
   EXPECT_EQ(find_source("q4_0", layout), nullptr) << "other scales";
 }
 
+/// Panels of floats take what says which floats it means, and from a name the type that they have.
+TEST(Axes, OfSourcesForFloats) {
+  Layout layout;
+  layout.element = ElementType::f16;
+  layout.fields = {{FieldKind::data, ElementType::f16}};
+  ASSERT_NE(find_source("nxk", layout), nullptr);
+  EXPECT_FALSE(converts(*find_source("nxk", layout), layout));
+  ASSERT_NE(find_source("q4_0", layout), nullptr);
+  EXPECT_TRUE(converts(*find_source("q4_0", layout), layout));
+  EXPECT_NE(find_source("q8_0", layout), nullptr);
+  EXPECT_EQ(find_source("q9_0", layout), nullptr);
+}
+
 /// The message that check() has for axes that were changed.
 std::string refusal(const std::function<void(Part& root, FieldAxes& data)>& change) {
   Part root = axes(column_layout());

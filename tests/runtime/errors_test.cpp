@@ -268,9 +268,11 @@ TEST(Errors, PackRhs) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "source.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(4);
-  fails(bad, TW_INVALID,
-        "source.order is 4; TW_NXK (0), TW_KXN (1), TW_Q4_0 (2) and TW_Q8_0 (3) are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_Q8_0 + 1);
+  fails(bad, TW_INVALID, "source.order is 4; 0 to 3, those of tw_rhs_order, are legal");
+  bad = good;
+  bad.order = TW_Q8_0;
+  fails(bad, TW_TOO_SMALL, "source.stride is 32; a row has 68 bytes");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "source.stride is 31; a row has 32 bytes");

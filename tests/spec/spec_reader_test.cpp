@@ -161,6 +161,9 @@ TEST_F(SpecReader, RefusesWrongBlocks) {
             "s.yaml:6:62: key 'scales' is missing in 'blocks'");
   EXPECT_EQ(block_error("knobs: {unroll_k: 64}"),
             "s.yaml:6:72: unroll_k 64 is not possible with blocks: 32, the block length, is");
+  EXPECT_EQ(block_error("blocks: {length: [64, 128], scales: f16}"),
+            "s.yaml:3:36: no kernel's layout can be packed from 'q4_0'; sources that one can be "
+            "packed from: nxk");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, blocks: {length: 32, "
                          "scales: f16}"),
             "s.yaml:6:71: format qsi4cx has no blocks");
@@ -208,6 +211,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4c32, from: "
                   "kxn}\n"),
             "s.yaml:3:30: unknown source 'kxn'; known sources: nxk, q4_0");
+  EXPECT_EQ(error("family: f\nlhs: {format: f32}\nrhs: {format: f32, from: q4}\n"),
+            "s.yaml:3:26: unknown source 'q4'; known sources: nxk, kxn, q4_0, q8_0");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
                   "nxk}\ndst: f64\n"),
             "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32");

@@ -97,7 +97,7 @@ typedef struct tw_kernel {
 typedef struct tw_packer {
   const char* name;
   const char* operand; /* "lhs" or "rhs" */
-  const char* source;  /* "f32" (lhs), "nxk", "kxn", "q4_0" or "q8_0" (rhs) */
+  const char* source;  /* "f32" (lhs), "nxk", "q4_0" ... (rhs): the name of a tw_rhs_order */
   const char* isa;
   tw_packer_fn run; /* null: not built */
   tw_features features;

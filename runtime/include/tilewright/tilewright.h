@@ -227,7 +227,8 @@ typedef enum tw_rhs_order {
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
- * of 8 bits are int8_t. Floats: the values. TW_Q4_0, TW_Q8_0: as above. */
+ * of 8 bits are int8_t. Floats: the values. Others: as above; where the layout is of floats they
+ * are converted to those. */
 typedef struct tw_rhs_source {
   size_t size; /* sizeof(tw_rhs_source) */
   tw_rhs_order order;
@@ -236,7 +237,7 @@ typedef struct tw_rhs_source {
   size_t stride;        /* from source row to source row */
   int unsigned_nibbles; /* 4 bits only. 1: nibbles hold code + 8; 0: two's complement */
   /* One f32 per output column; floats: null. With blocks: a row of k / block per output column, of
-   * the layout's type; TW_Q4_0 and TW_Q8_0 have them inside. */
+   * the layout's type. Orders that have scales inside: not read. */
   const void* scales;
   size_t scale_count; /* in all */
   const void* bias;   /* one f32 per output column; null: zeros */
