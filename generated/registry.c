@@ -4,7 +4,7 @@
 // The registry of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (f9128271b5af7007)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (e3e06770c5581814)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (39fcf0b9a94e89c7)
@@ -15686,6 +15686,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_bf16_f32p4x1_scalar",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "scalar",
+        .run = tw_rhs_pack_nxk_bf16_f32p4x1_scalar,
+        .features = 0,
+        .layout = &layout_4,
+        .content_hash = UINT64_C(0x799df0f8bb732b45),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f32p16x1_avx2",
         .operand = "rhs",
         .source = "nxk",
@@ -15705,6 +15716,17 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
         .content_hash = UINT64_C(0xacb9c1354952d65e),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_bf16_f32p16x1_avx2",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_nxk_bf16_f32p16x1_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_5,
+        .content_hash = UINT64_C(0x1f846bdc3e527712),
         .vectorized = 0,
     },
     {
@@ -15730,6 +15752,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_bf16_f32p32x1_avx512f",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "avx512f",
+        .run = BUILT_1(tw_rhs_pack_nxk_bf16_f32p32x1_avx512f),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
+        .layout = &layout_6,
+        .content_hash = UINT64_C(0x9606643aaf915d07),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f32p24x1_neon",
         .operand = "rhs",
         .source = "nxk",
@@ -15749,6 +15782,17 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
         .content_hash = UINT64_C(0xfbdbfd57a9cdd97c),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_bf16_f32p24x1_neon",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "neon",
+        .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p24x1_neon),
+        .features = TW_FEATURE_NEON,
+        .layout = &layout_7,
+        .content_hash = UINT64_C(0x1a1144ccd1bed6c0),
         .vectorized = 0,
     },
     {
@@ -15774,6 +15818,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "sve2",
+        .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2),
+        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .layout = &layout_8,
+        .content_hash = UINT64_C(0xd77d81c21c0525a8),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f32p8svlx1_sme",
         .operand = "rhs",
         .source = "nxk",
@@ -15796,6 +15851,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_bf16_f32p8svlx1_sme",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "sme",
+        .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p8svlx1_sme),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_10,
+        .content_hash = UINT64_C(0xaefa0fa4d7c73bbe),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f32p8svlx1_sme2",
         .operand = "rhs",
         .source = "nxk",
@@ -15815,6 +15881,17 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
         .content_hash = UINT64_C(0xcba63d9f06cff230),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_bf16_f32p8svlx1_sme2",
+        .operand = "rhs",
+        .source = "nxk_bf16",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p8svlx1_sme2),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_10,
+        .content_hash = UINT64_C(0x83fd1caa88d81fee),
         .vectorized = 0,
     },
     {
@@ -17028,4 +17105,4 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
 };
-const size_t tw_generated_packer_count = 245;
+const size_t tw_generated_packer_count = 252;

@@ -4,7 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (f9128271b5af7007)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (e3e06770c5581814)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (39fcf0b9a94e89c7)
@@ -512,18 +512,25 @@ void tw_rhs_pack_nxk_f16p8x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p8x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p4x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p4x1_scalar(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p4x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p32x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p32x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p24x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p16vlx1_sve2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16vlx1_sve2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p8svlx1_sme(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p8svlx1_sme(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p8svlx1_sme(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p8svlx1_sme2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p8svlx1_sme2(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16_f32p8svlx1_sme2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_bf16(const tw_pack_args *args);

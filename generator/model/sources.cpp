@@ -62,6 +62,7 @@ const std::vector<Source>& sources() {
     const FieldAxes bytes = codes(ElementType::i8, {{Dim::k, 32}});
     list.push_back({"q4_0", rows(Dim::n, blocks(32, {f16_scale, nibbles}))});
     list.push_back({"q8_0", rows(Dim::n, blocks(32, {f16_scale, bytes}))});
+    list.push_back({"nxk_bf16", rows(Dim::n, codes(ElementType::bf16, {{Dim::k, rest}}))});
     return list;
   }();
   return table;

@@ -12,6 +12,7 @@
 #include "kernels/rows.h"
 #include "reference/pack_reference.h"
 #include "reference/quantize_reference.h"
+#include "reference/source_reference.h"
 #include "support/call_checked.h"
 #include "support/guarded_buffer.h"
 
@@ -185,10 +186,34 @@ OperandCodes make_values(const PackCase& c, bool kxn, size_t size, std::mt19937&
   return values;
 }
 
+/// Values that become floats of the layout's type, finite except where their bits are kept.
+OperandCodes make_converted(const PackCase& c, const LayoutText& layout,
+                            const SourceReference& from, std::mt19937& random, Source& source) {
+  const size_t row_bytes = (c.k + from.block - 1) / from.block * from.block_bytes;
+  const bool any = from.block == 1 && layout.bits == 32;
+  source.stride = row_bytes + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + row_bytes);
+  OperandCodes values{c.rows, c.k, {}, {}, {}, {}};
+  for (size_t r = 0; r < c.rows; ++r) {
+    uint8_t* row = source.bytes.data() + r * source.stride;
+    for (size_t i = 0; i < row_bytes; ++i) {
+      row[i] = static_cast<uint8_t>(random() & (any || i % 2 == 0 ? 0xff : 0xbf));
+    }
+    for (size_t k = 0; k < c.k; ++k) {
+      values.floats.push_back(output_bits(layout.bits == 16 ? "f16" : "f32", from.value(row, k)));
+    }
+    source.bias.push_back(random_float(random));
+  }
+  values.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
+  return values;
+}
+
 OperandCodes make_source(const tw_packer& packer, const PackCase& c, const LayoutText& layout,
                          std::mt19937& random, Source& source) {
   const bool kxn = is(packer, "kxn");
   if (is_lhs(packer) && !layout.floats) return make_floats(c, layout, random, source);
+  const SourceReference* from = find_source_reference(packer.source);
+  if (layout.floats && from != nullptr) return make_converted(c, layout, *from, random, source);
   if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
   if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
   return make_weights(c, layout, kxn, random, source);

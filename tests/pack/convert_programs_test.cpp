@@ -9,17 +9,10 @@
 #include "model/variant.h"
 #include "pack/programs.h"
 #include "reference/pack_reference.h"
+#include "reference/source_reference.h"
 
 namespace tw::test {
 namespace {
-
-float half_at(const uint8_t* at) {
-  return half_value(static_cast<uint16_t>(at[0] | at[1] << 8));
-}
-
-float brain_at(const uint8_t* at) {
-  return value_of_bits("bf16", static_cast<uint32_t>(at[0] | at[1] << 8));
-}
 
 /// A source and, apart from its axes, what it means.
 struct Kind {
@@ -41,10 +34,11 @@ FieldAxes row_of(ElementType type, Dim dim) {
   return {FieldKind::data, type, 0, {Axis{dim, rest, 1, bits(type)}}, 0, {}};
 }
 
-const Source& shipped(const char* name) {
+Kind shipped(const char* name) {
   Layout floats;
   floats.element = ElementType::f32;
-  return *find_source(name, floats);
+  const SourceReference& reference = *find_source_reference(name);
+  return {*find_source(name, floats), reference.block, reference.block_bytes, reference.value};
 }
 
 /// Blocks of 16: a scale of f32, whose products are rounded, a minimum, neighbors in a byte.
@@ -67,23 +61,12 @@ float small_value(const uint8_t* row, size_t i) {
 
 std::vector<Kind> kinds() {
   return {
-      {shipped("q4_0"), 32, 18,
-       [](const uint8_t* row, size_t i) {
-         const uint8_t* block = row + i / 32 * 18;
-         const int nibble = block[2 + i % 16] >> (i % 32 / 16 * 4) & 15;
-         return static_cast<float>(nibble - 8) * half_at(block);
-       }},
-      {shipped("q8_0"), 32, 34,
-       [](const uint8_t* row, size_t i) {
-         const uint8_t* block = row + i / 32 * 34;
-         return static_cast<float>(static_cast<int8_t>(block[2 + i % 32])) * half_at(block);
-       }},
+      shipped("q4_0"),
+      shipped("q8_0"),
+      shipped("nxk_bf16"),
       {rows("half", Dim::n, row_of(ElementType::f16, Dim::k)), 1, 2,
        [](const uint8_t* row, size_t i) { return half_at(row + 2 * i); }},
-      {rows("brain", Dim::n, row_of(ElementType::bf16, Dim::k)), 1, 2,
-       [](const uint8_t* row, size_t i) { return brain_at(row + 2 * i); }},
-      {rows("brain kxn", Dim::k, row_of(ElementType::bf16, Dim::n)), 1, 2,
-       [](const uint8_t* row, size_t i) { return brain_at(row + 2 * i); }, true},
+      {rows("brain kxn", Dim::k, row_of(ElementType::bf16, Dim::n)), 1, 2, bf16_value, true},
       {small_blocks(), 16, 14, small_value},
   };
 }

@@ -1,0 +1,56 @@
+// Sources that packers convert, in plain C++: what a value of a row is. Shares no code with the
+// generator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "reference/half_reference.h"
+
+namespace tw::test {
+
+inline float half_at(const uint8_t* at) {
+  return half_value(static_cast<uint16_t>(at[0] | at[1] << 8));
+}
+
+inline float brain_at(const uint8_t* at) {
+  return value_of_bits("bf16", static_cast<uint32_t>(at[0] | at[1] << 8));
+}
+
+/// Of ggml's blocks of 32 nibbles: values 16 apart share a byte.
+inline int nibble_at(const uint8_t* nibbles, size_t i) {
+  return nibbles[i % 16] >> (i % 32 / 16 * 4) & 15;
+}
+
+inline float q4_0_value(const uint8_t* row, size_t i) {
+  const uint8_t* block = row + i / 32 * 18;
+  return static_cast<float>(nibble_at(block + 2, i) - 8) * half_at(block);
+}
+
+inline float q8_0_value(const uint8_t* row, size_t i) {
+  const uint8_t* block = row + i / 32 * 34;
+  return static_cast<float>(static_cast<int8_t>(block[2 + i % 32])) * half_at(block);
+}
+
+inline float bf16_value(const uint8_t* row, size_t i) {
+  return brain_at(row + 2 * i);
+}
+
+struct SourceReference {
+  const char* name;
+  size_t block, block_bytes;  ///< so many values of a row in so many bytes
+  float (*value)(const uint8_t* row, size_t i);
+};
+
+/// null: it is not converted, or unknown.
+inline const SourceReference* find_source_reference(const char* name) {
+  static const SourceReference list[] = {
+      {"q4_0", 32, 18, q4_0_value}, {"q8_0", 32, 34, q8_0_value}, {"nxk_bf16", 1, 2, bf16_value}};
+  for (const SourceReference& source : list) {
+    if (std::strcmp(source.name, name) == 0) return &source;
+  }
+  return nullptr;
+}
+
+}  // namespace tw::test
