@@ -15,20 +15,33 @@ Builder::Builder(std::string name, const Isa& isa) {
   program_.isa = &isa;
   program_.args = program_.add_value({Kind::scalar, 8}, "args", Role::address);
   regions_.push_back(&program_.body);
-  change_modes(OpCode::mode_enter);
 }
 
-/// The whole Program runs in the modes that its ISA can enter, each within the one before.
-void Builder::change_modes(OpCode change) {
-  std::vector<Mode> modes = {Mode::streaming, Mode::accumulator_tiles, Mode::nibble_table};
-  if (change == OpCode::mode_leave) std::reverse(modes.begin(), modes.end());
-  for (const Mode mode : modes) {
-    const auto number = static_cast<int64_t>(mode);
-    const bool known = std::any_of(isa().rows.begin(), isa().rows.end(), [&](const Row& row) {
+/// Can the ISA enter it, and has the Program a use for it? The table of nibbles lies beside tiles.
+bool Builder::needs(Mode mode) const {
+  const auto can_enter = [&](Mode wanted) {
+    return std::any_of(isa().rows.begin(), isa().rows.end(), [&](const Row& row) {
       const MeansNode& node = row.means.front();
-      return node.code == change && node.imm == number;
+      return node.code == OpCode::mode_enter && node.imm == static_cast<int64_t>(wanted);
     });
-    if (known) op(change, {}, {.imm = number});
+  };
+  const auto is_tile = [](const ValueInfo& v) { return v.type.kind == Kind::tile; };
+  const bool is_of_use = mode != Mode::accumulator_tiles || can_enter(Mode::nibble_table) ||
+                         std::any_of(program_.values.begin(), program_.values.end(), is_tile);
+  return is_of_use && can_enter(mode);
+}
+
+/// The whole Program is the region of its modes, each within the one before.
+void Builder::insert_modes() {
+  std::vector<Node>& nodes = program_.body.nodes;
+  for (const Mode mode : {Mode::nibble_table, Mode::accumulator_tiles, Mode::streaming}) {
+    if (!needs(mode)) continue;
+    Op change;
+    change.imm = static_cast<int64_t>(mode);
+    change.code = OpCode::mode_enter;
+    nodes.insert(nodes.begin(), change);
+    change.code = OpCode::mode_leave;
+    nodes.emplace_back(change);
   }
 }
 
@@ -50,7 +63,7 @@ Value Builder::op(OpCode code, std::initializer_list<Value> args, With with, std
   }
   Value result = no_value;
   if (info(code).result != '-') {
-    Type made = result_type(code, with.bits, with.bytes, types, isa());
+    Type made = result_type(code, with.bits, with.bytes, types, isa(), with.rows);
     result = program_.add_value(made, std::move(hint), role);
     op.results = {result};
   }
@@ -70,11 +83,12 @@ Value Builder::constant(int64_t value) {
   return op(OpCode::constant, {}, {.imm = value});
 }
 
-Value Builder::scratch(int64_t bytes) {
-  if (program_.scratch != no_value) throw std::logic_error(program_.name + ": two scratches");
+Value Builder::scratch(int64_t bytes, bool alone) {
+  if (program_.scratch_bytes != 0) throw std::logic_error(program_.name + ": two scratches");
   program_.scratch_bytes = bytes;
-  program_.scratch = op(OpCode::scratch, {}, {}, "scratch", Role::address);
-  return program_.scratch;
+  const Value pointer = op(OpCode::scratch, {}, {}, "scratch", Role::address);
+  if (alone) program_.scratch = pointer;
+  return pointer;
 }
 
 Value Builder::add(Value pointer, Length bytes, std::string hint) {
@@ -150,7 +164,7 @@ void Builder::rename(Value v, std::string hint, Role role) {
 }
 
 Program Builder::finish() {
-  change_modes(OpCode::mode_leave);
+  insert_modes();
   std::string wrong = verify(program_);
   if (!wrong.empty()) throw std::logic_error(program_.name + ": " + wrong);
   return std::move(program_);

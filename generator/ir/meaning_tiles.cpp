@@ -6,24 +6,18 @@
 namespace tw {
 namespace {
 
-/// A tile has (4 svl) rows of (4 svl) elements of 32 bits.
-size_t row_bytes(const Machine& m) {
-  return static_cast<size_t>(16 * m.vl.svl);
+size_t row_bytes(const Storage& tile) {
+  return tile.bytes / tile.rows;
 }
 
-uint64_t row_count(const Machine& m) {
-  return static_cast<uint64_t>(4 * m.vl.svl);
+void check_vector(size_t bytes, size_t row) {
+  if (bytes == row) return;
+  throw Fault(fmt::format("a vector of {} bytes, a tile's rows have {}", bytes, row));
 }
 
-void check_vector(const Machine& m, size_t bytes) {
-  if (bytes == row_bytes(m)) return;
-  throw Fault(fmt::format("a vector of {} bytes, a tile's rows have {}", bytes, row_bytes(m)));
-}
-
-/// The result as it is before anything is added, given a vector that must be as long as a row.
-uint8_t* start_tile(const Step& s, const Machine& m, int vector) {
+/// The result as it is before anything is added.
+uint8_t* start_tile(const Step& s, const Machine& m) {
   m.require(Mode::accumulator_tiles);
-  check_vector(m, s.arg[vector].bytes);
   std::memmove(s.to.at, s.arg[0].at, s.to.bytes);
   return s.to.at;
 }
@@ -31,11 +25,13 @@ uint8_t* start_tile(const Step& s, const Machine& m, int vector) {
 /// Calls f(element of the tile, row, column) on those whose flags are set.
 template <typename T, typename F>
 void add_outer(const Step& s, const Machine& m, F&& f) {
-  uint8_t* tile = start_tile(s, m, 1);
-  const size_t side = row_count(m);
-  for (size_t row = 0; row < side; ++row) {
-    for (size_t column = 0; column < side; ++column) {
-      const size_t at = row * side + column;
+  uint8_t* tile = start_tile(s, m);
+  check_vector(s.arg[1].bytes, 4 * s.to.rows);
+  check_vector(s.arg[2].bytes, row_bytes(s.to));
+  const size_t columns = row_bytes(s.to) / 4;
+  for (size_t row = 0; row < s.to.rows; ++row) {
+    for (size_t column = 0; column < columns; ++column) {
+      const size_t at = row * columns + column;
       put(tile, at, f(get<T>(tile, at), row, column));
     }
   }
@@ -60,6 +56,46 @@ void add_outer_product_f32(const Step& s, Machine& m) {
   });
 }
 
+/// Columns of `y` are four bytes wide, and as many deep as rows of `x` have.
+template <typename X, typename Y>
+void add_tile_product(const Step& s, Machine& m) {
+  const Storage& x = s.arg[1];
+  const Storage& y = s.arg[2];
+  uint8_t* tile = start_tile(s, m);
+  const size_t columns = row_bytes(s.to) / 4;
+  for (size_t at = 0; at < s.to.rows * columns; ++at) {
+    auto sum = get<uint32_t>(tile, at);
+    for (size_t k = 0; k < row_bytes(x); ++k) {
+      const int a = get<X>(x.at, at / columns * row_bytes(x) + k);
+      const int b = get<Y>(y.at, k / 4 * row_bytes(y) + at % columns * 4 + k % 4);
+      sum += static_cast<uint32_t>(a * b);
+    }
+    put(tile, at, sum);
+  }
+}
+
+/// Where row `row` is in memory: b bytes below the one before.
+uint64_t row_address(const Step& s, size_t row) {
+  return scalar(s.arg[0]) + static_cast<uint64_t>(s.offset) + row * scalar(s.arg[1]);
+}
+
+void load_tile(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  const size_t bytes = row_bytes(s.to);
+  for (size_t row = 0; row < s.to.rows; ++row) {
+    m.memory.read(row_address(s, row), s.to.at + row * bytes, bytes);
+  }
+}
+
+void store_tile(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  const Storage& tile = s.arg[2];
+  const size_t bytes = row_bytes(tile);
+  for (size_t row = 0; row < tile.rows; ++row) {
+    m.memory.write(row_address(s, row), tile.at + row * bytes, bytes);
+  }
+}
+
 void clear_tile(const Step& s, Machine& m) {
   m.require(Mode::accumulator_tiles);
   std::memset(s.to.at, 0, s.to.bytes);
@@ -67,44 +103,47 @@ void clear_tile(const Step& s, Machine& m) {
 
 void tile_row(const Step& s, Machine& m) {
   m.require(Mode::accumulator_tiles);
-  check_vector(m, s.to.bytes);
+  const Storage& tile = s.arg[0];
+  check_vector(s.to.bytes, row_bytes(tile));
   const uint64_t row = scalar(s.arg[1]);
-  if (row >= row_count(m)) {
-    throw Fault(fmt::format("row {} of a tile with {} rows", row, row_count(m)));
+  if (row >= tile.rows) {
+    throw Fault(fmt::format("row {} of a tile with {} rows", row, tile.rows));
   }
-  std::memcpy(s.to.at, s.arg[0].at + row * row_bytes(m), row_bytes(m));
+  std::memcpy(s.to.at, tile.at + row * row_bytes(tile), row_bytes(tile));
 }
 
 /// One vector of products for each of four rows, as far apart as they can be.
 void add_dots(const Step& s, Machine& m) {
-  uint8_t* tile = start_tile(s, m, 1);
+  uint8_t* tile = start_tile(s, m);
+  check_vector(s.arg[1].bytes, row_bytes(s.to));
   for (size_t i = 0; i < 4; ++i) {
     uint8_t* row = tile + i * (s.to.bytes / 4);
-    dot4_lanes<int8_t>(row_bytes(m), row, s.arg[1 + i].at, s.arg[5].at, row,
+    dot4_lanes<int8_t>(row_bytes(s.to), row, s.arg[1 + i].at, s.arg[5].at, row,
                        lane_of_segment(s.imm));
   }
 }
 
 /// Where a row of the group of four that begins `down` rows below the scalar's is.
-uint8_t* spread_row(const Step& s, const Machine& m, uint8_t* tile, int64_t down, int64_t quarter) {
+uint8_t* spread_row(const Step& s, const Storage& tile, int64_t down, int64_t quarter) {
   const uint64_t first = scalar(s.arg[1]);
   if (first % 4 != 0) throw Fault(fmt::format("{} is not 4 times a row", first));
-  const uint64_t rows = row_count(m) / 4;  // of a quarter
+  const uint64_t rows = tile.rows / 4;  // of a quarter
   const uint64_t row = (first / 4 + static_cast<uint64_t>(down)) % rows;
-  return tile + (row + static_cast<uint64_t>(quarter) * rows) * row_bytes(m);
+  return tile.at + (row + static_cast<uint64_t>(quarter) * rows) * row_bytes(tile);
 }
 
 void tile_quarter(const Step& s, Machine& m) {
   m.require(Mode::accumulator_tiles);
-  check_vector(m, s.to.bytes);
-  std::memcpy(s.to.at, spread_row(s, m, s.arg[0].at, s.imm / 4, s.imm % 4), row_bytes(m));
+  check_vector(s.to.bytes, row_bytes(s.arg[0]));
+  std::memcpy(s.to.at, spread_row(s, s.arg[0], s.imm / 4, s.imm % 4), s.to.bytes);
 }
 
 void add_products(const Step& s, Machine& m) {
-  uint8_t* tile = start_tile(s, m, 2);
+  start_tile(s, m);
+  check_vector(s.arg[2].bytes, row_bytes(s.to));
   for (int64_t i = 0; i < 4; ++i) {
-    uint8_t* row = spread_row(s, m, tile, s.imm, i);
-    for (size_t j = 0; j < row_bytes(m) / 4; ++j) {
+    uint8_t* row = spread_row(s, s.to, s.imm, i);
+    for (size_t j = 0; j < row_bytes(s.to) / 4; ++j) {
       put(row, j,
           fused(get<float>(s.arg[2 + i].at, j), get<float>(s.arg[6 + i].at, j),
                 get<float>(row, j)));

@@ -136,10 +136,43 @@ std::string check_predicate(const Type& predicate, Length vector, int64_t lane_b
                      to_string(predicate.bytes), to_string(vector.divided(lane_bytes)), lane_bytes);
 }
 
+/// Every tile has a shape: the same, or those of a product.
+std::string check_tiles(const std::vector<Type>& all, Lengths lengths) {
+  std::vector<Type> tiles;
+  for (const Type& type : all) {
+    if (type.kind == Kind::tile) tiles.push_back(type);
+  }
+  const auto shape = [](const Type& tile) {
+    return fmt::format("{} rows of {} bytes", to_string(tile.rows), to_string(tile.bytes));
+  };
+  for (const Type& tile : tiles) {
+    const int64_t bytes = tile.bytes.at({});
+    if (tile.rows.at({}) < 1 || bytes < 4 || bytes > longest_vector || !tile.bytes.divisible(4)) {
+      return fmt::format("a tile of {}, must be of rows of whole lanes of 4, up to {}", shape(tile),
+                         longest_vector);
+    }
+  }
+  const bool is_product = lengths == Lengths::tile_product;
+  for (size_t i = 1; i < tiles.size(); ++i) {
+    if (tiles[i] == tiles[0] || (is_product && i < 3)) continue;
+    return fmt::format("its tiles have {} and {}, must be alike", shape(tiles[0]), shape(tiles[i]));
+  }
+  if (!is_product) return {};
+  const Type wanted[] = {{Kind::tile, tiles[2].rows * 4, tiles[0].rows},
+                         {Kind::tile, tiles[0].bytes, tiles[1].bytes.divided(4)}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (tiles[i + 1] == wanted[i]) continue;
+    return fmt::format("argument {} has {}, must have {}", i + 2, shape(tiles[i + 1]),
+                       shape(wanted[i]));
+  }
+  return {};
+}
+
 std::string check_lengths(const OperationUse& use) {
   const OpInfo& about = info(use.code);
   std::vector<Type> all = use.args;
   all.insert(all.end(), use.results.begin(), use.results.end());
+  if (std::string wrong = check_tiles(all, about.facts.lengths); !wrong.empty()) return wrong;
   std::vector<Length> vectors;
   int64_t lane = 0;  // of the first vector
   for (size_t i = 0; i < all.size(); ++i) {

@@ -41,10 +41,12 @@ class Planner {
     size_t offset = 0;
   };
 
+  size_t rows(Type type) const { return static_cast<size_t>(type.rows.at(vl_)); }
+
   size_t bytes(Type type) const {
     if (type.kind == Kind::scalar) return 8;
-    if (type.kind == Kind::tile) return static_cast<size_t>(64 * vl_.svl * vl_.svl);
-    return static_cast<size_t>(type.bytes.at(vl_));
+    const auto row = static_cast<size_t>(type.bytes.at(vl_));
+    return type.kind == Kind::tile ? row * rows(type) : row;
   }
 
   size_t add(Type type, size_t room) {
@@ -88,7 +90,7 @@ class Planner {
   }
 
   Storage place(size_t room, Type type) {
-    return {plan_->bytes.data() + rooms_[room].offset, bytes(type), type.kind};
+    return {plan_->bytes.data() + rooms_[room].offset, bytes(type), type.kind, rows(type)};
   }
   Storage place(Value v) { return place(index_[static_cast<size_t>(v)], program_.type(v)); }
 

@@ -11,11 +11,12 @@
 
 namespace tw {
 
-/// Bytes of a value: 8 of a scalar, a vector's, one per lane of a predicate, i32 of a tile.
+/// Bytes of a value: 8 of a scalar, a vector's, one per lane of a predicate, a tile's row by row.
 struct Storage {
   uint8_t* at = nullptr;
   size_t bytes = 0;
   Kind kind = Kind::scalar;
+  size_t rows = 0;  ///< of a tile
 };
 
 struct Move {

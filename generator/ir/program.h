@@ -19,8 +19,9 @@ namespace tw {
 
 struct Type {
   Kind kind = Kind::scalar;
-  Length bytes =
-      8;  ///< vectors: length; scalars: 8; predicates: lanes they govern times 1; tiles: 0
+  Length bytes = 8;  ///< vectors: length; scalars: 8; predicates: lanes they govern times 1; tiles:
+                     ///< of a row
+  Length rows = 0;   ///< tiles
   friend bool operator==(const Type&, const Type&) = default;
 };
 
@@ -92,7 +93,7 @@ struct Program {
   Region body;
   int frame_slots = 0;        ///< 8-byte scalar slots of its own frame
   int64_t scratch_bytes = 0;  ///< memory of its own that an algorithm asked for ...
-  Value scratch = no_value;   ///< ... and the pointer to it; nothing else points there
+  Value scratch = no_value;   ///< ... and the pointer to it, if nothing else points there
 
   /// Set by allocation, one per value: index into its register file; -1 for none.
   std::vector<int> registers;

@@ -7,16 +7,15 @@
 
 #include "ir/row_use.h"
 #include "ir/text.h"
+#include "ir/typing.h"
 
 namespace tw {
 namespace {
 
-int file_index(const Isa& isa, const std::string& name, Kind kind) {
-  for (size_t i = 0; i < isa.files.size(); ++i) {
-    const RegisterFile& file = isa.files[i];
-    if (name.empty() ? file.kind == kind : file.name == name) return static_cast<int>(i);
-  }
-  return -1;
+template <typename F>
+int file_index(const Isa& isa, F&& is_it) {
+  const auto at = std::find_if(isa.files.begin(), isa.files.end(), is_it);
+  return at == isa.files.end() ? -1 : static_cast<int>(at - isa.files.begin());
 }
 
 /// Fills in the file of each value that a row names a file for.
@@ -49,7 +48,8 @@ class FileFinder {
     for (size_t i = 0; i < op.row->operands.size(); ++i) {
       const Operand& operand = op.row->operands[i];
       if (operand.file.empty()) continue;
-      int file = file_index(*program_.isa, operand.file, operand.kind);
+      const int file =
+          file_index(*program_.isa, [&](const auto& it) { return it.name == operand.file; });
       if (file < 0) {
         throw std::invalid_argument(
             fmt::format("row {} names register file {}, which {} does not have", op.row->name,
@@ -207,7 +207,9 @@ std::vector<int> register_files(const Program& program) {
   std::vector<int> files(program.values.size(), -1);
   FileFinder(program, files).region(program.body);
   for (size_t v = 0; v < files.size(); ++v) {
-    if (files[v] < 0) files[v] = file_index(*program.isa, "", program.values[v].type.kind);
+    if (files[v] >= 0) continue;
+    const Type& type = program.values[v].type;
+    files[v] = file_index(*program.isa, [&](const auto& file) { return holds(file, type); });
   }
   return files;
 }

@@ -40,6 +40,13 @@ void check_operands(const Program& program, const Op& op) {
       wrong("operand {} is a {}, row {} takes a {}", row.operands[i].name, name(kind), row.name,
             name(row.operands[i].kind));
     }
+    if (kind != Kind::tile) continue;
+    const Type& type = program.type(operand_value(op, i));
+    const RegisterFile* file = program.isa->file(row.operands[i].file);
+    if (file == nullptr || holds(*file, type)) continue;
+    wrong("operand {} has {} rows of {} bytes, row {} takes {} of {}", row.operands[i].name,
+          to_string(type.rows), to_string(type.bytes), row.name, to_string(file->rows),
+          to_string(file->bytes));
   }
 }
 
@@ -118,7 +125,8 @@ RowStep step_of(const Program& program, const Op& op, const MeansNode& node,
   if (!node.result.empty()) {
     step.result = operand_index(row, node.result);
     Type wanted = program.type(operand_value(op, static_cast<size_t>(step.result)));
-    if (wanted != made && info(node.code).facts.lengths != Lengths::any) {
+    const bool any = made.kind == Kind::tile || info(node.code).facts.lengths == Lengths::any;
+    if (wanted != made && !any) {
       wrong("operand {} has length {}, row {} makes {}", node.result, to_string(wanted.bytes),
             row.name, to_string(made.bytes));
     }

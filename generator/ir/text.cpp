@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "ir/typing.h"
 
 namespace tw {
 
@@ -65,9 +68,12 @@ std::string use(const Program& program, const Names& names, Value v) {
   std::string text = name_of(names, v);
   if (v < 0 || static_cast<size_t>(v) >= program.registers.size()) return text;
   int index = program.registers[static_cast<size_t>(v)];
-  const RegisterFile* file = program.isa->file_of(program.type(v).kind);
   if (index < 0) return text;
-  if (file == nullptr || index >= file->count()) return fmt::format("{}@{}", text, index);
+  const std::vector<RegisterFile>& files = program.isa->files;
+  const auto file = std::find_if(files.begin(), files.end(), [&](const RegisterFile& it) {
+    return holds(it, program.type(v));
+  });
+  if (file == files.end() || index >= file->count()) return fmt::format("{}@{}", text, index);
   return fmt::format("{}@{}", text, file->views.front().second[static_cast<size_t>(index)]);
 }
 

@@ -19,8 +19,17 @@ static Length vector_length(OpCode code, Length bytes, const std::vector<Type>& 
   return first == args.end() ? isa.vector_bytes : result_bytes(code, first->bytes);
 }
 
-Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args,
-                 const Isa& isa) {
+static Type tile_type(Length bytes, Length rows, const std::vector<Type>& args, const Isa& isa) {
+  for (const Type& type : args) {
+    if (type.kind == Kind::tile) return type;
+  }
+  const RegisterFile* file = isa.file_of(Kind::tile);
+  if (rows != Length{} || file == nullptr) return {Kind::tile, bytes, rows};
+  return {Kind::tile, file->bytes, file->rows};
+}
+
+Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args, const Isa& isa,
+                 Length rows) {
   Kind kind = kind_of(info(code).result);
   switch (kind) {
     case Kind::vector:
@@ -30,11 +39,16 @@ Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& a
       return {kind, governed.divided(std::max(bits / 8, 1))};
     }
     case Kind::tile:
-      return {kind, 0};
+      return tile_type(bytes, rows, args, isa);
     case Kind::scalar:
       break;
   }
   return {Kind::scalar, 8};
+}
+
+bool holds(const RegisterFile& file, const Type& type) {
+  if (file.kind != type.kind) return false;
+  return type.kind != Kind::tile || (file.bytes == type.bytes && file.rows == type.rows);
 }
 
 }  // namespace tw

@@ -14,8 +14,12 @@ Length result_bytes(OpCode code, Length argument);
 
 /// Type of what `code` makes (a scalar for operations without a result).
 /// `bytes` is the length of a vector result, or of the vectors that a predicate governs; zero: the
-/// length of the first vector argument or, without one, the ISA's vector length.
-Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args,
-                 const Isa& isa);
+/// length of the first vector argument or, without one, the ISA's vector length. A tile has the
+/// shape of the first one among the arguments; else `rows` of `bytes`, or that of accumulators.
+Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& args, const Isa& isa,
+                 Length rows = {});
+
+/// Can its registers hold values of that type? Those of a tile have exactly its shape.
+bool holds(const RegisterFile& file, const Type& type);
 
 }  // namespace tw

@@ -33,7 +33,7 @@ class BlockTiles {
     KState state{code_pointers(t_, t_.lhs), code_pointers(t_, t_.rhs), {}};
     for (int64_t j = 0; j < t_.vectors(); ++j) state.carried.push_back(zero("f", j));
     const Value blocks = count_blocks(t_);
-    const Value rows = b_.op(OpCode::length, {}, {.offset = t_.lanes()});
+    const Value rows = b_.op(OpCode::length, {}, {.offset = b_.isa().tile_rows()});
     for (const int64_t groups : tile_groups) {
       groups_ = groups;
       const Value others = b_.op(OpCode::isub, {rows, b_.constant(groups * 4)});

@@ -42,13 +42,14 @@ void check_groups(const Variant& v) {
 
 /// With blocks every tile of sums has one for what the blocks add up to.
 void check_block_tiles(const Variant& v) {
-  const Length rows = v.isa->vector_bytes.divided(4);
+  const Length rows = v.isa->tile_rows();
+  const Length columns = v.isa->tile_columns();
   const int tiles = v.isa->file_of(Kind::tile)->count();
-  if (2 * ratio(v.tile.m, rows) * ratio(v.tile.n, rows) <= tiles) return;
+  if (2 * ratio(v.tile.m, rows) * ratio(v.tile.n, columns) <= tiles) return;
   throw std::invalid_argument(
       fmt::format("tile {}x{} does not fit the {} accumulator tiles of {} with blocks: {}x{} does",
                   to_string(v.tile.m), to_string(v.tile.n), tiles, v.isa->name, to_string(rows),
-                  to_string(rows * 2)));
+                  to_string(columns * 2)));
 }
 
 /// Rows and columns of whole operands.
@@ -63,6 +64,10 @@ void check_tile(const Variant& v) {
                                             to_string(rows)));
   }
   if (groups) check_groups(v);
+  if (contract.contraction == Contraction::tile_dot && v.tile.m != v.lhs.panel) {
+    throw std::invalid_argument(fmt::format("tile m {} does not fit tile: one lhs panel, {}, does",
+                                            to_string(v.tile.m), to_string(v.lhs.panel)));
+  }
   if (outer && (v.tile.m != v.lhs.panel || v.tile.n != v.rhs.panel)) {
     throw std::invalid_argument(fmt::format(
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
@@ -144,6 +149,7 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
       return make_fma(v, fma_depth(v));
     case Contraction::dot_groups:
     case Contraction::outer:
+    case Contraction::tile_dot:
       break;
   }
   return nullptr;
@@ -272,8 +278,11 @@ class KernelWriter {
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
     prefetch_outputs(t);
-    if (contract_of(v_).contraction == Contraction::dot_groups) {
+    const Contraction contraction = contract_of(v_).contraction;
+    if (contraction == Contraction::dot_groups) {
       lower_channel_groups(t);
+    } else if (contraction == Contraction::tile_dot) {
+      lower_tile_products(t);
     } else if (multiplier_ == nullptr) {
       v_.rhs.block != 0 ? lower_block_tiles(t) : lower_tiles(t);
     } else {

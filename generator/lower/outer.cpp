@@ -18,8 +18,8 @@ struct Operands {
 class Outer : public TileMultiplier {
  public:
   explicit Outer(const Variant& v)
-      : blocks_(ratio(v.tile.m, v.isa->vector_bytes.divided(4))),
-        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+      : blocks_(ratio(v.tile.m, v.isa->tile_rows())),
+        vectors_(ratio(v.tile.n, v.isa->tile_columns())),
         bits_(bits(v.lhs.element)),
         raw_(v.rhs.order.pair == NibblePair::column) {}
 

@@ -196,8 +196,10 @@ Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
 void lower_tiles(const Tile1& t);
 /// ... of which four rows make one row of outputs ...
 void lower_channel_groups(const Tile1& t);
-/// ... or with what blocks add up to in other tiles.
+/// ... or with what blocks add up to in other tiles ...
 void lower_block_tiles(const Tile1& t);
+/// ... or where tiles are on either side, too.
+void lower_tile_products(const Tile1& t);
 
 // epilogue_channel.cpp
 /// Multiplies over all of k, in steps of unroll_k and, behind them, of what layouts pad to.

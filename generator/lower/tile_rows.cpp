@@ -34,7 +34,7 @@ class TileRows {
   void write() {
     std::vector<Value> at = {t_.dst};
     for (const auto& [kind, pointer] : fields_) at.push_back(pointer);
-    const int64_t blocks = ratio(t_.v.tile.m, t_.lanes());
+    const int64_t blocks = ratio(t_.v.tile.m, b_.isa().tile_rows());
     for (int64_t i = 0; i < blocks; ++i) at = write_block(i, at);
   }
 
@@ -58,9 +58,10 @@ class TileRows {
 
   /// Rows of the block that exist.
   Value rows_left(int64_t block) {
-    const Value before = b_.op(OpCode::length, {}, {.offset = t_.lanes() * block});
+    const Length rows = b_.isa().tile_rows();
+    const Value before = b_.op(OpCode::length, {}, {.offset = rows * block});
     const Value left = block == 0 ? t_.m_left : b_.op(OpCode::isub_sat, {t_.m_left, before});
-    const Value most = b_.op(OpCode::length, {}, {.offset = t_.lanes()});
+    const Value most = b_.op(OpCode::length, {}, {.offset = rows});
     return b_.op(OpCode::imin, {left, most}, {}, "rows");
   }
 

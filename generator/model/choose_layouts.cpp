@@ -140,6 +140,20 @@ Layout rhs_layout(const Format& format, const OperandContract& wants, const Pane
   return layout;
 }
 
+/// A row of a tile of activations holds many groups of k, and k ends where one does.
+void fill_tiles(LayoutPair& layouts, const Isa& isa, const OperandContract& wants) {
+  const Length row = tile_file(isa, wants.code(), 1).bytes;
+  if (!row.is_fixed() || !isa.tile_rows().is_fixed() || !isa.tile_columns().is_fixed()) {
+    throw std::invalid_argument(fmt::format(
+        "technique tile is not possible on {}: its tiles have no fixed shape", isa.name));
+  }
+  const auto depth = static_cast<int>(row.fixed);
+  layouts.lhs.order.kr = depth;
+  for (Layout* layout : {&layouts.lhs, &layouts.rhs}) {
+    layout->k_multiple = std::max(layout->k_multiple, depth);
+  }
+}
+
 /// The same panels and formats, as KleidiAI packs them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels) {
   Layout left;
@@ -220,7 +234,7 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
   if (technique != Technique::outer && floats != (technique == Technique::fma)) {
     throw std::invalid_argument(
         fmt::format("technique {} does not multiply {} with {}; {}", name(technique), lhs.name,
-                    rhs.name, floats ? "fma and outer do" : "dot, mmla and outer do"));
+                    rhs.name, floats ? "fma and outer do" : "dot, mmla, outer and tile do"));
   }
   if (floats && rhs.element == ElementType::f16 && !isa.has(OpCode::cvt_f16_f32)) {
     throw std::invalid_argument(
@@ -276,7 +290,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     }
     return {float_layout(Side::lhs, lhs, panels.lhs), float_layout(Side::rhs, rhs, panels.rhs)};
   }
-  return {lhs_layout(lhs, isa, contract, panels, block), rhs_layout(rhs, contract, panels, block)};
+  LayoutPair layouts = {lhs_layout(lhs, isa, contract, panels, block),
+                        rhs_layout(rhs, contract, panels, block)};
+  if (contract.contraction == Contraction::tile_dot) fill_tiles(layouts, isa, contract);
+  return layouts;
 }
 
 }  // namespace tw

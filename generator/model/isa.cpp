@@ -58,6 +58,13 @@ const RegisterFile* Isa::file_of(Kind kind) const {
   return nullptr;
 }
 
+const RegisterFile* Isa::file(const std::string& file_name) const {
+  for (const RegisterFile& file : files) {
+    if (file.name == file_name) return &file;
+  }
+  return nullptr;
+}
+
 const Row* Isa::row_for(OpCode code, int bits, Length bytes,
                         const std::function<bool(const Row&)>& wanted) const {
   if (bytes == Length{}) bytes = vector_bytes;

@@ -29,7 +29,8 @@ constexpr int most_registers = 256;  ///< in a file
 struct RegisterFile {
   std::string name;  ///< "v", "r", "k"
   Kind kind = Kind::vector;
-  Length bytes;  ///< width of one register (predicates: in lanes' bytes / 8)
+  Length bytes;     ///< width of one register (predicates: in lanes' bytes / 8), of a tile's row
+  Length rows = 0;  ///< of a tile
   /// Printed names per view, one for each register that allocation may use, in the order of
   /// preference. The first view is the default. {"z": [zmm0, ...], "y": [ymm0, ...]}
   std::vector<std::pair<std::string, std::vector<std::string>>> views;
@@ -151,6 +152,11 @@ struct Isa {
   Where where;
 
   [[nodiscard]] const RegisterFile* file_of(Kind kind) const;
+  [[nodiscard]] const RegisterFile* file(const std::string& file_name) const;
+  /// Accumulators of 32 bits in a tile of the table's first file of tiles, one above the other and
+  /// side by side.
+  [[nodiscard]] Length tile_rows() const { return file_of(Kind::tile)->rows; }
+  [[nodiscard]] Length tile_columns() const { return file_of(Kind::tile)->bytes.divided(4); }
   /// The length of a row's vectors.
   [[nodiscard]] Length bytes_of(const Row& row) const {
     return row.bytes == Length{} ? vector_bytes : row.bytes;

@@ -20,6 +20,8 @@ constexpr Extent two{2};
 constexpr Extent lanes{0, 1, 4};      ///< one row or column in each lane of 32 bits
 constexpr Extent two_lanes{0, 2, 4};  ///< the same of two vectors
 constexpr Extent raw{0, 2, 0};        ///< what is left of two vectors at depth kr
+constexpr Extent tile_rows{0, 0, 1, Extent::Tile::rows};
+constexpr Extent tile_columns{0, 0, 1, Extent::Tile::columns};
 
 }  // namespace
 
@@ -46,9 +48,9 @@ static const std::vector<OperandContract>& contracts() {
       {mmla, own, i4, true, {{OpCode::mmla_s8s8}}, {8}, two, raw,
        column, true, false, i8, Contraction::mmla},
       // With a table of signed nibbles no byte need be multiplied raw.
-      {outer, own, i4, true, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, lanes, two_lanes,
+      {outer, own, i4, true, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, tile_rows, two_lanes,
        next, false, false, i8, Contraction::outer},
-      {outer, own, i4, true, {{OpCode::outer_s8s8}}, {4}, lanes, two_lanes,
+      {outer, own, i4, true, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
        column, true, false, i8, Contraction::outer},
       // KleidiAI's: signed nibbles, which shifts of bytes tell apart.
       {dot, kleidiai, i4, false, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
@@ -68,9 +70,14 @@ static const std::vector<OperandContract>& contracts() {
        none, true, false, i16, Contraction::dot_pairs},
       {mmla, own, i8, true, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
        none, false, false, i8, Contraction::mmla},
+      // Tiles are loaded and stored only: unsigned weights are those of dot4_u8s8.
+      {tile, own, i8, false, {{OpCode::tile_dot4_s8s8}, {OpCode::tile_load}, {OpCode::tile_store}},
+       {4}, tile_rows, tile_columns, none, false, false, i8, Contraction::tile_dot},
+      {tile, own, i8, false, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
+       {4}, tile_rows, tile_columns, none, true, false, i8, Contraction::tile_dot},
 
       // Weights in floats.
-      {outer, own, f32, true, {{OpCode::outer_f32}}, {1}, lanes, two_lanes,
+      {outer, own, f32, true, {{OpCode::outer_f32}}, {1}, tile_rows, two_lanes,
        none, false, false, f32, Contraction::outer},
       {fma, own, f32, true, {{OpCode::fma}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
@@ -82,6 +89,7 @@ static const std::vector<OperandContract>& contracts() {
 }
 
 Length Extent::of(const Isa& isa, int kr) const {
+  if (tile != Tile::none) return tile == Tile::rows ? isa.tile_rows() : isa.tile_columns();
   if (vectors == 0) return fixed;
   return (isa.vector_bytes * vectors).divided(bytes != 0 ? bytes : kr);
 }
@@ -97,6 +105,11 @@ bool loads_starts(const OperandContract& contract) {
   return contract.contraction == Contraction::dot_depth ||
          contract.contraction == Contraction::dot_narrow ||
          contract.contraction == Contraction::dot_pairs;
+}
+
+const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument) {
+  const Row& row = *isa.row_for(product);
+  return *isa.file(row.operand(row.means.front().args[argument].operand)->file);
 }
 
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,

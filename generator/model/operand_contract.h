@@ -11,12 +11,14 @@ struct Need {
   int bits = 0;
 };
 
-/// A length in rows or columns, by an ISA's vectors: `vectors` of them, divided by `bytes`; without
-/// vectors `fixed`.
+/// A length in rows or columns, by an ISA's vectors: `vectors` of them, divided by `bytes`; or by
+/// its accumulator tiles; else `fixed`.
 struct Extent {
+  enum class Tile { none, rows, columns };
   int64_t fixed = 0;
   int64_t vectors = 0;
   int64_t bytes = 1;  ///< of a vector that go to one row or column; 0: the depth kr
+  Tile tile = Tile::none;
   [[nodiscard]] Length of(const Isa& isa, int kr) const;
 };
 
@@ -29,7 +31,8 @@ enum class Contraction {
   dot_groups,  ///< sums in rows of accumulator tiles
   mmla,
   fma,
-  outer
+  outer,
+  tile_dot  ///< tiles on either side, too
 };
 
 struct OperandContract {
@@ -55,6 +58,8 @@ struct OperandContract {
 int start_factor(const OperandContract& contract, int kr);
 /// Whether starts are ready in the layout: the sums times that.
 bool loads_starts(const OperandContract& contract);
+/// The registers that hold an argument of `product`, which multiplies tiles.
+const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument);
 /// The first contract that fits; null: the ISA has no instruction for it.
 const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
                                      const Isa& isa);

@@ -31,6 +31,8 @@ constexpr OperandType operand_types[] = {
     {"p", Kind::predicate, Element::flags, 0},
     {"tile", Kind::tile, Element::i32, 4},
     {"tile_f32", Kind::tile, Element::f32, 4},
+    {"tile_s8", Kind::tile, Element::s8, 1},
+    {"tile_u8", Kind::tile, Element::u8, 1},
 };
 
 constexpr const OperandType* operand_type(std::string_view word) {

@@ -16,11 +16,11 @@ enum class Kind { scalar, vector, predicate, tile };
 std::string_view name(Kind kind);
 
 /// State that instructions require. A Program of an ISA that can enter a mode is in it from end to
-/// end (Builder).
+/// end (Builder), if it has a use for it.
 enum class Mode {
   none,
   streaming,          ///< vectors are as long as the tiles' rows
-  accumulator_tiles,  ///< there are tiles
+  accumulator_tiles,  ///< there are tiles, of the shapes that the table's registers have
   nibble_table        ///< the table that `nibbles` looks codes up in is loaded
 };
 constexpr auto last_mode = static_cast<int64_t>(Mode::nibble_table);
@@ -121,6 +121,7 @@ enum class Lengths {
   lanes,        ///< the result has as many lanes as the argument
   one_segment,  ///< of the result
   two_or_four_segments,
+  tile_product,  ///< of tiles: what four bytes of the second's rows times the third's rows fill
   any
 };
 

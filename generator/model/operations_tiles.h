@@ -1,6 +1,15 @@
 // Operations on accumulator tiles, and modes. Rows of the operation list (operation.h).
 
 OP(tile_zero, "-> tile", "", clear_tile)
+/* rows of memory that are b bytes apart, and back */
+OP(tile_load, "n n -> tile", "o", load_tile, .memory = MemoryUse::reads)
+OP(tile_store, "n n tile", "o", store_tile, .memory = MemoryUse::writes)
+/* tile + the product of tiles b and c: element (row, column) grows by the products of every four
+   bytes of b's row with four of c's column, whose rows have four bytes of each column */
+OP(tile_dot4_s8s8, "tile tile_s8 tile_s8 -> tile", "", (add_tile_product<int8_t, int8_t>),
+   .lengths = Lengths::tile_product, .work = Work::products)
+OP(tile_dot4_s8u8, "tile tile_s8 tile_u8 -> tile", "", (add_tile_product<int8_t, uint8_t>),
+   .lengths = Lengths::tile_product, .work = Work::products)
 /* tile + 4-deep outer product of b (rows) and c (columns), for the lanes that are active */
 OP(outer_s8s8, "tile s8 s8 p p -> tile", "", add_outer_product, .work = Work::outer_products)
 /* the same of floats, one deep, each by one fma */

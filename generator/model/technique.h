@@ -5,9 +5,9 @@
 
 namespace tw {
 
-enum class Technique { dot, mmla, fma, outer };
+enum class Technique { dot, mmla, fma, outer, tile };
 constexpr Technique techniques[] = {Technique::dot, Technique::mmla, Technique::fma,
-                                    Technique::outer};
+                                    Technique::outer, Technique::tile};
 std::string_view name(Technique technique);
 
 }  // namespace tw

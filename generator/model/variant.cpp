@@ -17,6 +17,8 @@ std::string_view name(Technique technique) {
       return "fma";
     case Technique::outer:
       return "outer";
+    case Technique::tile:
+      return "tile";
   }
   return "?";
 }

@@ -48,7 +48,7 @@ class Points {
   Points(const SweepAim& aim, Technique technique, const LayoutPair& layouts,
          std::vector<SweepPoint>& points)
       : aim_(aim),
-        in_tiles_(technique == Technique::outer),
+        in_tiles_(technique == Technique::outer || technique == Technique::tile),
         rows_(in_tiles_ ? layouts.lhs.panel : Length(1)),
         lhs_(layouts.lhs.panel),
         rhs_(layouts.rhs.panel),

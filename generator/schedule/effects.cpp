@@ -22,6 +22,7 @@ Length vector_length(const Program& program, Value v) {
 /// Bytes that `code` touches; `vector` is the vector it loads or stores (no_value: inside a row).
 Length access_size(const Program& program, OpCode code, int bits, Value vector) {
   const OpInfo& about = info(code);
+  if (about.takes('t') || about.result == 't') return 0;     // rows that are apart
   if (about.has('b') && !about.takes('p')) return bits / 8;  // one element
   if (about.result == 's' || (about.result == '-' && !about.takes('v'))) return 8;
   return vector_length(program, vector);
@@ -75,9 +76,10 @@ bool overlap(const Access& a, const Access& b) {
   if (a.base != b.base || a.base == no_value) {
     return a.base != frame_base && b.base != frame_base && !a.is_scratch && !b.is_scratch;
   }
-  const bool fixed =
-      a.offset.is_fixed() && a.size.is_fixed() && b.offset.is_fixed() && b.size.is_fixed();
-  if (!fixed) return true;
+  const auto fixed = [](const Access& it) {
+    return it.offset.is_fixed() && it.size.is_fixed() && it.size != Length{};
+  };
+  if (!fixed(a) || !fixed(b)) return true;
   return a.offset.fixed < b.offset.fixed + b.size.fixed &&
          b.offset.fixed < a.offset.fixed + a.size.fixed;
 }

@@ -13,7 +13,7 @@ struct Access {
   bool writes = false;
   Value base = no_value;  ///< no_value: an address that is computed inside an instruction
   Length offset;
-  Length size;
+  Length size;              ///< zero: who knows where else, too
   bool is_scratch = false;  ///< through Program::scratch, which no other pointer meets
 };
 

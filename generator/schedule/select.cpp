@@ -115,8 +115,11 @@ class BlockSelector {
     if (op.offset != Length{}) text += fmt::format(" [{}]", to_string(op.offset));
     for (const std::vector<Value>* values : {&op.results, &op.args}) {
       for (Value v : *values) {
-        if (program_.type(v).kind != Kind::vector) continue;
-        return text + fmt::format(" for vectors of {} bytes", to_string(program_.type(v).bytes));
+        const Type& type = program_.type(v);
+        const std::string bytes = to_string(type.bytes);
+        if (type.kind == Kind::vector) return text + fmt::format(" for vectors of {} bytes", bytes);
+        if (type.kind != Kind::tile) continue;
+        return text + fmt::format(" for tiles of {} rows of {} bytes", to_string(type.rows), bytes);
       }
     }
     return text;

@@ -132,7 +132,10 @@ Length streaming(Length length) {
 void make_streaming(Isa& isa) {
   isa.features.clear();
   isa.vector_bytes = streaming(isa.vector_bytes);
-  for (RegisterFile& file : isa.files) file.bytes = streaming(file.bytes);
+  for (RegisterFile& file : isa.files) {
+    file.bytes = streaming(file.bytes);
+    file.rows = streaming(file.rows);
+  }
   for (Row& row : isa.rows) {
     row.bytes = streaming(row.bytes);
     for (MeansNode& node : row.means) node.offset = streaming(node.offset);

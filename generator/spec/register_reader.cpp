@@ -27,9 +27,21 @@ Length default_bytes(Kind kind, Length vector_bytes) {
     case Kind::predicate:
       return vector_bytes.divisible(8) ? vector_bytes.divided(8) : Length{};
     case Kind::tile:
-      return {};
+      break;
   }
   return {};
+}
+
+/// Of a tile: rows, or bytes of a row.
+Length read_extent(const YamlNode& node, int64_t multiple) {
+  constexpr int64_t most = 256;
+  const Length length = node.length();
+  for (const int64_t part : {length.fixed, length.vl, length.svl}) {
+    if (part >= 0 && part <= most && part % multiple == 0 && length != Length{}) continue;
+    node.fail(fmt::format("'{}' of a tile must be a multiple of {} from {} to {}, or of vl",
+                          node.key(), multiple, multiple, most));
+  }
+  return length;
 }
 
 /// The number in a register's name, which is what the hardware counts by; its index if none.
@@ -85,12 +97,20 @@ std::vector<std::string> read_names(const YamlNode& node) {
 
 RegisterFile read_register_file(const std::string& name, const YamlNode& node,
                                 Length vector_bytes) {
-  node.expect_keys({"kind", "bytes", "views"});
   RegisterFile file;
   file.name = name;
   file.kind = read_kind(node.at("kind"));
-  const YamlNode* bytes = node.find("bytes");
-  file.bytes = bytes != nullptr ? bytes->length() : default_bytes(file.kind, vector_bytes);
+  if (file.kind == Kind::tile) {
+    node.expect_keys({"kind", "rows", "bytes", "views"});
+    file.rows = read_extent(node.at("rows"), 1);
+    file.bytes = read_extent(node.at("bytes"), 4);
+  } else {
+    node.expect_keys({"kind", "bytes", "views"});
+  }
+  if (file.kind != Kind::tile) {
+    const YamlNode* bytes = node.find("bytes");
+    file.bytes = bytes != nullptr ? bytes->length() : default_bytes(file.kind, vector_bytes);
+  }
   const YamlNode& views = node.at("views");
   for (const YamlNode::Entry& view : views.entries()) {
     file.views.emplace_back(view.key, read_names(view.value));

@@ -15,7 +15,7 @@ void read_instructions(std::string_view text) {
   write(templates / "isa" / "fuzz.yaml", text);
   IsaLibrary isas(templates);
   (void)isas.get("fuzz");
-  for (const char* technique : {"dot", "mmla", "fma", "outer"}) {
+  for (const char* technique : {"dot", "mmla", "fma", "outer", "tile"}) {
     const std::filesystem::path spec = scratch() / (std::string(technique) + ".yaml");
     write(spec,
           "family: matmul_clamp_f32_qai8dxp_qsi4cxp\n"

@@ -104,6 +104,10 @@ void PrintTo(const Table& table, std::ostream* out) {
 }
 
 std::vector<Ground> grounds(const Isa& isa) {
+  // What such a table extends is a table of its own.
+  if (isa.usual_technique == Technique::tile) {
+    return {{&isa, Technique::tile, "qai8dx", "qsi8cx"}};
+  }
   std::vector<Ground> all;
   for (Technique technique : {Technique::fma, Technique::outer}) {
     for (const char* weights : {"f32", "f16"}) {
@@ -111,7 +115,7 @@ std::vector<Ground> grounds(const Isa& isa) {
       if (possible(floats)) all.push_back(floats);
     }
   }
-  for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer}) {
+  for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer, Technique::tile}) {
     std::vector<Ground> wanted = {{&isa, technique},
                                   {&isa, technique, "qai8dx", "qsi8cx"},
                                   {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}};

@@ -102,11 +102,13 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
                                     : span_of(panels.lhs, lhs_unit, random);
   variant.tile.n = span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
+  if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
   // One row, whose sums are in tiles: two raw vectors each.
   if (ground.technique == Technique::dot && chosen->rhs.order.pair == NibblePair::next) {
     variant.tile = {variant.lhs.panel, rhs_unit * random.of<int64_t>({2, 4, 4, 6, 8, 8})};
   }
   variant.knobs.unroll_k = ground.blocks() ? variant.rhs.block : random.of({32, 64, 128});
+  variant.knobs.unroll_k = std::max(variant.knobs.unroll_k, variant.lhs.k_multiple);
   if (floats(ground)) variant.knobs.unroll_k = random.of({1, 2, 4, 4, 8, 16});
   variant.knobs.accumulators = ground.blocks() ? 1 : random.of({1, 1, 1, 2, 4, 8});
   variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));

@@ -10,6 +10,7 @@ const Isa& isa_of(Length vector_bytes) {
   Isa& isa = isas[{vector_bytes.fixed, vector_bytes.vl, vector_bytes.svl}];
   isa.name = "test";
   isa.vector_bytes = vector_bytes;
+  isa.files = {{"t", Kind::tile, vector_bytes, vector_bytes.divided(4), {}, {}}};
   return isa;
 }
 

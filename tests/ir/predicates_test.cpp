@@ -215,6 +215,61 @@ TEST(Tiles, FourRowsAtATime) {
   }
 }
 
+/// Rows of x and y: three and four, 16 and 12 bytes apart, of 16 and 8 bytes; sums' are 12 apart.
+Bytes tile_product(OpCode product, const Bytes& input) {
+  return run_written(fixed16(), input, 32, [&](Builder& b, Value from, Value to) {
+    b.op(OpCode::mode_enter, {}, {.imm = tiles});
+    const Value x = b.op(OpCode::tile_load, {from, b.constant(16)}, {.bytes = 16, .rows = 3}, "x");
+    const Value y =
+        b.op(OpCode::tile_load, {from, b.constant(12)}, {.offset = 48, .bytes = 8, .rows = 4}, "y");
+    Value sum = b.op(OpCode::tile_zero, {}, {.bytes = 8, .rows = 3}, "sum");
+    for (int i = 0; i < 2; ++i) sum = b.op(product, {sum, x, y});
+    b.op(OpCode::tile_store, {to, b.constant(12), sum});
+    b.op(OpCode::mode_leave, {}, {.imm = tiles});
+  });
+}
+
+TEST(Tiles, ProductsOfTheirShapes) {
+  const Bytes input = random_bytes(48 + 44, 12);
+  for (const OpCode product : {OpCode::tile_dot4_s8s8, OpCode::tile_dot4_s8u8}) {
+    const Bytes got = tile_product(product, input);
+    for (size_t row = 0; row < 3; ++row) {
+      for (size_t column = 0; column < 2; ++column) {
+        int32_t sum = 0;
+        for (size_t k = 0; k < 16; ++k) {
+          const uint8_t code = input[48 + k / 4 * 12 + 4 * column + k % 4];
+          const int y = product == OpCode::tile_dot4_s8u8 ? code : static_cast<int8_t>(code);
+          sum += 2 * static_cast<int8_t>(input[16 * row + k]) * y;
+        }
+        int32_t found = 0;
+        std::memcpy(&found, got.data() + 12 * row + 4 * column, 4);
+        EXPECT_EQ(found, sum) << info(product).name << ", row " << row << ", column " << column;
+      }
+    }
+  }
+}
+
+TEST(Tiles, TouchTheirRowsOnly) {
+  const auto load = [](int64_t apart) {
+    return fault_of([&] {
+      run_written(fixed16(), Bytes(28), 0, [&](Builder& b, Value from, Value) {
+        b.op(OpCode::mode_enter, {}, {.imm = tiles});
+        b.op(OpCode::tile_load, {from, b.constant(apart)}, {.bytes = 8, .rows = 3}, "x");
+        b.op(OpCode::mode_leave, {}, {.imm = tiles});
+      });
+    });
+  };
+  EXPECT_EQ(load(10), "no fault");
+  EXPECT_NE(load(11).find("read of 8 bytes at lhs+22: the region has 28 bytes"), std::string::npos);
+  EXPECT_EQ(fault_of([&] {
+              run_written(fixed16(), {}, 8, [&](Builder& b, Value, Value to) {
+                const Value x = b.op(OpCode::tile_load, {to, to}, {}, "x");
+                b.op(OpCode::tile_store, {to, to, x});
+              });
+            }),
+            "test: x = tile_load(dst, dst): needs mode accumulator_tiles");
+}
+
 TEST(Tiles, NeedTheirModeAndTheirRows) {
   auto run_tile = [](const std::function<void(Builder&)>& write) {
     return fault_of([&] {

@@ -158,6 +158,33 @@ TEST(Verifier, OperationsAlone) {
   for (const Case& c : cases) EXPECT_EQ(wrong_op(c.code, c.args, c.with), c.message);
 }
 
+TEST(Verifier, ShapesOfTiles) {
+  struct Shape {
+    int64_t rows, bytes;
+  };
+  const auto product = [](Shape sums, Shape x, Shape y) {
+    return wrong(fixed16(), [&](Builder& b, Value, Value) {
+      const auto zero = [&](Shape s, const char* name) {
+        return b.op(OpCode::tile_zero, {}, {.bytes = s.bytes, .rows = s.rows}, name);
+      };
+      const Value c = zero(sums, "c");
+      const Value a = zero(x, "a");
+      b.op(OpCode::tile_dot4_s8u8, {c, a, zero(y, "b")}, {}, "d");
+    });
+  };
+  const std::string d = "d = tile_dot4_s8u8(c, a, b): ";
+  EXPECT_EQ(product({3, 8}, {3, 16}, {4, 8}), "");
+  EXPECT_EQ(product({3, 8}, {2, 16}, {4, 8}),
+            d + "argument 2 has 2 rows of 16 bytes, must have 3 rows of 16 bytes");
+  EXPECT_EQ(product({3, 8}, {3, 12}, {4, 8}),
+            d + "argument 2 has 3 rows of 12 bytes, must have 3 rows of 16 bytes");
+  EXPECT_EQ(product({3, 8}, {3, 16}, {4, 12}),
+            d + "argument 3 has 4 rows of 12 bytes, must have 4 rows of 8 bytes");
+  EXPECT_EQ(product({3, 6}, {3, 16}, {4, 6}),
+            "c = tile_zero(): a tile of 3 rows of 6 bytes, must be of rows of whole lanes of 4, up "
+            "to 256");
+}
+
 TEST(Verifier, ScalableLanesMustExistAtEveryLength) {
   auto lane = [](int64_t imm) {
     return wrong(scalable(), [&](Builder& b, Value, Value) {

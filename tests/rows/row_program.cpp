@@ -37,8 +37,10 @@ class RowWriter {
         if (operand->kind != Kind::tile) keep(*operand);
       }
     }
+    const size_t all = b_.written();
     out_.lowered = b_.finish();
-    out_.selected = select_row(first, last);
+    const size_t entered = (out_.lowered.body.nodes.size() - all) / 2;  // modes
+    out_.selected = select_row(first + entered, last + entered);
     return std::move(out_);
   }
 

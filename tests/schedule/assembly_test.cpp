@@ -76,12 +76,8 @@ TEST(Assembly, SavesWhatTheCallerKeeps) {
   });
 }
 
-TEST(Assembly, PrintsAnyIsa) {
-  Builder b("tiny", fake_isa());
-  b.op(OpCode::store, {b.arg(ArgField::dst), b.op(OpCode::load, {b.arg(ArgField::lhs)}, {}, "x")});
-  Program program = b.finish();
-  select(program);
-  allocate(program);
+/// Without anything that systems differ in.
+Dialect fake_dialect() {
   Dialect dialect;
   dialect.comment = ";";
   dialect.guards["fake"] = "1";
@@ -89,7 +85,49 @@ TEST(Assembly, PrintsAnyIsa) {
   dialect.objects[0].condition = "FAKE";
   dialect.objects[0].conventions["fake"] = fake_isa().convention;
   dialect.objects[0].function_begin = {"{symbol}:"};
-  EXPECT_EQ(print_assembly(program, "tiny", dialect, "; tiny\n"),
+  return dialect;
+}
+
+TEST(Assembly, PrintsTilesWithinTheirMode) {
+  const Isa& isa = fake_isa("fake_wide");
+  const RegisterFile& codes = *isa.file("a");
+  Builder b("tiles", isa);
+  const Value from = b.arg(ArgField::lhs);
+  const Value row = b.constant(64);
+  const Value x =
+      b.op(OpCode::tile_load, {from, row}, {.bytes = codes.bytes, .rows = codes.rows}, "x");
+  const Value y = b.op(OpCode::tile_load, {from, row}, {.offset = 512}, "y");
+  const Value sums = b.op(OpCode::tile_dot4_s8u8, {b.op(OpCode::tile_zero), x, y}, {}, "sums");
+  b.op(OpCode::tile_store, {b.arg(ArgField::dst), row, sums});
+  Program program = b.finish();
+  select(program);
+  allocate(program);
+  EXPECT_EQ(verify_registers(program), "");
+  EXPECT_EQ(print_assembly(program, "tiles", fake_dialect(), "; tiles\n"),
+            "; tiles\n"
+            "#if 1 && FAKE\n"
+            "tiles:\n"
+            "  tiles_on\n"
+            "  get_arg r1, r0, 5                                      ; lhs\n"
+            "  set r2, 64\n"
+            "  tget a0, [r1 + 0], r2                                  ; x\n"
+            "  tget t0, [r1 + 512], r2                                ; y\n"
+            "  tzero t1\n"
+            "  tdot t1, a0, t0                                        ; sums\n"
+            "  get_arg r0, r0, 12                                     ; dst\n"
+            "  tput [r0 + 0], r2, t1                                  ; sums\n"
+            "  tiles_off\n"
+            "  return\n"
+            "#endif\n");
+}
+
+TEST(Assembly, PrintsAnyIsa) {
+  Builder b("tiny", fake_isa());
+  b.op(OpCode::store, {b.arg(ArgField::dst), b.op(OpCode::load, {b.arg(ArgField::lhs)}, {}, "x")});
+  Program program = b.finish();
+  select(program);
+  allocate(program);
+  EXPECT_EQ(print_assembly(program, "tiny", fake_dialect(), "; tiny\n"),
             "; tiny\n"
             "#if 1 && FAKE\n"
             "tiny:\n"

@@ -39,5 +39,22 @@ TEST(Effects, AccessesConflictFromTheFirstSharedByte) {
   }
 }
 
+TEST(Effects, RowsOfATileAreAnywhere) {
+  Builder b("tiles", fake_isa("fake_wide"));
+  const Value p = b.arg(ArgField::dst);
+  b.op(OpCode::tile_store, {p, b.constant(4096), b.op(OpCode::tile_zero)});
+  b.op(OpCode::load, {p}, {.offset = 8192});
+  const Program program = b.finish();
+  std::vector<Effects> accesses;
+  for (const Node& node : program.body.nodes) {
+    Effects its = effects(program, std::get<Op>(node));
+    if (!its.accesses.empty() && info(std::get<Op>(node).code).name != "arg") {
+      accesses.push_back(std::move(its));
+    }
+  }
+  ASSERT_EQ(accesses.size(), 2U);
+  EXPECT_TRUE(conflict(accesses[0], accesses[1]));
+}
+
 }  // namespace
 }  // namespace tw::test

@@ -177,6 +177,38 @@ TEST(Select, DropsWhatNobodyUses) {
   EXPECT_TRUE(all_rows(program).empty());
 }
 
+/// Tiles of that shape, loaded and stored.
+Program move_tile(int64_t rows, int64_t bytes) {
+  Builder b("tile", fake_isa("fake_wide"));
+  const Value row = b.constant(64);
+  const Value x =
+      b.op(OpCode::tile_load, {b.arg(ArgField::lhs), row}, {.bytes = bytes, .rows = rows}, "x");
+  b.op(OpCode::tile_store, {b.arg(ArgField::dst), row, x});
+  return b.finish();
+}
+
+TEST(Select, RowsTakeTilesOfTheirShape) {
+  const auto loads = [](int64_t rows, int64_t bytes) {
+    Program program = move_tile(rows, bytes);
+    try {
+      select(program);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    EXPECT_EQ(verify(program), "");
+    const std::vector<std::string> names = all_rows(program);
+    return std::to_string(count_of(names, "tget")) + " and " +
+           std::to_string(count_of(names, "tget_a"));
+  };
+  EXPECT_EQ(loads(8, 64), "1 and 0");
+  EXPECT_EQ(loads(8, 32),
+            "tile: no instruction of fake_wide says tile_store for tiles of 8 rows of "
+            "32 bytes");
+  EXPECT_EQ(loads(4, 64),
+            "tile: no instruction of fake_wide says tile_store for tiles of 4 rows of "
+            "64 bytes");
+}
+
 TEST(Select, NamesTheOperationThatIsMissing) {
   Builder b("missing", fake_isa());
   const Value x = b.op(OpCode::load, {b.arg(ArgField::lhs)});

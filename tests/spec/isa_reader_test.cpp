@@ -236,6 +236,13 @@ TEST(IsaReader, RefusesWrongRegisters) {
   EXPECT_EQ(file("kind: vektor, views: {v: [a]}"),
             "isa/toy.yaml:2:23: unknown kind 'vektor'; did you mean 'vector'? known kinds: scalar, "
             "vector, predicate, tile");
+  EXPECT_EQ(file("kind: tile, rows: 4, bytes: 6, views: {v: [a]}"),
+            "isa/toy.yaml:2:45: 'bytes' of a tile must be a multiple of 4 from 4 to 256, or of vl");
+  EXPECT_EQ(file("kind: tile, rows: 0, bytes: 8, views: {v: [a]}"),
+            "isa/toy.yaml:2:35: 'rows' of a tile must be a multiple of 1 from 1 to 256, or of vl");
+  EXPECT_EQ(file("kind: tile, views: {v: [a]}"), "isa/toy.yaml:2:16: key 'rows' is missing in 'v'");
+  EXPECT_EQ(file("kind: vector, rows: 4, views: {v: [a]}"),
+            "isa/toy.yaml:2:31: unknown key 'rows'; known keys: kind, bytes, views");
   EXPECT_EQ(file("kind: vector, views: {v: [a, b], q: [c]}"),
             "isa/toy.yaml:2:53: view 'q' has 1 registers, view 'v' has 2");
   EXPECT_EQ(file("kind: vector, views: {v: [a, a]}"),

@@ -308,7 +308,7 @@ TEST_F(SpecReader, RefusesUnknownNames) {
             "s.yaml:6:11: unknown ISA 'wid'; did you mean 'wide'? known ISAs: matrix, wide");
   EXPECT_EQ(kernel_error("isa: wide, technique: dots, tile: {m: 1, n: 16}"),
             "s.yaml:6:28: unknown technique 'dots'; did you mean 'dot'? known techniques: dot, "
-            "mmla, fma, outer");
+            "mmla, fma, outer, tile");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, layout: kleidia, tile: {m: 1, n: 16}"),
             "s.yaml:6:41: unknown layout 'kleidia'; did you mean 'kleidiai'? known layouts: own, "
             "kleidiai");
@@ -342,6 +342,31 @@ TEST_F(SpecReader, RefusesWhatTheInstructionCannotDo) {
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, panels: {rhs: 24}, tile: {m: 1, n: 24}"),
             "s.yaml:6:47: rhs panel 24 does not fit dot4_u8s8 on wide: panels of whole vectors, "
             "multiples of 16 columns");
+}
+
+TEST_F(SpecReader, RefusesProductsOfTilesWithoutAFixedShape) {
+  const auto tiles = [&](const std::string& rows) {
+    folder.write("isa/tiles.yaml",
+                 "isa: tiles\nextends: wide\nregisters: {t: {kind: tile, rows: " + rows +
+                     ", bytes: 64, views: {t: \"t{0..7}\"}}}\n"
+                     "rows:\n"
+                     "  - {means: \"d = tile_dot4_s8u8(c, a, b)\", tied: {d: c}, asm: \"dot {d}, "
+                     "{a}, {b}\", class: dot}\n"
+                     "  - {means: \"d = tile_load(p, s)[o]\", asm: \"get {d}, {p}, {s}, {o}\", "
+                     "class: load}\n"
+                     "  - {means: \"tile_store(p, s, x)[o]\", asm: \"put {p}, {s}, {o}, {x}\", "
+                     "class: store}\n");
+    IsaLibrary fresh(folder.path());
+    const auto path = folder.write(
+        "s.yaml",
+        "family: matmul_clamp_f32_qai8dxp_qsi8cxp\nlhs: {format: qai8dx, from: [f32]}\n"
+        "rhs: {format: qsi8cx, from: [nxk]}\ndst: f32\nkernels:\n"
+        "  - {isa: tiles, technique: tile, print: assembly, tile: {m: 16, n: 32}}\n");
+    return folder.error([&] { read_spec(path, fresh); });
+  };
+  EXPECT_EQ(tiles("16"), "");
+  EXPECT_EQ(tiles("4vl"),
+            "s.yaml:6:29: technique tile is not possible on tiles: its tiles have no fixed shape");
 }
 
 TEST_F(SpecReader, RefusesTilesThatDoNotFitPanels) {

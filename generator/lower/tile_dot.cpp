@@ -1,0 +1,119 @@
+// Technique `tile`: a tile of activations times one of weights goes to a tile of accumulators. The
+// table says what shapes these have; memory says how far apart their rows are. Tiles are stored to
+// memory of the kernel's own, from which vectors of sums are loaded for the outputs.
+#include <fmt/format.h>
+
+#include "lower/output.h"
+#include "model/operand_contract.h"
+
+namespace tw {
+namespace {
+
+class TileDot : public Accumulation {
+ public:
+  explicit TileDot(const Variant& v)
+      : product_(contract_of(v).code()),
+        sums_(tile_file(*v.isa, product_, 0)),
+        activations_(tile_file(*v.isa, product_, 1)),
+        weights_(tile_file(*v.isa, product_, 2)),
+        down_(ratio(v.tile.m, sums_.rows)),
+        across_(ratio(v.tile.n * 4, sums_.bytes)) {}
+
+  [[nodiscard]] int64_t group() const override { return activations_.bytes.fixed; }
+
+  void prepare(const Tile1& t) override {
+    lhs_row_ = t.b.constant(t.lhs.layout->order.kr);
+    rhs_row_ = t.b.op(OpCode::length, {}, {.offset = t.rhs.layout->panel * 4});
+  }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
+    std::vector<Value> tiles;
+    for (int64_t i = 0; i < down_ * across_; ++i) {
+      tiles.push_back(t.b.op(OpCode::tile_zero, {}, {},
+                             fmt::format("tile_{}_{}", i / across_, i % across_),
+                             Role::accumulator));
+    }
+    return tiles;
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& tiles) override {
+    const int64_t k = g * group();
+    std::vector<Value> a;
+    for (int64_t i = 0; i < down_; ++i) {
+      const Length at = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
+      a.push_back(load(t, activations_, {lhs.front(), at}, lhs_row_, fmt::format("a_{}", i)));
+    }
+    for (int64_t j = 0; j < across_; ++j) {
+      const Value b = load(t, weights_, columns(t, rhs, j, k), rhs_row_, fmt::format("b_{}", j));
+      for (int64_t i = 0; i < down_; ++i) {
+        Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
+        tile = t.b.op(product_, {tile, a[static_cast<size_t>(i)], b}, {},
+                      fmt::format("tile_{}_{}", i, j), Role::accumulator);
+      }
+    }
+  }
+
+  /// Writes all sums down, row by row of the output. Returns where.
+  Value store(const Tile1& t, const std::vector<Value>& tiles) const {
+    const Value scratch = t.b.scratch(t.v.tile.m.fixed * row_bytes(), false);
+    const Value row = t.b.constant(row_bytes());
+    for (int64_t i = 0; i < down_; ++i) {
+      for (int64_t j = 0; j < across_; ++j) {
+        const Length at = block_bytes() * i + sums_.bytes * j;
+        t.b.op(OpCode::tile_store, {scratch, row, tiles[static_cast<size_t>(i * across_ + j)]},
+               {.offset = at});
+      }
+    }
+    return scratch;
+  }
+
+  /// Of a row of outputs' sums, and of those that tiles side by side hold.
+  [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
+  [[nodiscard]] int64_t block_bytes() const { return sums_.rows.fixed * row_bytes(); }
+
+ private:
+  static Value load(const Tile1& t, const RegisterFile& file, const Place& at, Value row,
+                    const std::string& name) {
+    return t.b.op(OpCode::tile_load, {at.pointer, row},
+                  {.offset = at.offset, .bytes = file.bytes, .rows = file.rows}, name,
+                  Role::operand);
+  }
+
+  /// Four bytes of each column of the `j`th tile from value k on.
+  [[nodiscard]] Place columns(const Tile1& t, const std::vector<Value>& rhs, int64_t j,
+                              int64_t k) const {
+    const auto panels = static_cast<int64_t>(rhs.size());
+    const int64_t in_panel = across_ / panels;
+    return {rhs[static_cast<size_t>(j / in_panel)],
+            code_offset(*t.rhs.layout, 0, k) + sums_.bytes * (j % in_panel)};
+  }
+
+  OpCode product_;
+  const RegisterFile &sums_, &activations_, &weights_;
+  int64_t down_, across_;                          ///< tiles of sums
+  Value lhs_row_ = no_value, rhs_row_ = no_value;  ///< bytes from row to row of a tile
+};
+
+}  // namespace
+
+void lower_tile_products(const Tile1& t) {
+  TileDot how(t.v);
+  const Value scratch = how.store(t, multiply_all(t, how, {}));
+  const Value row_bytes = t.b.constant(how.row_bytes());
+  const Length vector = t.b.isa().vector_bytes;
+  Value of_row = no_value, at = no_value;
+  store_tile_sums(t, [&](int64_t block, int64_t j, Value row, Value negated) {
+    if (row != of_row) {
+      of_row = row;
+      at = t.b.op(OpCode::iadd, {scratch, t.b.op(OpCode::imul, {row, row_bytes})}, {}, "row_sums",
+                  Role::address);
+    }
+    const Value sum = t.b.op(OpCode::load, {at}, {.offset = vector * j + how.block_bytes() * block},
+                             fmt::format("sum_{}", j), Role::accumulator);
+    if (negated == no_value) return sum;
+    return t.b.op(OpCode::sub, {sum, negated}, {.bits = 32}, "sum", Role::accumulator);
+  });
+}
+
+}  // namespace tw
