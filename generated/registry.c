@@ -3,7 +3,7 @@
 //
 // The registry of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (5c96e5d1a9d460a5)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (e3e06770c5581814)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
@@ -15620,6 +15620,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_q4_1_f16p16x1_avx2",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_q4_1_f16p16x1_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_1,
+        .content_hash = UINT64_C(0x5c74af4b8b6b6f01),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f16p32x1_avx512f",
         .operand = "rhs",
         .source = "nxk",
@@ -15642,6 +15653,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_q4_1_f16p32x1_avx512f",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "avx512f",
+        .run = BUILT_1(tw_rhs_pack_q4_1_f16p32x1_avx512f),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
+        .layout = &layout_2,
+        .content_hash = UINT64_C(0x7eab04ad1539c96a),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f16p8x1_neon",
         .operand = "rhs",
         .source = "nxk",
@@ -15661,6 +15683,17 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
         .content_hash = UINT64_C(0xc272cdfda80d8fda),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_f16p8x1_neon",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "neon",
+        .run = BUILT_3(tw_rhs_pack_q4_1_f16p8x1_neon),
+        .features = TW_FEATURE_NEON,
+        .layout = &layout_3,
+        .content_hash = UINT64_C(0x90aa90fb183d705c),
         .vectorized = 0,
     },
     {
@@ -17105,4 +17138,4 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
 };
-const size_t tw_generated_packer_count = 252;
+const size_t tw_generated_packer_count = 255;

@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (d003a10b35083400)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (5c96e5d1a9d460a5)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (e3e06770c5581814)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
@@ -506,10 +506,13 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16(const tw_pack_args *args);
 void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args *args);
+void tw_rhs_pack_q4_1_f16p16x1_avx2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p32x1_avx512f(const tw_pack_args *args);
+void tw_rhs_pack_q4_1_f16p32x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p8x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p8x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_q4_1_f16p8x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p4x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p4x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16_f32p4x1_scalar(const tw_pack_args *args);

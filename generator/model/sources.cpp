@@ -47,6 +47,7 @@ FieldAxes codes(ElementType type, const std::vector<Axis>& slowest_first, int of
 
 const std::vector<Source>& sources() {
   static const FieldAxes f16_scale{FieldKind::scales, ElementType::f16, 0, {}, 0, {}};
+  static const FieldAxes f16_minimum{FieldKind::minimums, ElementType::f16, 0, {}, 0, {}};
   static const std::vector<Source> table = [] {
     std::vector<Source> list;
     const ElementType types[] = {ElementType::i4, ElementType::i8, ElementType::f16,
@@ -63,6 +64,7 @@ const std::vector<Source>& sources() {
     list.push_back({"q4_0", rows(Dim::n, blocks(32, {f16_scale, nibbles}))});
     list.push_back({"q8_0", rows(Dim::n, blocks(32, {f16_scale, bytes}))});
     list.push_back({"nxk_bf16", rows(Dim::n, codes(ElementType::bf16, {{Dim::k, rest}}))});
+    list.push_back({"q4_1", rows(Dim::n, blocks(32, {f16_scale, f16_minimum, nibbles}))});
     return list;
   }();
   return table;

@@ -30,7 +30,7 @@ static const struct {
   size_t values, bytes;
 } orders[] = {
     [TW_NXK] = {"nxk", 0, 0},     [TW_KXN] = {"kxn", 0, 0},           [TW_Q4_0] = {"q4_0", 32, 18},
-    [TW_Q8_0] = {"q8_0", 32, 34}, [TW_NXK_BF16] = {"nxk_bf16", 1, 2},
+    [TW_Q8_0] = {"q8_0", 32, 34}, [TW_NXK_BF16] = {"nxk_bf16", 1, 2}, [TW_Q4_1] = {"q4_1", 32, 20},
 };
 enum { ORDERS = sizeof orders / sizeof orders[0] };
 

@@ -183,6 +183,10 @@ TEST(Axes, OfSourcesForFloats) {
   EXPECT_TRUE(converts(*find_source("q4_0", layout), layout));
   EXPECT_NE(find_source("q8_0", layout), nullptr);
   EXPECT_EQ(find_source("q9_0", layout), nullptr);
+  ASSERT_NE(find_source("q4_1", layout), nullptr);
+  EXPECT_EQ(to_string(find_source("q4_1", layout)->axes),
+            "n*@1:stride { k*@32 { scales f16 [] | minimums f16 [] | data i4 [k16@1 k2@16] +8 } }");
+  EXPECT_EQ(find_source("q4_1", column_layout()), nullptr) << "nowhere to put a minimum";
 }
 
 /// The message that check() has for axes that were changed.

@@ -64,6 +64,7 @@ std::vector<Kind> kinds() {
       shipped("q4_0"),
       shipped("q8_0"),
       shipped("nxk_bf16"),
+      shipped("q4_1"),
       {rows("half", Dim::n, row_of(ElementType::f16, Dim::k)), 1, 2,
        [](const uint8_t* row, size_t i) { return half_at(row + 2 * i); }},
       {rows("brain kxn", Dim::k, row_of(ElementType::bf16, Dim::n)), 1, 2, bf16_value, true},

@@ -33,6 +33,12 @@ inline float q8_0_value(const uint8_t* row, size_t i) {
   return static_cast<float>(static_cast<int8_t>(block[2 + i % 32])) * half_at(block);
 }
 
+inline float q4_1_value(const uint8_t* row, size_t i) {
+  const uint8_t* block = row + i / 32 * 20;
+  const float scaled = half_at(block) * static_cast<float>(nibble_at(block + 4, i));
+  return scaled + half_at(block + 2);
+}
+
 inline float bf16_value(const uint8_t* row, size_t i) {
   return brain_at(row + 2 * i);
 }
@@ -45,8 +51,10 @@ struct SourceReference {
 
 /// null: it is not converted, or unknown.
 inline const SourceReference* find_source_reference(const char* name) {
-  static const SourceReference list[] = {
-      {"q4_0", 32, 18, q4_0_value}, {"q8_0", 32, 34, q8_0_value}, {"nxk_bf16", 1, 2, bf16_value}};
+  static const SourceReference list[] = {{"q4_0", 32, 18, q4_0_value},
+                                         {"q8_0", 32, 34, q8_0_value},
+                                         {"nxk_bf16", 1, 2, bf16_value},
+                                         {"q4_1", 32, 20, q4_1_value}};
   for (const SourceReference& source : list) {
     if (std::strcmp(source.name, name) == 0) return &source;
   }

@@ -268,13 +268,15 @@ TEST(Errors, PackRhs) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "source.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_NXK_BF16 + 1);
-  fails(bad, TW_INVALID, "source.order is 5; 0 to 4, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_Q4_1 + 1);
+  fails(bad, TW_INVALID, "source.order is 6; 0 to 5, those of tw_rhs_order, are legal");
   bad = good;
   bad.order = TW_Q8_0;
   fails(bad, TW_TOO_SMALL, "source.stride is 32; a row has 68 bytes");
   bad.order = TW_NXK_BF16;
   fails(bad, TW_TOO_SMALL, "source.stride is 32; a row has 126 bytes");
+  bad.order = TW_Q4_1;
+  fails(bad, TW_TOO_SMALL, "source.stride is 32; a row has 40 bytes");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "source.stride is 31; a row has 32 bytes");

@@ -211,8 +211,12 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4c32, from: "
                   "kxn}\n"),
             "s.yaml:3:30: unknown source 'kxn'; known sources: nxk, q4_0");
-  EXPECT_EQ(error("family: f\nlhs: {format: f32}\nrhs: {format: f32, from: q4}\n"),
-            "s.yaml:3:26: unknown source 'q4'; known sources: nxk, kxn, q4_0, q8_0, nxk_bf16");
+  EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4c32, from: "
+                  "q4_1}\n"),
+            "s.yaml:3:30: unknown source 'q4_1'; did you mean 'q4_0'? known sources: nxk, q4_0");
+  EXPECT_EQ(
+      error("family: f\nlhs: {format: f32}\nrhs: {format: f32, from: q4}\n"),
+      "s.yaml:3:26: unknown source 'q4'; known sources: nxk, kxn, q4_0, q8_0, nxk_bf16, q4_1");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
                   "nxk}\ndst: f64\n"),
             "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32");

@@ -224,7 +224,9 @@ typedef enum tw_rhs_order {
   TW_Q4_0, /* n rows of ggml's blocks of 32 values: a scale of f16 and 16 bytes, whose low nibbles
              are values 0 to 15 and whose high ones are values 16 to 31 of the block, code + 8 */
   TW_Q8_0, /* likewise with 32 bytes, int8_t */
-  TW_NXK_BF16 /* n rows of k values of bf16 */
+  TW_NXK_BF16, /* n rows of k values of bf16 */
+  TW_Q4_1 /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
+             codes 0 to 15 */
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
