@@ -12,6 +12,7 @@
 #include "emit/c_text.h"
 #include "emit/c_types.h"
 #include "emit/visitor.h"
+#include "ir/typing.h"
 #include "schedule/coalesce.h"
 #include "schedule/rows.h"
 
@@ -146,10 +147,17 @@ void finish_carried(const Program& program, CValues& values) {
 }  // namespace
 
 const Row& c_row(const Program& program, const Op& op) {
+  const auto fits_all = [&](const Row& row) {
+    size_t result = 0, argument = 0;
+    return std::all_of(row.operands.begin(), row.operands.end(), [&](const Operand& operand) {
+      const Value v = operand.is_result ? op.results[result++] : op.args[argument++];
+      return fits(*program.isa, operand, program.type(v));
+    });
+  };
   const Row* row =
       program.isa->row_for(op.code, op.bits, vector_bytes(program, op), [&](const Row& it) {
         const MeansNode& node = it.means.front();
-        return !it.c.empty() && (!node.imm_name.empty() || node.imm == op.imm);
+        return !it.c.empty() && (!node.imm_name.empty() || node.imm == op.imm) && fits_all(it);
       });
   if (row != nullptr) return *row;
   throw std::runtime_error(fmt::format(

@@ -51,4 +51,9 @@ bool holds(const RegisterFile& file, const Type& type) {
   return type.kind != Kind::tile || (file.bytes == type.bytes && file.rows == type.rows);
 }
 
+bool fits(const Isa& isa, const Operand& operand, const Type& type) {
+  const RegisterFile* file = isa.file(operand.file);
+  return file == nullptr || holds(*file, type);
+}
+
 }  // namespace tw

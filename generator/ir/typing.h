@@ -21,5 +21,7 @@ Type result_type(OpCode code, int bits, Length bytes, const std::vector<Type>& a
 
 /// Can its registers hold values of that type? Those of a tile have exactly its shape.
 bool holds(const RegisterFile& file, const Type& type);
+/// Is the operand's file one of those? True where it names none.
+bool fits(const Isa& isa, const Operand& operand, const Type& type);
 
 }  // namespace tw

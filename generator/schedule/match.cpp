@@ -49,18 +49,11 @@ class Matcher {
     return false;
   }
 
-  /// Tiles come in shapes.
-  [[nodiscard]] bool fits(const Operand& operand, Value v) const {
-    if (operand.kind != Kind::tile) return true;
-    const RegisterFile* file = block_.program->isa->file(operand.file);
-    return file == nullptr || holds(*file, block_.program->type(v));
-  }
-
   bool bind(const std::string& name, Value v) {
     const std::vector<Operand>& operands = found_.row->operands;
     for (size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].name != name) continue;
-      if (!fits(operands[i], v)) return false;
+      if (!fits(*block_.program->isa, operands[i], block_.program->type(v))) return false;
       if (found_.operands[i] != no_value) return found_.operands[i] == v;
       found_.operands[i] = v;
       return true;

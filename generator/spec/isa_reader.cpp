@@ -24,6 +24,13 @@ void read_registers(const YamlNode& node, Isa& isa) {
     RegisterFile file = read_register_file(entry.key, entry.value, isa.vector_bytes);
     const auto same = std::find_if(isa.files.begin(), isa.files.end(),
                                    [&](const RegisterFile& f) { return f.name == file.name; });
+    for (const RegisterFile& other : isa.files) {
+      const bool is_alike = file.kind == Kind::tile && other.kind == Kind::tile &&
+                            file.rows == other.rows && file.bytes == other.bytes;
+      if (!is_alike || other.name == file.name) continue;
+      entry.value.fail(fmt::format("'{}' and '{}' are tiles of one shape, which go to one file",
+                                   other.name, file.name));
+    }
     if (same != isa.files.end()) {
       *same = std::move(file);
     } else {

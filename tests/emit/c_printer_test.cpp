@@ -185,6 +185,50 @@ TEST(CPrinter, WhatNobodyUsesIsNotPrinted) {
 )");
 }
 
+Operand tile_operand(const std::string& name, const std::string& file, bool is_result = false) {
+  Operand operand = vector_operand(name, is_result, file);
+  operand.kind = Kind::tile;
+  operand.file = file;
+  return operand;
+}
+
+/// A tile of four columns times codes: files of two shapes, which have C types of their own.
+TEST(CPrinter, TilesByTheirShape) {
+  Isa isa = small_isa();
+  isa.files = {{"t", Kind::tile, 16, 2, {}, {}}, {"a", Kind::tile, 8, 2, {}, {}}};
+  isa.c_types["t"] = "tile";
+  isa.c_types["a"] = "codes";
+  const Operand p = pointer_operand("p"), s = pointer_operand("s");
+  const Operand sum = tile_operand("d", "t", true), x = tile_operand("x", "t");
+  for (const char* file : {"t", "a"}) {
+    isa.rows.push_back(c_row_of(OpCode::tile_load, 0, std::string("get_") + file + "({at}, {s})",
+                                "", {tile_operand("d", file, true), p, s}));
+  }
+  isa.rows.push_back(c_row_of(OpCode::tile_zero, 0, "clear(&{d})", "", {sum}));
+  isa.rows.push_back(c_row_of(OpCode::tile_store, 0, "put({at}, {s}, {x})", "", {p, s, x}));
+  isa.rows.push_back(c_row_of(OpCode::tile_dot4_s8u8, 0, "dot({c}, {a}, {x})", "",
+                              {sum, tile_operand("c", "t"), tile_operand("a", "a"), x}));
+  Builder b("tiles", isa);
+  const Value from = b.arg(ArgField::lhs);
+  const Value row = b.arg(ArgField::lhs_stride);
+  const Value codes = b.op(OpCode::tile_load, {from, row}, {.bytes = 8, .rows = 2}, "a");
+  const Value weights = b.op(OpCode::tile_load, {from, row}, {.offset = 64}, "b");
+  const Value zero = b.op(OpCode::tile_zero, {}, {}, "zero");
+  const Value sums = b.op(OpCode::tile_dot4_s8u8, {zero, codes, weights}, {}, "sums");
+  b.op(OpCode::tile_store, {b.arg(ArgField::dst), row, sums});
+  EXPECT_EQ(printed(b.finish()), R"(static void f(const tw_args* args) {
+  const uint8_t* const lhs = (const uint8_t*)args->lhs;
+  const size_t lhs_stride = args->lhs_stride;
+  const codes a = get_a(lhs, lhs_stride);
+  const tile b = get_t(lhs + 64, lhs_stride);
+  tile zero;
+  clear(&zero);
+  const tile sums = dot(zero, a, b);
+  put((uint8_t*)args->dst, lhs_stride, sums);
+}
+)");
+}
+
 TEST(CPrinter, SaysWhatTheTableLacks) {
   Isa isa = small_isa();
   isa.where = {"small.yaml", 1, 1};

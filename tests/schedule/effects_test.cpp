@@ -39,21 +39,40 @@ TEST(Effects, AccessesConflictFromTheFirstSharedByte) {
   }
 }
 
-TEST(Effects, RowsOfATileAreAnywhere) {
-  Builder b("tiles", fake_isa("fake_wide"));
-  const Value p = b.arg(ArgField::dst);
-  b.op(OpCode::tile_store, {p, b.constant(4096), b.op(OpCode::tile_zero)});
-  b.op(OpCode::load, {p}, {.offset = 8192});
+/// What operations that touch memory do, in order.
+std::vector<Effects> accesses(Builder& b) {
   const Program program = b.finish();
-  std::vector<Effects> accesses;
+  std::vector<Effects> found;
   for (const Node& node : program.body.nodes) {
     Effects its = effects(program, std::get<Op>(node));
-    if (!its.accesses.empty() && info(std::get<Op>(node).code).name != "arg") {
-      accesses.push_back(std::move(its));
-    }
+    if (!its.accesses.empty()) found.push_back(std::move(its));
   }
-  ASSERT_EQ(accesses.size(), 2U);
-  EXPECT_TRUE(conflict(accesses[0], accesses[1]));
+  return found;
+}
+
+TEST(Effects, RowsOfATileAreAnywhere) {
+  Builder b("tiles", fake_isa("fake_wide"));
+  const Value p = b.op(OpCode::scratch, {}, {}, "p");
+  const Value row = b.constant(4096);
+  const Value tile = b.op(OpCode::tile_zero);
+  b.op(OpCode::tile_store, {p, row, tile});
+  b.op(OpCode::load, {p}, {.offset = 8192});
+  const std::vector<Effects> found = accesses(b);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_TRUE(conflict(found[0], found[1]));
+}
+
+TEST(Effects, NothingMeetsAScratchThatStandsAlone) {
+  for (const bool alone : {true, false}) {
+    Builder b("scratch", fake_isa("fake_wide"));
+    const Value p = b.scratch(128, alone);
+    const Value zero = b.op(OpCode::zero);
+    b.op(OpCode::store, {p, zero}, {.offset = 64});
+    b.op(OpCode::load, {b.add(p, 64)});
+    const std::vector<Effects> found = accesses(b);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(conflict(found[0], found[1]), !alone);
+  }
 }
 
 }  // namespace

@@ -240,6 +240,9 @@ TEST(IsaReader, RefusesWrongRegisters) {
             "isa/toy.yaml:2:45: 'bytes' of a tile must be a multiple of 4 from 4 to 256, or of vl");
   EXPECT_EQ(file("kind: tile, rows: 0, bytes: 8, views: {v: [a]}"),
             "isa/toy.yaml:2:35: 'rows' of a tile must be a multiple of 1 from 1 to 256, or of vl");
+  EXPECT_EQ(file("kind: tile, rows: 4, bytes: 8, views: {v: [a]}}, t: {kind: tile, rows: 4, bytes: "
+                 "8, views: {t: [b]}"),
+            "isa/toy.yaml:2:69: 'v' and 't' are tiles of one shape, which go to one file");
   EXPECT_EQ(file("kind: tile, views: {v: [a]}"), "isa/toy.yaml:2:16: key 'rows' is missing in 'v'");
   EXPECT_EQ(file("kind: vector, rows: 4, views: {v: [a]}"),
             "isa/toy.yaml:2:31: unknown key 'rows'; known keys: kind, bytes, views");
