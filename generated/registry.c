@@ -14362,7 +14362,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x412ef9a2342b120d),
+        .content_hash = UINT64_C(0x3bfaa08cd8cd1440),
         .vectorized = 0,
     },
     {
@@ -14373,7 +14373,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x412ef9a2342b120d),
+        .content_hash = UINT64_C(0x3bfaa08cd8cd1440),
         .vectorized = 0,
     },
     {
@@ -14384,7 +14384,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
+        .content_hash = UINT64_C(0x5eebd30930720e8a),
         .vectorized = 1,
     },
     {
@@ -14395,7 +14395,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
+        .content_hash = UINT64_C(0x5eebd30930720e8a),
         .vectorized = 1,
     },
     {
@@ -14406,7 +14406,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
+        .content_hash = UINT64_C(0x5eebd30930720e8a),
         .vectorized = 1,
     },
     {
@@ -14417,7 +14417,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x3c0e8bf4487247ac),
+        .content_hash = UINT64_C(0x5eebd30930720e8a),
         .vectorized = 1,
     },
     {
@@ -14428,7 +14428,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0x86e783ecdc64696a),
+        .content_hash = UINT64_C(0x7b09bbd165dc70d6),
         .vectorized = 1,
     },
     {
@@ -14439,7 +14439,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x9e51e2e026516193),
+        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
         .vectorized = 1,
     },
     {
@@ -14450,7 +14450,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x9e51e2e026516193),
+        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
         .vectorized = 1,
     },
     {
@@ -14461,7 +14461,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x9e51e2e026516193),
+        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
         .vectorized = 1,
     },
     {
@@ -14472,7 +14472,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x9e51e2e026516193),
+        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
         .vectorized = 1,
     },
     {
@@ -14483,7 +14483,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0x571b845be5aa70c5),
+        .content_hash = UINT64_C(0x38a54956dd37c538),
         .vectorized = 1,
     },
     {
@@ -14494,7 +14494,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0x571b845be5aa70c5),
+        .content_hash = UINT64_C(0x38a54956dd37c538),
         .vectorized = 1,
     },
     {
@@ -14505,7 +14505,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0x571b845be5aa70c5),
+        .content_hash = UINT64_C(0x38a54956dd37c538),
         .vectorized = 1,
     },
     {
@@ -14516,7 +14516,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0x571b845be5aa70c5),
+        .content_hash = UINT64_C(0x38a54956dd37c538),
         .vectorized = 1,
     },
     {
@@ -14527,7 +14527,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
+        .content_hash = UINT64_C(0xecffdb484983c662),
         .vectorized = 1,
     },
     {
@@ -14538,7 +14538,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
+        .content_hash = UINT64_C(0xecffdb484983c662),
         .vectorized = 1,
     },
     {
@@ -14549,7 +14549,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
+        .content_hash = UINT64_C(0xecffdb484983c662),
         .vectorized = 1,
     },
     {
@@ -14560,7 +14560,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0xe25674ee4b6cbd36),
+        .content_hash = UINT64_C(0xecffdb484983c662),
         .vectorized = 1,
     },
     {
@@ -14571,7 +14571,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0x34186844baea066c),
+        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
         .vectorized = 1,
     },
     {
@@ -14582,7 +14582,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0x34186844baea066c),
+        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
         .vectorized = 1,
     },
     {
@@ -14593,7 +14593,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0x34186844baea066c),
+        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
         .vectorized = 1,
     },
     {
@@ -14604,7 +14604,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0x34186844baea066c),
+        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
         .vectorized = 1,
     },
     {
@@ -14615,7 +14615,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0x47c0ded03a6526ad),
+        .content_hash = UINT64_C(0xb23bdf43ad630951),
         .vectorized = 1,
     },
     {
@@ -14626,7 +14626,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0x47c0ded03a6526ad),
+        .content_hash = UINT64_C(0xb23bdf43ad630951),
         .vectorized = 1,
     },
     {
@@ -14637,7 +14637,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0x47c0ded03a6526ad),
+        .content_hash = UINT64_C(0xb23bdf43ad630951),
         .vectorized = 1,
     },
     {
@@ -14648,7 +14648,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0x47c0ded03a6526ad),
+        .content_hash = UINT64_C(0xb23bdf43ad630951),
         .vectorized = 1,
     },
     {
@@ -14659,7 +14659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
+        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
         .vectorized = 1,
     },
     {
@@ -14670,7 +14670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
+        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
         .vectorized = 1,
     },
     {
@@ -14681,7 +14681,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
+        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
         .vectorized = 1,
     },
     {
@@ -14692,7 +14692,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0x7e6c06dc3393fe67),
+        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
         .vectorized = 1,
     },
     {
@@ -14703,8 +14703,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x87f44fb3488c30ef),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x16180dff3975cf3d),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_scalar_sums8",
@@ -14714,7 +14714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xce055b4f31f2eabc),
+        .content_hash = UINT64_C(0x779c84563a05f202),
         .vectorized = 0,
     },
     {
@@ -14725,7 +14725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xce055b4f31f2eabc),
+        .content_hash = UINT64_C(0x779c84563a05f202),
         .vectorized = 0,
     },
     {
@@ -14736,7 +14736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x870ba0376b57ba39),
+        .content_hash = UINT64_C(0x42ba4f4270a8db8b),
         .vectorized = 1,
     },
     {
@@ -14747,7 +14747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x870ba0376b57ba39),
+        .content_hash = UINT64_C(0x42ba4f4270a8db8b),
         .vectorized = 1,
     },
     {
@@ -14758,7 +14758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x105f22961aac8c54),
+        .content_hash = UINT64_C(0x00d9e736272da875),
         .vectorized = 1,
     },
     {
@@ -14769,7 +14769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x336a5a5ef625304a),
+        .content_hash = UINT64_C(0xa6d61e0eb310e79e),
         .vectorized = 1,
     },
     {
@@ -14780,7 +14780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x336a5a5ef625304a),
+        .content_hash = UINT64_C(0xa6d61e0eb310e79e),
         .vectorized = 1,
     },
     {
@@ -14791,7 +14791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xc01e8af3693abc23),
+        .content_hash = UINT64_C(0x0396de4fdd6cad66),
         .vectorized = 1,
     },
     {
@@ -14802,7 +14802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xc01e8af3693abc23),
+        .content_hash = UINT64_C(0x0396de4fdd6cad66),
         .vectorized = 1,
     },
     {
@@ -14813,7 +14813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0xc089a403a9be4b6e),
+        .content_hash = UINT64_C(0x5045d07c1b4c3c01),
         .vectorized = 1,
     },
     {
@@ -14824,7 +14824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0xc089a403a9be4b6e),
+        .content_hash = UINT64_C(0x5045d07c1b4c3c01),
         .vectorized = 1,
     },
     {
@@ -14835,7 +14835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0xc3f68cdaee1ef77a),
+        .content_hash = UINT64_C(0x60c3bfe4566437d3),
         .vectorized = 1,
     },
     {
@@ -14846,7 +14846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0xc3f68cdaee1ef77a),
+        .content_hash = UINT64_C(0x60c3bfe4566437d3),
         .vectorized = 1,
     },
     {
@@ -14857,7 +14857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x501660584b46587e),
+        .content_hash = UINT64_C(0x1889a7973e41646e),
         .vectorized = 1,
     },
     {
@@ -14868,7 +14868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0x501660584b46587e),
+        .content_hash = UINT64_C(0x1889a7973e41646e),
         .vectorized = 1,
     },
     {
@@ -14879,7 +14879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x7b01196d0eb7c437),
+        .content_hash = UINT64_C(0xa587c21eab4d31f0),
         .vectorized = 1,
     },
     {
@@ -14890,7 +14890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_108,
-        .content_hash = UINT64_C(0x7b01196d0eb7c437),
+        .content_hash = UINT64_C(0xa587c21eab4d31f0),
         .vectorized = 1,
     },
     {
@@ -14901,7 +14901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x3b38e7d487624aa7),
+        .content_hash = UINT64_C(0xfa6fce30e385b843),
         .vectorized = 1,
     },
     {
@@ -14912,7 +14912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0x3b38e7d487624aa7),
+        .content_hash = UINT64_C(0xfa6fce30e385b843),
         .vectorized = 1,
     },
     {
@@ -14923,7 +14923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x7c69b3f22114d924),
+        .content_hash = UINT64_C(0x3eec25eb1f9447c7),
         .vectorized = 1,
     },
     {
@@ -14934,7 +14934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x7c69b3f22114d924),
+        .content_hash = UINT64_C(0x3eec25eb1f9447c7),
         .vectorized = 1,
     },
     {
@@ -14945,7 +14945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x291ed036ace1f638),
+        .content_hash = UINT64_C(0x12e7814f71481405),
         .vectorized = 1,
     },
     {
@@ -14956,7 +14956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x291ed036ace1f638),
+        .content_hash = UINT64_C(0x12e7814f71481405),
         .vectorized = 1,
     },
     {
@@ -14967,7 +14967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0xd280d1c6fed23668),
+        .content_hash = UINT64_C(0xf7250101712192b7),
         .vectorized = 1,
     },
     {
@@ -14978,7 +14978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0x483ddc57965a92b7),
+        .content_hash = UINT64_C(0xc347cd1698012753),
         .vectorized = 1,
     },
     {
@@ -14989,7 +14989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x8170ac08a6a0b657),
+        .content_hash = UINT64_C(0x5502e251bcab73d7),
         .vectorized = 1,
     },
     {
@@ -15000,7 +15000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0xb881c6be8ee7984b),
+        .content_hash = UINT64_C(0xca4b29a249319dfe),
         .vectorized = 1,
     },
     {
@@ -15011,8 +15011,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x979a5cbf6ecfbb05),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x8963553adcd99aaf),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp4x8_sve2",
@@ -15022,8 +15022,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x81a477347cb21218),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x095ddf91defbcdd7),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8x8_sve2",
@@ -15033,8 +15033,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x9ebd63dbcb31c414),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x4ab82b32f289c1e5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8svlx4_sme",
@@ -15044,8 +15044,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x86350de9e3ab53e2),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x5ebae1d64043a0f2),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp8svlx4_sme2",
@@ -15055,8 +15055,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0xfe5d14f06a325312),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0xb0d44938c1807cf4),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_sme2",
@@ -15066,8 +15066,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0xb25ffd61aeacd7fa),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x43cde60009cb35ad),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qai8dxp1x4_avx2_i16",
@@ -15077,7 +15077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0x6c94ec005787a9a9),
+        .content_hash = UINT64_C(0xaf21d2d09a274844),
         .vectorized = 1,
     },
     {
@@ -15088,7 +15088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_103,
-        .content_hash = UINT64_C(0x9618abb8cf05617a),
+        .content_hash = UINT64_C(0xc4259e8b65857297),
         .vectorized = 1,
     },
     {
@@ -15099,7 +15099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0xb5ccf459dea73f2f),
+        .content_hash = UINT64_C(0x92c8418633cbe054),
         .vectorized = 0,
     },
     {
@@ -15110,7 +15110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0xb5ccf459dea73f2f),
+        .content_hash = UINT64_C(0x92c8418633cbe054),
         .vectorized = 0,
     },
     {
@@ -15121,7 +15121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0xb5ccf459dea73f2f),
+        .content_hash = UINT64_C(0x92c8418633cbe054),
         .vectorized = 0,
     },
     {
@@ -15132,7 +15132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0xbed7469a69f6f23f),
+        .content_hash = UINT64_C(0x342787d65da15282),
         .vectorized = 1,
     },
     {
@@ -15143,7 +15143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0xbed7469a69f6f23f),
+        .content_hash = UINT64_C(0x342787d65da15282),
         .vectorized = 1,
     },
     {
@@ -15154,7 +15154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0xbed7469a69f6f23f),
+        .content_hash = UINT64_C(0x342787d65da15282),
         .vectorized = 1,
     },
     {
@@ -15165,7 +15165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0xbed7469a69f6f23f),
+        .content_hash = UINT64_C(0x342787d65da15282),
         .vectorized = 1,
     },
     {
@@ -15176,7 +15176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0xbed7469a69f6f23f),
+        .content_hash = UINT64_C(0x342787d65da15282),
         .vectorized = 1,
     },
     {
@@ -15187,7 +15187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_121,
-        .content_hash = UINT64_C(0x5d5b50f037ac51c7),
+        .content_hash = UINT64_C(0xc7c51e4483c435f2),
         .vectorized = 1,
     },
     {
@@ -15198,7 +15198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_163,
-        .content_hash = UINT64_C(0x5d5b50f037ac51c7),
+        .content_hash = UINT64_C(0xc7c51e4483c435f2),
         .vectorized = 1,
     },
     {
@@ -15209,7 +15209,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0x060f8a843a509c3a),
+        .content_hash = UINT64_C(0x426efeb09b81abd9),
         .vectorized = 1,
     },
     {
@@ -15220,7 +15220,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0x060f8a843a509c3a),
+        .content_hash = UINT64_C(0x426efeb09b81abd9),
         .vectorized = 1,
     },
     {
@@ -15231,7 +15231,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x060f8a843a509c3a),
+        .content_hash = UINT64_C(0x426efeb09b81abd9),
         .vectorized = 1,
     },
     {
@@ -15242,7 +15242,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x060f8a843a509c3a),
+        .content_hash = UINT64_C(0x426efeb09b81abd9),
         .vectorized = 1,
     },
     {
@@ -15253,7 +15253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x060f8a843a509c3a),
+        .content_hash = UINT64_C(0x426efeb09b81abd9),
         .vectorized = 1,
     },
     {
@@ -15264,7 +15264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_122,
-        .content_hash = UINT64_C(0x0ba156f437af9f9e),
+        .content_hash = UINT64_C(0x8408d182c6396451),
         .vectorized = 1,
     },
     {
@@ -15275,7 +15275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0x0ba156f437af9f9e),
+        .content_hash = UINT64_C(0x8408d182c6396451),
         .vectorized = 1,
     },
     {
@@ -15286,7 +15286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_127,
-        .content_hash = UINT64_C(0x0ba156f437af9f9e),
+        .content_hash = UINT64_C(0x8408d182c6396451),
         .vectorized = 1,
     },
     {
@@ -15297,7 +15297,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0x0ba156f437af9f9e),
+        .content_hash = UINT64_C(0x8408d182c6396451),
         .vectorized = 1,
     },
     {
@@ -15308,7 +15308,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x0ba156f437af9f9e),
+        .content_hash = UINT64_C(0x8408d182c6396451),
         .vectorized = 1,
     },
     {
@@ -15319,7 +15319,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_129,
-        .content_hash = UINT64_C(0x108948a659f92166),
+        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
         .vectorized = 1,
     },
     {
@@ -15330,7 +15330,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0x108948a659f92166),
+        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
         .vectorized = 1,
     },
     {
@@ -15341,7 +15341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_132,
-        .content_hash = UINT64_C(0x108948a659f92166),
+        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
         .vectorized = 1,
     },
     {
@@ -15352,7 +15352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_134,
-        .content_hash = UINT64_C(0x108948a659f92166),
+        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
         .vectorized = 1,
     },
     {
@@ -15363,7 +15363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_166,
-        .content_hash = UINT64_C(0x108948a659f92166),
+        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
         .vectorized = 1,
     },
     {
@@ -15374,7 +15374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_136,
-        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
+        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
         .vectorized = 1,
     },
     {
@@ -15385,7 +15385,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
+        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
         .vectorized = 1,
     },
     {
@@ -15396,7 +15396,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_138,
-        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
+        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
         .vectorized = 1,
     },
     {
@@ -15407,7 +15407,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
+        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
         .vectorized = 1,
     },
     {
@@ -15418,7 +15418,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0xb0f9d0d3856bce9c),
+        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
         .vectorized = 1,
     },
     {
@@ -15429,7 +15429,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_140,
-        .content_hash = UINT64_C(0xacd44aa18d48cc21),
+        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
         .vectorized = 1,
     },
     {
@@ -15440,7 +15440,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0xacd44aa18d48cc21),
+        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
         .vectorized = 1,
     },
     {
@@ -15451,7 +15451,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_143,
-        .content_hash = UINT64_C(0xacd44aa18d48cc21),
+        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
         .vectorized = 1,
     },
     {
@@ -15462,7 +15462,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0xacd44aa18d48cc21),
+        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
         .vectorized = 1,
     },
     {
@@ -15473,7 +15473,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0xacd44aa18d48cc21),
+        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
         .vectorized = 1,
     },
     {
@@ -15484,7 +15484,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_147,
-        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
+        .content_hash = UINT64_C(0x09e586de9768a3ef),
         .vectorized = 1,
     },
     {
@@ -15495,7 +15495,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
+        .content_hash = UINT64_C(0x09e586de9768a3ef),
         .vectorized = 1,
     },
     {
@@ -15506,7 +15506,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
+        .content_hash = UINT64_C(0x09e586de9768a3ef),
         .vectorized = 1,
     },
     {
@@ -15517,7 +15517,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
+        .content_hash = UINT64_C(0x09e586de9768a3ef),
         .vectorized = 1,
     },
     {
@@ -15528,7 +15528,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_171,
-        .content_hash = UINT64_C(0x70e2f9ed9ba4229f),
+        .content_hash = UINT64_C(0x09e586de9768a3ef),
         .vectorized = 1,
     },
     {
@@ -15539,8 +15539,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_151,
-        .content_hash = UINT64_C(0xb7243cbfa2032102),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b64",
@@ -15550,8 +15550,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0xb7243cbfa2032102),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b128",
@@ -15561,8 +15561,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0xb7243cbfa2032102),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qsi8d32p4svlx4_sme2_b256",
@@ -15572,8 +15572,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0xb7243cbfa2032102),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .vectorized = 1,
     },
     {
         .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16",
@@ -15583,7 +15583,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_160,
-        .content_hash = UINT64_C(0x2048a3b9a2eae05f),
+        .content_hash = UINT64_C(0xc5db2181d77f9111),
         .vectorized = 1,
     },
     {
@@ -15594,7 +15594,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_162,
-        .content_hash = UINT64_C(0x8223d8525735e747),
+        .content_hash = UINT64_C(0xb3d64c34ca529b59),
         .vectorized = 1,
     },
     {

@@ -30,307 +30,328 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 1,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 4             // of the vectors that inner loops leave behind
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void row_range(const tw_args* args) {
-  const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  float32x4_t lowest = v;
-  float32x4_t highest = v;
-  float32x4_t nothing = v;
-  float32x4_t lowest_2 = v;
-  float32x4_t highest_2 = v;
-  float32x4_t nothing_2 = v;
-  float32x4_t lowest_3 = v;
-  float32x4_t highest_3 = v;
-  float32x4_t nothing_3 = v;
-  float32x4_t lowest_4 = v;
-  float32x4_t highest_4 = v;
-  float32x4_t nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
-    highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
-    nothing = vfmaq_f32(nothing, x, v);
-    lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
-    highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
-    nothing_2 = vfmaq_f32(nothing_2, x_2, v);
-    lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
-    highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
-    nothing_3 = vfmaq_f32(nothing_3, x_3, v);
-    lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
-    highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
-    nothing_4 = vfmaq_f32(nothing_4, x_4, v);
-    lhs += 64;
-  }
-  const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest_2, lowest), lowest_2, lowest);
-  const float32x4_t v_3 = vbslq_f32(vcgtq_f32(highest_2, highest), highest_2, highest);
-  const float32x4_t v_4 = vaddq_f32(nothing_2, nothing);
-  const float32x4_t v_5 = vbslq_f32(vcltq_f32(lowest_3, v_2), lowest_3, v_2);
-  const float32x4_t v_6 = vbslq_f32(vcgtq_f32(highest_3, v_3), highest_3, v_3);
-  const float32x4_t v_7 = vaddq_f32(nothing_3, v_4);
-  const float32x4_t v_8 = vbslq_f32(vcltq_f32(lowest_4, v_5), lowest_4, v_5);
-  const float32x4_t v_9 = vbslq_f32(vcgtq_f32(highest_4, v_6), highest_4, v_6);
-  const float32x4_t v_10 = vaddq_f32(nothing_4, v_7);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst), vreinterpretq_s8_f32(v_8));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 16), vreinterpretq_s8_f32(v_9));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 32), vreinterpretq_s8_f32(v_10));
-}
-
-__attribute__((target("arch=armv8.2-a+dotprod")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-  const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-  const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-  const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-  int32x4_t sum = vdupq_n_s32(0);
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  int32x4_t sum_2 = sum;
-  int32x4_t sum_3 = sum;
-  int32x4_t sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const float32x4_t v = vmulq_f32(x, factor);
-    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
-    const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
-    const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
-    const float32x4_t v_6 = vmulq_f32(x_2, factor);
-    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
-    const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
-    const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
-    const float32x4_t v_11 = vmulq_f32(x_3, factor);
-    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
-    const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
-    const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
-    const float32x4_t v_16 = vmulq_f32(x_4, factor);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
-    const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
-    const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-    sum = vaddq_s32(sum, v_5);
-    sum_2 = vaddq_s32(sum_2, v_10);
-    sum_3 = vaddq_s32(sum_3, v_15);
-    sum_4 = vaddq_s32(sum_4, v_20);
-    const uint16x8_t v_21 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-    const uint16x8_t v_22 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-    const uint8x16_t v_23 = vuzp1q_u8(vreinterpretq_u8_u16(v_21), vreinterpretq_u8_u16(v_22));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_23));
-    lhs += 64;
-    dst += 16;
-  }
-  const int32x4_t v = vaddq_s32(sum, sum_2);
-  const int32x4_t v_2 = vaddq_s32(v, sum_3);
-  const int32x4_t v_3 = vaddq_s32(v_2, sum_4);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + args->dst_stride), vreinterpretq_s8_s32(v_3));
-}
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum { STEP = 16 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
+  uint8_t scratch_memory[320];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const tail = scratch + 64;
+  uint8_t* const how = scratch + 128;
+  uint8_t* const sums = scratch + 256;
+  uint8_t* const lanes = scratch + 260;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 1;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop
+  for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 1 ? left : 1;
+    const uint8_t* source = (const uint8_t*)args->source;
+    size_t source_stride = args->source_stride;
+    size_t s_3 = 0;
+    // row loop
+    for (size_t i_row = 0; i_row < rows; ++i_row) {
+      const uint8_t* floats = source + (row + s_3) * source_stride;
+      uint8_t* const s_4 = how + s_3 * 4;
+      const size_t s_5 = k / 16;
+      const size_t whole = s_5 * 16;
+      size_t rest = k - whole;
+      if (rest != 0) {
+        memset(tail, 0, 64);
+        memcpy(tail, floats + whole * 4, rest * 4);
       }
+      const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+      size_t whole_steps = k / 16;
+      rest = k - whole_steps * 16;
+      const size_t parts = rest == 0 ? 1 : 2;
+      float32x4_t lowest = v;
+      float32x4_t highest = v;
+      float32x4_t nothing = v;
+      float32x4_t lowest_2 = v;
+      float32x4_t highest_2 = v;
+      float32x4_t nothing_2 = v;
+      float32x4_t lowest_3 = v;
+      float32x4_t highest_3 = v;
+      float32x4_t nothing_3 = v;
+      float32x4_t lowest_4 = v;
+      float32x4_t highest_4 = v;
+      float32x4_t nothing_4 = v;
+      // part loop
+      for (size_t i_part = 0; i_part < parts; ++i_part) {
+        // k loop
+        for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+          const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+          const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+          const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+          const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
+          lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
+          highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
+          const float32x4_t v_2 = vmulq_f32(x, v);
+          nothing = vaddq_f32(v_2, nothing);
+          lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
+          highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
+          const float32x4_t v_3 = vmulq_f32(x_2, v);
+          nothing_2 = vaddq_f32(v_3, nothing_2);
+          lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
+          highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
+          const float32x4_t v_4 = vmulq_f32(x_3, v);
+          nothing_3 = vaddq_f32(v_4, nothing_3);
+          lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
+          highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
+          const float32x4_t v_5 = vmulq_f32(x_4, v);
+          nothing_4 = vaddq_f32(v_5, nothing_4);
+          floats += 64;
+        }
+        uint8_t* const s_6 = tail;
+        whole_steps = 1;
+        floats = s_6;
+      }
+      const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
+      const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
+      const uint64x2_t v_4 = vreinterpretq_u64_f32(vbslq_f32(vcltq_f32(v_2, v_3), v_2, v_3));
+      const uint64x2_t v_5 = vzip1q_u64(v_4, v_4);
+      const uint64x2_t v_6 = vzip2q_u64(v_4, v_4);
+      const uint32x4_t v_7 = vreinterpretq_u32_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_5),
+          vreinterpretq_f32_u64(v_6)), vreinterpretq_f32_u64(v_5), vreinterpretq_f32_u64(v_6)));
+      const uint64x2_t v_8 = vreinterpretq_u64_u32(vzip1q_u32(v_7, v_7));
+      const uint64x2_t v_9 = vzip1q_u64(v_8, v_8);
+      const uint64x2_t v_10 = vzip2q_u64(v_8, v_8);
+      const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_9),
+          vreinterpretq_f32_u64(v_10)), vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
+      const float32x4_t v_12 = vbslq_f32(vcgtq_f32(highest, highest_2), highest, highest_2);
+      const float32x4_t v_13 = vbslq_f32(vcgtq_f32(highest_3, highest_4), highest_3, highest_4);
+      const uint64x2_t v_14 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_12, v_13), v_12, v_13));
+      const uint64x2_t v_15 = vzip1q_u64(v_14, v_14);
+      const uint64x2_t v_16 = vzip2q_u64(v_14, v_14);
+      const uint32x4_t v_17 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_15),
+          vreinterpretq_f32_u64(v_16)), vreinterpretq_f32_u64(v_15), vreinterpretq_f32_u64(v_16)));
+      const uint64x2_t v_18 = vreinterpretq_u64_u32(vzip1q_u32(v_17, v_17));
+      const uint64x2_t v_19 = vzip1q_u64(v_18, v_18);
+      const uint64x2_t v_20 = vzip2q_u64(v_18, v_18);
+      const float32x4_t v_21 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_19),
+          vreinterpretq_f32_u64(v_20)), vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+      const float32x4_t v_22 = vaddq_f32(nothing, nothing_2);
+      const float32x4_t v_23 = vaddq_f32(nothing_3, nothing_4);
+      const uint64x2_t v_24 = vreinterpretq_u64_f32(vaddq_f32(v_22, v_23));
+      const uint64x2_t v_25 = vzip1q_u64(v_24, v_24);
+      const uint64x2_t v_26 = vzip2q_u64(v_24, v_24);
+      const uint32x4_t v_27 = vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u64(v_25),
+          vreinterpretq_f32_u64(v_26)));
+      const uint64x2_t v_28 = vreinterpretq_u64_u32(vzip1q_u32(v_27, v_27));
+      const uint64x2_t v_29 = vzip1q_u64(v_28, v_28);
+      const uint64x2_t v_30 = vzip2q_u64(v_28, v_28);
+      const float32x4_t v_31 = vaddq_f32(vreinterpretq_f32_u64(v_29), vreinterpretq_f32_u64(v_30));
+      const float32x4_t range = vsubq_f32(v_21, v_11);
+      float32x4_t bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x437f0000));
+      const float32x4_t v_32 = vdivq_f32(bits, range);
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f000000));
+      const float32x4_t v_33 = vmulq_f32(bits, v_21);
+      const float32x4_t v_34 = vmulq_f32(bits, v_11);
+      const float32x4_t v_35 = vsubq_f32(v_33, v_34);
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42ff0000));
+      const uint8x16_t v_36 = vreinterpretq_u8_f32(vdivq_f32(bits, v_35));
+      int32x4_t bits_2 = vdupq_n_s32((int32_t)0x80800000);
+      const int32x4_t v_37 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+      const int32x4_t fits = vshrq_n_s32(v_37, 31);
+      const uint8x16_t v_38 = veorq_u8(vreinterpretq_u8_f32(v_32), v_36);
+      const uint8x16_t v_39 = vandq_u8(v_38, vreinterpretq_u8_s32(fits));
+      const uint8x16_t factor = veorq_u8(v_36, v_39);
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f7fffff));
+      const uint8x16_t v_40 = vreinterpretq_u8_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(factor),
+          bits), vreinterpretq_f32_u8(factor), bits));
+      bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
+      const int32x4_t v_41 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+      const int32x4_t empty = vshrq_n_s32(v_41, 31);
+      uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x3f800000));
+      const uint8x16_t v_42 = veorq_u8(bits_3, v_40);
+      const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(empty));
+      const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_40, v_43));
+      const float32x4_t low = vmulq_f32(v_11, factor_2);
+      const float32x4_t high = vmulq_f32(v_21, factor_2);
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
+      const float32x4_t bits_4 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+      const float32x4_t v_44 = vaddq_f32(bits, low);
+      const float32x4_t v_45 = vaddq_f32(bits_4, high);
+      const float32x4_t v_46 = vaddq_f32(v_44, v_45);
+      const int32x4_t v_47 = vdupq_n_s32(0);
+      const int32x4_t v_48 = vsubq_s32(v_47, vreinterpretq_s32_f32(v_46));
+      const int32x4_t positive = vshrq_n_s32(v_48, 31);
+      const float32x4_t v_49 = vsubq_f32(bits, low);
+      const uint8x16_t v_50 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
+      const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_f32(v_49), v_50);
+      const uint8x16_t v_52 = vandq_u8(v_51, vreinterpretq_u8_s32(positive));
+      const uint8x16_t zero_point = veorq_u8(v_50, v_52);
+      const float32x4_t v_53 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
+          vreinterpretq_f32_u8(zero_point), bits);
+      const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, bits_4), v_53, bits_4);
+      const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
+      const float32x4_t rounded = vcvtq_f32_s32(v_55);
+      bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+      const uint8x16_t v_56 = vandq_u8(vreinterpretq_u8_f32(v_31), bits_3);
+      bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
+      const int32x4_t v_57 = vaddq_s32(vreinterpretq_s32_u8(v_56), bits_2);
+      const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_57, 31));
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f800000));
+      const float32x4_t v_58 = vdivq_f32(bits, factor_2);
+      const uint8x16_t v_59 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
+      const float32x4_t v_60 = vsubq_f32(bits, rounded);
+      const uint8x16_t v_61 = vandq_u8(vreinterpretq_u8_f32(v_60), finite);
+      bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+      const float32x4_t v_62 = vsubq_f32(bits, rounded);
+      const uint8x16_t v_63 = vandq_u8(vreinterpretq_u8_f32(v_62), finite);
+      const uint8x16_t v_64 = vandq_u8(vreinterpretq_u8_s32(v_55), finite);
+      bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
+      const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
+      const uint8x16_t v_66 = vandq_u8(v_65, finite);
+      const uint8x16_t scale = veorq_u8(bits_3, v_66);
+      vst1q_s8((int8_t *)s_4, vreinterpretq_s8_u8(v_59));
+      vst1q_s8((int8_t *)(s_4 + 20), vreinterpretq_s8_u8(v_61));
+      vst1q_s8((int8_t *)(s_4 + 40), vreinterpretq_s8_u8(v_63));
+      vst1q_s8((int8_t *)(s_4 + 60), vreinterpretq_s8_u8(v_64));
+      vst1q_s8((int8_t *)(s_4 + 80), vreinterpretq_s8_u8(scale));
+      tw_store_i32(sums + s_3 * 4, (int32_t)0);
+      s_3 += 1;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-enum { CHUNK = 256 };  // values of k that are quantized at a time
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// What stands behind the codes of a panel's rows.
-static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
-                         const quantization *how, const int32_t *sums) {
-  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, kept_sum(args, sums[r]));
-  at += 4 * panel * args->sum_copies;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
-  at += 4 * panel;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, tw_bits_of_f32(how[r].scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t panel, size_t row,
-                       size_t rows, size_t padded, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const size_t field_bytes = 4 * (2 + args->sum_copies);
-  quantization how[MOST_ROWS];
-  int32_t sums[MOST_ROWS] = {0};
-  for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  if (rows < panel) memset(to, 0, panel * (padded * CODE_BYTES + field_bytes));
-  for (size_t k = 0; k < padded; k += CHUNK) {
-    const size_t values = smaller(args->k - k, CHUNK);
-    const size_t groups = (values + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE / KR;
-    for (size_t r = 0; r < rows; ++r) {
-      code_chunk chunk;
-      const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
-      sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(to + k * panel * CODE_BYTES + r * GROUP_BYTES, chunk.codes, groups, panel);
+    source = (const uint8_t*)args->source;
+    source_stride = args->source_stride;
+    size_t s_4 = 0;
+    // row loop
+    for (size_t i_row = 0; i_row < rows; ++i_row) {
+      const uint8_t* floats = source + (row + s_4) * source_stride;
+      uint8_t* const s_5 = how + s_4 * 4;
+      const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_5)));
+      const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_5 + 20)));
+      const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_5 + 40)));
+      const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(s_5 + 60));
+      const size_t s_6 = k / 16;
+      size_t whole = s_6 * 16;
+      uint8_t* const behind = packed + whole;
+      int32x4_t sum = vdupq_n_s32(0);
+      const size_t s_7 = k / 16;
+      whole = s_7 * 16;
+      size_t rest = k - whole;
+      if (rest != 0) {
+        memset(tail, 0, 64);
+        memcpy(tail, floats + whole * 4, rest * 4);
+      }
+      size_t whole_steps = k / 16;
+      rest = k - whole_steps * 16;
+      const size_t parts = rest == 0 ? 1 : 2;
+      uint8_t* packed_at = packed;
+      int32x4_t sum_2 = sum;
+      int32x4_t sum_3 = sum;
+      int32x4_t sum_4 = sum;
+      // part loop
+      for (size_t i_part = 0; i_part < parts; ++i_part) {
+        // k loop
+        for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+          const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+          const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+          const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+          const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
+          const float32x4_t v = vmulq_f32(x, factor);
+          const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
+          const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
+          const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
+          const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
+          const float32x4_t v_6 = vmulq_f32(x_2, factor);
+          const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
+          const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
+          const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
+          const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
+          const float32x4_t v_11 = vmulq_f32(x_3, factor);
+          const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
+          const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
+          const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
+          const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
+          const float32x4_t v_16 = vmulq_f32(x_4, factor);
+          const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
+          const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
+          const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
+          const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
+          const uint16x8_t v_21 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
+          const uint16x8_t v_22 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
+          const uint8x16_t v_23 = vuzp1q_u8(vreinterpretq_u8_u16(v_21), vreinterpretq_u8_u16(v_22));
+          vst1q_s8((int8_t *)packed_at, vreinterpretq_s8_u8(v_23));
+          sum = vaddq_s32(sum, v_5);
+          sum_2 = vaddq_s32(sum_2, v_10);
+          sum_3 = vaddq_s32(sum_3, v_15);
+          sum_4 = vaddq_s32(sum_4, v_20);
+          floats += 64;
+          packed_at += 16;
+        }
+        uint8_t* const s_8 = tail;
+        packed_at = scratch;
+        whole_steps = 1;
+        floats = s_8;
+      }
+      uint8_t* const end = packed + k;
+      memcpy(behind, scratch, (size_t)(end - behind));
+      const size_t s_8 = (k + 31) / 32;
+      memset(end, 0, s_8 * 32 - k);
+      const int32x4_t v = vaddq_s32(sum, sum_2);
+      const int32x4_t v_2 = vaddq_s32(sum_3, sum_4);
+      const uint64x2_t v_3 = vreinterpretq_u64_s32(vaddq_s32(v, v_2));
+      const uint64x2_t v_4 = vzip1q_u64(v_3, v_3);
+      const uint64x2_t v_5 = vzip2q_u64(v_3, v_3);
+      const uint32x4_t v_6 =
+          vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_4), vreinterpretq_s32_u64(v_5)));
+      const uint64x2_t v_7 = vreinterpretq_u64_u32(vzip1q_u32(v_6, v_6));
+      const uint64x2_t v_8 = vzip1q_u64(v_7, v_7);
+      const uint64x2_t v_9 = vzip2q_u64(v_7, v_7);
+      const int32x4_t v_10 = vaddq_s32(vreinterpretq_s32_u64(v_8), vreinterpretq_s32_u64(v_9));
+      vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(v_10));
+      const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
+      const size_t s_9 = (k + 15) / 16;
+      const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_4 * 4 + 60);
+      uint8_t* const s_10 = sums + s_4 * 4;
+      const size_t s_11 = (uint32_t)tw_load_i32(s_10);
+      tw_store_i32(s_10, (int32_t)(s_11 + (sum_5 - (s_9 * 16 - k) * zero_point_2)));
+      s_4 += 1;
     }
-  }
-  write_fields(args, to + padded * panel * CODE_BYTES, panel, rows, how, sums);
-}
-
-void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args *args) {
-  const size_t panel = 1;
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    pack_panel(args, &inner, panel, row, smaller(end - row, panel), padded,
-               (uint8_t *)args->packed + row / panel * args->packed_stride);
+    uint8_t* const fields = packed + padded;
+    const size_t sum_copies = args->sum_copies;
+    const size_t s_5 = rows * sum_copies;
+    size_t s_6 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_5; ++i_field) {
+      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+      const size_t factor = (uint32_t)tw_load_i32(sum_factor);
+      const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
+      const size_t kept = s_7 * factor + base;
+      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
+      s_6 += 1;
+    }
+    uint8_t* next = fields + 4 * sum_copies;
+    const size_t s_7 = rows;
+    size_t s_8 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_7; ++i_field) {
+      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 60);
+      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
+      s_8 += 1;
+    }
+    next += 4;
+    const size_t s_9 = rows;
+    size_t s_10 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_9; ++i_field) {
+      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 80);
+      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
+      s_10 += 1;
+    }
+    row += 1;
+    packed += packed_stride;
   }
 }
 

@@ -27,232 +27,256 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 1,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 1             // of the vectors that inner loops leave behind
-};
-
-// In plain C.
-static void row_range(const tw_args *args) {
-  const uint8_t *const floats = (const uint8_t *)args->lhs;
-  float range[3] = {0, 0, 0};  // the last one: 0 times an infinity or a NaN is a NaN
-  for (size_t i = 0; i < args->n * 4; ++i) {
-    const float x = tw_f32_of_bits(tw_load_i32(floats + i * sizeof(float)));
-    range[0] = tw_min_f32(x, range[0]);
-    range[1] = tw_max_f32(x, range[1]);
-    range[2] += x * 0;
-  }
-  memcpy(args->dst, range, sizeof range);
-}
-
-// In plain C.
-static void quantize_row(const tw_args *args) {
-  const float *const how = (const float *)args->lookup;  // factor, lowest, highest, zero point
-  const int32_t zero_point = tw_load_i32(how + 3);
-  const uint8_t *const floats = (const uint8_t *)args->lhs;
-  int8_t *const codes = (int8_t *)args->dst;
-  const float shift = 12582912.0f;  // rounds to nearest even
-  int32_t sum = 0;
-  for (size_t i = 0; i < args->n * 4; ++i) {
-    const float scaled = tw_f32_of_bits(tw_load_i32(floats + i * sizeof(float))) * how[0];
-    const float clamped = tw_min_f32(tw_max_f32(scaled, how[1]), how[2]);
-    const int32_t code = (int32_t)((clamped + shift) - shift) + zero_point;
-    codes[i] = (int8_t)code;
-    sum += code;
-  }
-  tw_store_i32(codes + args->dst_stride, sum);
-}
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum { STEP = 4 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
+  uint8_t scratch_memory[256];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const tail = scratch + 64;
+  uint8_t* const how = scratch + 128;
+  uint8_t* const sums = scratch + 192;
+  uint8_t* const lanes = scratch + 196;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 1;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop
+  for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 1 ? left : 1;
+    const uint8_t* source = (const uint8_t*)args->source;
+    size_t source_stride = args->source_stride;
+    size_t s_3 = 0;
+    // row loop
+    for (size_t i_row = 0; i_row < rows; ++i_row) {
+      const uint8_t* floats = source + (row + s_3) * source_stride;
+      uint8_t* const s_4 = how + s_3 * 4;
+      const size_t s_5 = k / 4;
+      const size_t whole = s_5 * 4;
+      size_t rest = k - whole;
+      if (rest != 0) {
+        memset(tail, 0, 16);
+        memcpy(tail, floats + whole * 4, rest * 4);
       }
+      const float v = tw_f32_of_bits(0);
+      size_t whole_steps = k / 4;
+      rest = k - whole_steps * 4;
+      const size_t parts = rest == 0 ? 1 : 2;
+      float lowest = v;
+      float highest = v;
+      float nothing = v;
+      float lowest_2 = v;
+      float highest_2 = v;
+      float nothing_2 = v;
+      float lowest_3 = v;
+      float highest_3 = v;
+      float nothing_3 = v;
+      float lowest_4 = v;
+      float highest_4 = v;
+      float nothing_4 = v;
+      // part loop
+      for (size_t i_part = 0; i_part < parts; ++i_part) {
+        // k loop
+        for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+          const float x = tw_f32_of_bits(tw_load_i32(floats));
+          const float x_2 = tw_f32_of_bits(tw_load_i32(floats + 4));
+          const float x_3 = tw_f32_of_bits(tw_load_i32(floats + 8));
+          const float x_4 = tw_f32_of_bits(tw_load_i32(floats + 12));
+          lowest = tw_min_f32(x, lowest);
+          highest = tw_max_f32(x, highest);
+          const float v_2 = (x * v);
+          nothing = (v_2 + nothing);
+          lowest_2 = tw_min_f32(x_2, lowest_2);
+          highest_2 = tw_max_f32(x_2, highest_2);
+          const float v_3 = (x_2 * v);
+          nothing_2 = (v_3 + nothing_2);
+          lowest_3 = tw_min_f32(x_3, lowest_3);
+          highest_3 = tw_max_f32(x_3, highest_3);
+          const float v_4 = (x_3 * v);
+          nothing_3 = (v_4 + nothing_3);
+          lowest_4 = tw_min_f32(x_4, lowest_4);
+          highest_4 = tw_max_f32(x_4, highest_4);
+          const float v_5 = (x_4 * v);
+          nothing_4 = (v_5 + nothing_4);
+          floats += 16;
+        }
+        uint8_t* const s_6 = tail;
+        whole_steps = 1;
+        floats = s_6;
+      }
+      const float v_2 = tw_min_f32(lowest, lowest_2);
+      const float v_3 = tw_min_f32(lowest_3, lowest_4);
+      const float v_4 = tw_min_f32(v_2, v_3);
+      const float v_5 = tw_max_f32(highest, highest_2);
+      const float v_6 = tw_max_f32(highest_3, highest_4);
+      const float v_7 = tw_max_f32(v_5, v_6);
+      const float v_8 = (nothing + nothing_2);
+      const float v_9 = (nothing_3 + nothing_4);
+      const float v_10 = (v_8 + v_9);
+      const float range = (v_7 - v_4);
+      float bits = tw_f32_of_bits((int32_t)0x437f0000);
+      const float v_11 = (bits / range);
+      bits = tw_f32_of_bits((int32_t)0x3f000000);
+      const float v_12 = (bits * v_7);
+      const float v_13 = (bits * v_4);
+      const float v_14 = (v_12 - v_13);
+      bits = tw_f32_of_bits((int32_t)0x42ff0000);
+      const int32_t v_15 = tw_bits_of_f32((bits / v_14));
+      int32_t bits_2 = (int32_t)0x80800000;
+      const int32_t v_16 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+      const int32_t fits = (v_16 >> 31);
+      const int32_t v_17 = (tw_bits_of_f32(v_11) ^ v_15);
+      const int32_t v_18 = (v_17 & fits);
+      const int32_t factor = (v_15 ^ v_18);
+      bits = tw_f32_of_bits((int32_t)0x7f7fffff);
+      const int32_t v_19 = tw_bits_of_f32(tw_min_f32(tw_f32_of_bits(factor), bits));
+      bits_2 = (int32_t)0xffffffff;
+      const int32_t v_20 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+      const int32_t empty = (v_20 >> 31);
+      bits_2 = (int32_t)0x3f800000;
+      const int32_t v_21 = (bits_2 ^ v_19);
+      const int32_t v_22 = (v_21 & empty);
+      const float factor_2 = tw_f32_of_bits((v_19 ^ v_22));
+      const float low = (v_4 * factor_2);
+      const float high = (v_7 * factor_2);
+      bits = tw_f32_of_bits((int32_t)0xc3000000);
+      const float bits_3 = tw_f32_of_bits((int32_t)0x42fe0000);
+      const float v_23 = (bits + low);
+      const float v_24 = (bits_3 + high);
+      const float v_25 = (v_23 + v_24);
+      const int32_t v_26 = 0;
+      const int32_t v_27 = (int32_t)((uint32_t)v_26 - (uint32_t)tw_bits_of_f32(v_25));
+      const int32_t positive = (v_27 >> 31);
+      const float v_28 = (bits - low);
+      const int32_t v_29 = tw_bits_of_f32((bits_3 - high));
+      const int32_t v_30 = (tw_bits_of_f32(v_28) ^ v_29);
+      const int32_t v_31 = (v_30 & positive);
+      const int32_t zero_point = (v_29 ^ v_31);
+      const float v_32 = tw_max_f32(tw_f32_of_bits(zero_point), bits);
+      const float v_33 = tw_min_f32(v_32, bits_3);
+      const int32_t v_34 = tw_i32_of_f32(v_33);
+      const float rounded = (float)v_34;
+      bits_2 = (int32_t)0x7fffffff;
+      const int32_t v_35 = (tw_bits_of_f32(v_10) & bits_2);
+      bits_2 = (int32_t)0xffffffff;
+      const int32_t v_36 = tw_add_i32(v_35, bits_2);
+      const int32_t finite = (v_36 >> 31);
+      bits = tw_f32_of_bits((int32_t)0x3f800000);
+      const float v_37 = (bits / factor_2);
+      const int32_t v_38 = (tw_bits_of_f32(factor_2) & finite);
+      bits = tw_f32_of_bits((int32_t)0xc3000000);
+      const float v_39 = (bits - rounded);
+      const int32_t v_40 = (tw_bits_of_f32(v_39) & finite);
+      bits = tw_f32_of_bits((int32_t)0x42fe0000);
+      const float v_41 = (bits - rounded);
+      const int32_t v_42 = (tw_bits_of_f32(v_41) & finite);
+      const int32_t v_43 = (v_34 & finite);
+      bits_2 = (int32_t)0x7fc00000;
+      const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
+      const int32_t v_45 = (v_44 & finite);
+      const int32_t scale = (bits_2 ^ v_45);
+      tw_store_i32(s_4, v_38);
+      tw_store_i32(s_4 + 8, v_40);
+      tw_store_i32(s_4 + 16, v_42);
+      tw_store_i32(s_4 + 24, v_43);
+      tw_store_i32(s_4 + 32, scale);
+      tw_store_i32(sums + s_3 * 4, (int32_t)0);
+      s_3 += 1;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-enum { CHUNK = 256 };  // values of k that are quantized at a time
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// What stands behind the codes of a panel's rows.
-static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
-                         const quantization *how, const int32_t *sums) {
-  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, kept_sum(args, sums[r]));
-  at += 4 * panel * args->sum_copies;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
-  at += 4 * panel;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, tw_bits_of_f32(how[r].scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t panel, size_t row,
-                       size_t rows, size_t padded, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const size_t field_bytes = 4 * (2 + args->sum_copies);
-  quantization how[MOST_ROWS];
-  int32_t sums[MOST_ROWS] = {0};
-  for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  if (rows < panel) memset(to, 0, panel * (padded * CODE_BYTES + field_bytes));
-  for (size_t k = 0; k < padded; k += CHUNK) {
-    const size_t values = smaller(args->k - k, CHUNK);
-    const size_t groups = (values + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE / KR;
-    for (size_t r = 0; r < rows; ++r) {
-      code_chunk chunk;
-      const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
-      sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(to + k * panel * CODE_BYTES + r * GROUP_BYTES, chunk.codes, groups, panel);
+    source = (const uint8_t*)args->source;
+    source_stride = args->source_stride;
+    size_t s_4 = 0;
+    // row loop
+    for (size_t i_row = 0; i_row < rows; ++i_row) {
+      const uint8_t* floats = source + (row + s_4) * source_stride;
+      uint8_t* const s_5 = how + s_4 * 4;
+      const float factor = tw_f32_of_bits(tw_load_i32(s_5));
+      const float lowest = tw_f32_of_bits(tw_load_i32(s_5 + 8));
+      const float highest = tw_f32_of_bits(tw_load_i32(s_5 + 16));
+      int32_t zero_point = tw_load_i32(s_5 + 24);
+      const float bits = tw_f32_of_bits((int32_t)0x4b400000);
+      zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
+      uint8_t* const behind = packed + k;
+      int32_t sum = 0;
+      size_t rest = k - k;
+      if (rest != 0) {
+        memset(tail, 0, 4);
+        memcpy(tail, floats + k * 4, rest * 4);
+      }
+      rest = k - k;
+      const size_t parts = rest == 0 ? 1 : 2;
+      size_t k_at = k;
+      uint8_t* packed_at = packed;
+      // part loop
+      for (size_t i_part = 0; i_part < parts; ++i_part) {
+        // k loop
+        for (size_t i_k = 0; i_k < k_at; ++i_k) {
+          const float x = tw_f32_of_bits(tw_load_i32(floats));
+          const float v = (x * factor);
+          const float v_2 = tw_max_f32(v, lowest);
+          const float v_3 = tw_min_f32(v_2, highest);
+          const float v_4 = (v_3 + bits);
+          const int32_t v_5 = tw_add_i32(tw_bits_of_f32(v_4), zero_point);
+          *(packed_at) = (uint8_t)((uint32_t)v_5 >> (8 * 0));
+          sum = tw_add_i32(sum, v_5);
+          floats += 4;
+          packed_at += 1;
+        }
+        uint8_t* const s_6 = tail;
+        packed_at = scratch;
+        k_at = 1;
+        floats = s_6;
+      }
+      uint8_t* const end = packed + k;
+      memcpy(behind, scratch, (size_t)(end - behind));
+      const size_t s_6 = (k + 31) / 32;
+      memset(end, 0, s_6 * 32 - k);
+      tw_store_i32(lanes, sum);
+      const size_t sum_2 = (uint32_t)tw_load_i32(lanes);
+      const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_4 * 4 + 24);
+      uint8_t* const s_7 = sums + s_4 * 4;
+      const size_t s_8 = (uint32_t)tw_load_i32(s_7);
+      tw_store_i32(s_7, (int32_t)(s_8 + (sum_2 - (k - k) * zero_point_2)));
+      s_4 += 1;
     }
-  }
-  write_fields(args, to + padded * panel * CODE_BYTES, panel, rows, how, sums);
-}
-
-void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args *args) {
-  const size_t panel = 1;
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    pack_panel(args, &inner, panel, row, smaller(end - row, panel), padded,
-               (uint8_t *)args->packed + row / panel * args->packed_stride);
+    uint8_t* const fields = packed + padded;
+    const size_t sum_copies = args->sum_copies;
+    const size_t s_5 = rows * sum_copies;
+    size_t s_6 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_5; ++i_field) {
+      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+      const size_t factor = (uint32_t)tw_load_i32(sum_factor);
+      const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
+      const size_t kept = s_7 * factor + base;
+      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
+      s_6 += 1;
+    }
+    uint8_t* next = fields + 4 * sum_copies;
+    const size_t s_7 = rows;
+    size_t s_8 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_7; ++i_field) {
+      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 24);
+      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
+      s_8 += 1;
+    }
+    next += 4;
+    const size_t s_9 = rows;
+    size_t s_10 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_9; ++i_field) {
+      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 32);
+      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
+      s_10 += 1;
+    }
+    row += 1;
+    packed += packed_stride;
   }
 }
 

@@ -26,261 +26,420 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 1,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 1             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
-// In plain C.
-static void row_range(const tw_args *args) {
-  const uint8_t *const floats = (const uint8_t *)args->lhs;
-  float range[3] = {0, 0, 0};  // the last one: 0 times an infinity or a NaN is a NaN
-  for (size_t i = 0; i < args->n * 4; ++i) {
-    const float x = tw_f32_of_bits(tw_load_i32(floats + i * sizeof(float)));
-    range[0] = tw_min_f32(x, range[0]);
-    range[1] = tw_max_f32(x, range[1]);
-    range[2] += x * 0;
-  }
-  memcpy(args->dst, range, sizeof range);
-}
-
-enum { STEP = 4 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
+  uint8_t scratch_memory[1088];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 320;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 32;
+    const size_t next_2 = next + 1 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32_t sum_factor_2 = tw_load_i32(sum_factor);
+    const int32_t sum_base = tw_load_i32(sum_factor + 4);
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * next_2;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 4;
+        const size_t whole = s_4 * 4;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 16);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const float v = tw_f32_of_bits(0);
+        size_t whole_steps = k / 4;
+        rest = k - whole_steps * 4;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        float lowest = v;
+        float highest = v;
+        float nothing = v;
+        float lowest_2 = v;
+        float highest_2 = v;
+        float nothing_2 = v;
+        float lowest_3 = v;
+        float highest_3 = v;
+        float nothing_3 = v;
+        float lowest_4 = v;
+        float highest_4 = v;
+        float nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const float x = tw_f32_of_bits(tw_load_i32(floats_at));
+            const float x_2 = tw_f32_of_bits(tw_load_i32(floats_at + 4));
+            const float x_3 = tw_f32_of_bits(tw_load_i32(floats_at + 8));
+            const float x_4 = tw_f32_of_bits(tw_load_i32(floats_at + 12));
+            lowest = tw_min_f32(x, lowest);
+            highest = tw_max_f32(x, highest);
+            const float v_2 = (x * v);
+            nothing = (v_2 + nothing);
+            lowest_2 = tw_min_f32(x_2, lowest_2);
+            highest_2 = tw_max_f32(x_2, highest_2);
+            const float v_3 = (x_2 * v);
+            nothing_2 = (v_3 + nothing_2);
+            lowest_3 = tw_min_f32(x_3, lowest_3);
+            highest_3 = tw_max_f32(x_3, highest_3);
+            const float v_4 = (x_3 * v);
+            nothing_3 = (v_4 + nothing_3);
+            lowest_4 = tw_min_f32(x_4, lowest_4);
+            highest_4 = tw_max_f32(x_4, highest_4);
+            const float v_5 = (x_4 * v);
+            nothing_4 = (v_5 + nothing_4);
+            floats_at += 16;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const float v_2 = tw_min_f32(lowest, lowest_2);
+        const float v_3 = tw_min_f32(lowest_3, lowest_4);
+        const float v_4 = tw_min_f32(v_2, v_3);
+        const float v_5 = tw_max_f32(highest, highest_2);
+        const float v_6 = tw_max_f32(highest_3, highest_4);
+        const float v_7 = tw_max_f32(v_5, v_6);
+        const float v_8 = (nothing + nothing_2);
+        const float v_9 = (nothing_3 + nothing_4);
+        const float v_10 = (v_8 + v_9);
+        const float range = (v_7 - v_4);
+        float bits = tw_f32_of_bits((int32_t)0x437f0000);
+        const float v_11 = (bits / range);
+        bits = tw_f32_of_bits((int32_t)0x3f000000);
+        const float v_12 = (bits * v_7);
+        const float v_13 = (bits * v_4);
+        const float v_14 = (v_12 - v_13);
+        bits = tw_f32_of_bits((int32_t)0x42ff0000);
+        const int32_t v_15 = tw_bits_of_f32((bits / v_14));
+        int32_t bits_2 = (int32_t)0x80800000;
+        const int32_t v_16 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+        const int32_t fits = (v_16 >> 31);
+        const int32_t v_17 = (tw_bits_of_f32(v_11) ^ v_15);
+        const int32_t v_18 = (v_17 & fits);
+        const int32_t factor = (v_15 ^ v_18);
+        bits = tw_f32_of_bits((int32_t)0x7f7fffff);
+        const int32_t v_19 = tw_bits_of_f32(tw_min_f32(tw_f32_of_bits(factor), bits));
+        bits_2 = (int32_t)0xffffffff;
+        const int32_t v_20 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+        const int32_t empty = (v_20 >> 31);
+        bits_2 = (int32_t)0x3f800000;
+        const int32_t v_21 = (bits_2 ^ v_19);
+        const int32_t v_22 = (v_21 & empty);
+        const float factor_2 = tw_f32_of_bits((v_19 ^ v_22));
+        const float low = (v_4 * factor_2);
+        const float high = (v_7 * factor_2);
+        bits = tw_f32_of_bits((int32_t)0xc3000000);
+        const float bits_3 = tw_f32_of_bits((int32_t)0x42fe0000);
+        const float v_23 = (bits + low);
+        const float v_24 = (bits_3 + high);
+        const float v_25 = (v_23 + v_24);
+        const int32_t v_26 = 0;
+        const int32_t v_27 = (int32_t)((uint32_t)v_26 - (uint32_t)tw_bits_of_f32(v_25));
+        const int32_t positive = (v_27 >> 31);
+        const float v_28 = (bits - low);
+        const int32_t v_29 = tw_bits_of_f32((bits_3 - high));
+        const int32_t v_30 = (tw_bits_of_f32(v_28) ^ v_29);
+        const int32_t v_31 = (v_30 & positive);
+        const int32_t zero_point = (v_29 ^ v_31);
+        const float v_32 = tw_max_f32(tw_f32_of_bits(zero_point), bits);
+        const float v_33 = tw_min_f32(v_32, bits_3);
+        const int32_t v_34 = tw_i32_of_f32(v_33);
+        const float rounded = (float)v_34;
+        bits_2 = (int32_t)0x7fffffff;
+        const int32_t v_35 = (tw_bits_of_f32(v_10) & bits_2);
+        bits_2 = (int32_t)0xffffffff;
+        const int32_t v_36 = tw_add_i32(v_35, bits_2);
+        const int32_t finite = (v_36 >> 31);
+        bits = tw_f32_of_bits((int32_t)0x3f800000);
+        const float v_37 = (bits / factor_2);
+        const int32_t v_38 = (tw_bits_of_f32(factor_2) & finite);
+        bits = tw_f32_of_bits((int32_t)0xc3000000);
+        const float v_39 = (bits - rounded);
+        const int32_t v_40 = (tw_bits_of_f32(v_39) & finite);
+        bits = tw_f32_of_bits((int32_t)0x42fe0000);
+        const float v_41 = (bits - rounded);
+        const int32_t v_42 = (tw_bits_of_f32(v_41) & finite);
+        const int32_t v_43 = (v_34 & finite);
+        bits_2 = (int32_t)0x7fc00000;
+        const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
+        const int32_t v_45 = (v_44 & finite);
+        const int32_t scale = (bits_2 ^ v_45);
+        tw_store_i32(how, v_38);
+        tw_store_i32(how + 132, v_40);
+        tw_store_i32(how + 264, v_42);
+        tw_store_i32(how + 396, v_43);
+        tw_store_i32(how + 528, scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const float factor_3 = tw_f32_of_bits(tw_load_i32(how_at));
+          const float lowest_5 = tw_f32_of_bits(tw_load_i32(how_at + 132));
+          const float highest_5 = tw_f32_of_bits(tw_load_i32(how_at + 264));
+          int32_t zero_point_2 = tw_load_i32(how_at + 396);
+          const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
+          zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
+          int32_t v_46 = 0;
+          uint8_t* place = packed_at + 0 + s_3 * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < 32; ++i_k) {
+            const float x = tw_f32_of_bits(tw_load_i32(floats));
+            const float v_47 = (x * factor_3);
+            const float v_48 = tw_max_f32(v_47, lowest_5);
+            const float v_49 = tw_min_f32(v_48, highest_5);
+            const float v_50 = (v_49 + bits_4);
+            const int32_t v_51 = tw_add_i32(tw_bits_of_f32(v_50), zero_point_2);
+            *(place) = (uint8_t)((uint32_t)v_51 >> (8 * 0));
+            v_46 = tw_add_i32(v_51, v_46);
+            floats += 4;
+            place += 1;
+          }
+          uint8_t* const copies = packed_at + next + s_3 * 4;
+          const int32_t v_47 = tw_mul_i32(v_46, sum_factor_2);
+          const int32_t kept = tw_add_i32(v_47, sum_base);
+          tw_store_i32(copies, kept);
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 396);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 4;
+        value = (uint32_t)tw_load_i32(how + 528);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
       }
+      row += 1;
+      packed += packed_stride;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-// In plain C.
-static void quantize_blocks(const tw_args *args) {
-  const quantization *const how = (const quantization *)args->lookup;
-  const uint8_t *floats = (const uint8_t *)args->lhs;
-  int8_t *codes = (int8_t *)args->dst;
-  int32_t *const sums = (int32_t *)(void *)(codes + args->dst_stride);
-  const float shift = 12582912.0f;  // rounds to nearest even
-  for (size_t b = 0; b < args->n; ++b) {
-    sums[b] = 0;
-    for (size_t i = 0; i < args->block; ++i, floats += sizeof(float)) {
-      const float scaled = tw_f32_of_bits(tw_load_i32(floats)) * how[b].factor;
-      const float clamped = tw_min_f32(tw_max_f32(scaled, how[b].lowest), how[b].highest);
-      const int32_t code = (int32_t)((clamped + shift) - shift) + how[b].zero_point;
-      *codes++ = (int8_t)code;
-      sums[b] += code;
-    }
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  quantize_blocks(inner);
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {1, 0, 0, 0, 0};
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  (void)how;
-  (void)scale_copies;
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 1);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  how[0] = quantization_of(inner, floats, args->k);
-  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-  uint8_t *const behind = to + blocks * at->bytes;
-  tw_store_i32(behind + 4 * (0 * at->panel + r), -how->zero_point);
-  tw_store_i32(behind + 4 * (1 * at->panel + r), tw_bits_of_f32(how->scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 8);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1024;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + block;
+    const size_t next_2 = next + sum_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32_t sum_factor_2 = tw_load_i32(sum_factor);
+    const int32_t sum_base = tw_load_i32(sum_factor + 4);
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * next_2;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 4;
+        const size_t whole = s_4 * 4;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 16);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const float v = tw_f32_of_bits(0);
+        size_t whole_steps = k / 4;
+        rest = k - whole_steps * 4;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        float lowest = v;
+        float highest = v;
+        float nothing = v;
+        float lowest_2 = v;
+        float highest_2 = v;
+        float nothing_2 = v;
+        float lowest_3 = v;
+        float highest_3 = v;
+        float nothing_3 = v;
+        float lowest_4 = v;
+        float highest_4 = v;
+        float nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const float x = tw_f32_of_bits(tw_load_i32(floats_at));
+            const float x_2 = tw_f32_of_bits(tw_load_i32(floats_at + 4));
+            const float x_3 = tw_f32_of_bits(tw_load_i32(floats_at + 8));
+            const float x_4 = tw_f32_of_bits(tw_load_i32(floats_at + 12));
+            lowest = tw_min_f32(x, lowest);
+            highest = tw_max_f32(x, highest);
+            const float v_2 = (x * v);
+            nothing = (v_2 + nothing);
+            lowest_2 = tw_min_f32(x_2, lowest_2);
+            highest_2 = tw_max_f32(x_2, highest_2);
+            const float v_3 = (x_2 * v);
+            nothing_2 = (v_3 + nothing_2);
+            lowest_3 = tw_min_f32(x_3, lowest_3);
+            highest_3 = tw_max_f32(x_3, highest_3);
+            const float v_4 = (x_3 * v);
+            nothing_3 = (v_4 + nothing_3);
+            lowest_4 = tw_min_f32(x_4, lowest_4);
+            highest_4 = tw_max_f32(x_4, highest_4);
+            const float v_5 = (x_4 * v);
+            nothing_4 = (v_5 + nothing_4);
+            floats_at += 16;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const float v_2 = tw_min_f32(lowest, lowest_2);
+        const float v_3 = tw_min_f32(lowest_3, lowest_4);
+        const float v_4 = tw_min_f32(v_2, v_3);
+        const float v_5 = tw_max_f32(highest, highest_2);
+        const float v_6 = tw_max_f32(highest_3, highest_4);
+        const float v_7 = tw_max_f32(v_5, v_6);
+        const float v_8 = (nothing + nothing_2);
+        const float v_9 = (nothing_3 + nothing_4);
+        const float v_10 = (v_8 + v_9);
+        const float range = (v_7 - v_4);
+        float bits = tw_f32_of_bits((int32_t)0x437f0000);
+        const float v_11 = (bits / range);
+        bits = tw_f32_of_bits((int32_t)0x3f000000);
+        const float v_12 = (bits * v_7);
+        const float v_13 = (bits * v_4);
+        const float v_14 = (v_12 - v_13);
+        bits = tw_f32_of_bits((int32_t)0x42ff0000);
+        const int32_t v_15 = tw_bits_of_f32((bits / v_14));
+        int32_t bits_2 = (int32_t)0x80800000;
+        const int32_t v_16 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+        const int32_t fits = (v_16 >> 31);
+        const int32_t v_17 = (tw_bits_of_f32(v_11) ^ v_15);
+        const int32_t v_18 = (v_17 & fits);
+        const int32_t factor = (v_15 ^ v_18);
+        bits = tw_f32_of_bits((int32_t)0x7f7fffff);
+        const int32_t v_19 = tw_bits_of_f32(tw_min_f32(tw_f32_of_bits(factor), bits));
+        bits_2 = (int32_t)0xffffffff;
+        const int32_t v_20 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+        const int32_t empty = (v_20 >> 31);
+        bits_2 = (int32_t)0x3f800000;
+        const int32_t v_21 = (bits_2 ^ v_19);
+        const int32_t v_22 = (v_21 & empty);
+        const float factor_2 = tw_f32_of_bits((v_19 ^ v_22));
+        const float low = (v_4 * factor_2);
+        const float high = (v_7 * factor_2);
+        bits = tw_f32_of_bits((int32_t)0xc3000000);
+        const float bits_3 = tw_f32_of_bits((int32_t)0x42fe0000);
+        const float v_23 = (bits + low);
+        const float v_24 = (bits_3 + high);
+        const float v_25 = (v_23 + v_24);
+        const int32_t v_26 = 0;
+        const int32_t v_27 = (int32_t)((uint32_t)v_26 - (uint32_t)tw_bits_of_f32(v_25));
+        const int32_t positive = (v_27 >> 31);
+        const float v_28 = (bits - low);
+        const int32_t v_29 = tw_bits_of_f32((bits_3 - high));
+        const int32_t v_30 = (tw_bits_of_f32(v_28) ^ v_29);
+        const int32_t v_31 = (v_30 & positive);
+        const int32_t zero_point = (v_29 ^ v_31);
+        const float v_32 = tw_max_f32(tw_f32_of_bits(zero_point), bits);
+        const float v_33 = tw_min_f32(v_32, bits_3);
+        const int32_t v_34 = tw_i32_of_f32(v_33);
+        const float rounded = (float)v_34;
+        bits_2 = (int32_t)0x7fffffff;
+        const int32_t v_35 = (tw_bits_of_f32(v_10) & bits_2);
+        bits_2 = (int32_t)0xffffffff;
+        const int32_t v_36 = tw_add_i32(v_35, bits_2);
+        const int32_t finite = (v_36 >> 31);
+        bits = tw_f32_of_bits((int32_t)0x3f800000);
+        const float v_37 = (bits / factor_2);
+        const int32_t v_38 = (tw_bits_of_f32(factor_2) & finite);
+        bits = tw_f32_of_bits((int32_t)0xc3000000);
+        const float v_39 = (bits - rounded);
+        const int32_t v_40 = (tw_bits_of_f32(v_39) & finite);
+        bits = tw_f32_of_bits((int32_t)0x42fe0000);
+        const float v_41 = (bits - rounded);
+        const int32_t v_42 = (tw_bits_of_f32(v_41) & finite);
+        const int32_t v_43 = (v_34 & finite);
+        bits_2 = (int32_t)0x7fc00000;
+        const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
+        const int32_t v_45 = (v_44 & finite);
+        const int32_t scale = (bits_2 ^ v_45);
+        tw_store_i32(how, v_38);
+        tw_store_i32(how + 132, v_40);
+        tw_store_i32(how + 264, v_42);
+        tw_store_i32(how + 396, v_43);
+        tw_store_i32(how + 528, scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const float factor_3 = tw_f32_of_bits(tw_load_i32(how_at));
+          const float lowest_5 = tw_f32_of_bits(tw_load_i32(how_at + 132));
+          const float highest_5 = tw_f32_of_bits(tw_load_i32(how_at + 264));
+          int32_t zero_point_2 = tw_load_i32(how_at + 396);
+          const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
+          zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
+          int32_t v_46 = 0;
+          uint8_t* place = packed_at + 0 + s_3 * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < block; ++i_k) {
+            const float x = tw_f32_of_bits(tw_load_i32(floats));
+            const float v_47 = (x * factor_3);
+            const float v_48 = tw_max_f32(v_47, lowest_5);
+            const float v_49 = tw_min_f32(v_48, highest_5);
+            const float v_50 = (v_49 + bits_4);
+            const int32_t v_51 = tw_add_i32(tw_bits_of_f32(v_50), zero_point_2);
+            *(place) = (uint8_t)((uint32_t)v_51 >> (8 * 0));
+            v_46 = tw_add_i32(v_51, v_46);
+            floats += 4;
+            place += 1;
+          }
+          const int32_t v_47 = tw_mul_i32(v_46, sum_factor_2);
+          const int32_t kept = tw_add_i32(v_47, sum_base);
+          tw_store_i32(lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 396);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 4;
+        value = (uint32_t)tw_load_i32(how + 528);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 1;
+      packed += packed_stride;
+    }
   }
 }
 

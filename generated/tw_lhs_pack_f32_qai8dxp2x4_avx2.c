@@ -27,310 +27,365 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 2,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 8             // of the vectors that inner loops leave behind
-};
-
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void row_range(const tw_args* args) {
-  const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  __m256 lowest = v;
-  __m256 highest = v;
-  __m256 nothing = v;
-  __m256 lowest_2 = v;
-  __m256 highest_2 = v;
-  __m256 nothing_2 = v;
-  __m256 lowest_3 = v;
-  __m256 highest_3 = v;
-  __m256 nothing_3 = v;
-  __m256 lowest_4 = v;
-  __m256 highest_4 = v;
-  __m256 nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-    lowest = _mm256_min_ps(x, lowest);
-    highest = _mm256_max_ps(x, highest);
-    nothing = _mm256_fmadd_ps(x, v, nothing);
-    lowest_2 = _mm256_min_ps(x_2, lowest_2);
-    highest_2 = _mm256_max_ps(x_2, highest_2);
-    nothing_2 = _mm256_fmadd_ps(x_2, v, nothing_2);
-    lowest_3 = _mm256_min_ps(x_3, lowest_3);
-    highest_3 = _mm256_max_ps(x_3, highest_3);
-    nothing_3 = _mm256_fmadd_ps(x_3, v, nothing_3);
-    lowest_4 = _mm256_min_ps(x_4, lowest_4);
-    highest_4 = _mm256_max_ps(x_4, highest_4);
-    nothing_4 = _mm256_fmadd_ps(x_4, v, nothing_4);
-    lhs += 128;
-  }
-  const __m256 v_2 = _mm256_min_ps(lowest_2, lowest);
-  const __m256 v_3 = _mm256_max_ps(highest_2, highest);
-  const __m256 v_4 = _mm256_add_ps(nothing_2, nothing);
-  const __m256 v_5 = _mm256_min_ps(lowest_3, v_2);
-  const __m256 v_6 = _mm256_max_ps(highest_3, v_3);
-  const __m256 v_7 = _mm256_add_ps(nothing_3, v_4);
-  const __m256 v_8 = _mm256_min_ps(lowest_4, v_5);
-  const __m256 v_9 = _mm256_max_ps(highest_4, v_6);
-  const __m256 v_10 = _mm256_add_ps(nothing_4, v_7);
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst), _mm256_castps_si256(v_8));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 32), _mm256_castps_si256(v_9));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 64), _mm256_castps_si256(v_10));
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
-  const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
-  const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
-  const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
-  __m256i sum = _mm256_setzero_si256();
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  __m256i sum_2 = sum;
-  __m256i sum_3 = sum;
-  __m256i sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-    const __m256 v = _mm256_mul_ps(x, factor);
-    const __m256 v_2 = _mm256_max_ps(v, lowest);
-    const __m256 v_3 = _mm256_min_ps(v_2, highest);
-    const __m256i v_4 = _mm256_cvtps_epi32(v_3);
-    const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
-    const __m256 v_6 = _mm256_mul_ps(x_2, factor);
-    const __m256 v_7 = _mm256_max_ps(v_6, lowest);
-    const __m256 v_8 = _mm256_min_ps(v_7, highest);
-    const __m256i v_9 = _mm256_cvtps_epi32(v_8);
-    const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
-    const __m256 v_11 = _mm256_mul_ps(x_3, factor);
-    const __m256 v_12 = _mm256_max_ps(v_11, lowest);
-    const __m256 v_13 = _mm256_min_ps(v_12, highest);
-    const __m256i v_14 = _mm256_cvtps_epi32(v_13);
-    const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
-    const __m256 v_16 = _mm256_mul_ps(x_4, factor);
-    const __m256 v_17 = _mm256_max_ps(v_16, lowest);
-    const __m256 v_18 = _mm256_min_ps(v_17, highest);
-    const __m256i v_19 = _mm256_cvtps_epi32(v_18);
-    const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
-    sum = _mm256_add_epi32(sum, v_5);
-    sum_2 = _mm256_add_epi32(sum_2, v_10);
-    sum_3 = _mm256_add_epi32(sum_3, v_15);
-    sum_4 = _mm256_add_epi32(sum_4, v_20);
-    const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
-    const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
-    const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
-    const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
-    const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
-    const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
-    _mm256_storeu_si256((__m256i *)dst, v_26);
-    lhs += 128;
-    dst += 32;
-  }
-  const __m256i v = _mm256_add_epi32(sum, sum_2);
-  const __m256i v_2 = _mm256_add_epi32(v, sum_3);
-  const __m256i v_3 = _mm256_add_epi32(v_2, sum_4);
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + args->dst_stride), v_3);
-}
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum { STEP = 32 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
+  uint8_t scratch_memory[768];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const tail = scratch + 320;
+  uint8_t* const how = scratch + 448;
+  uint8_t* const sums = scratch + 704;
+  uint8_t* const lanes = scratch + 712;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 2;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 2 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 2 ? left : 2;
+    if (rows != 2) {
+      const size_t bytes = padded * 2 + 2 * (0 + args->sum_copies + 1 + 1) * 4;
+      memset(packed, 0, bytes);
+    }
+    const uint8_t* const source = (const uint8_t*)args->source;
+    const size_t source_stride = args->source_stride;
+    size_t s_3 = 0;
+    // row loop
+    for (size_t i_row = 0; i_row < rows; ++i_row) {
+      const uint8_t* floats = source + (row + s_3) * source_stride;
+      uint8_t* const s_4 = how + s_3 * 4;
+      const size_t s_5 = k / 32;
+      const size_t whole = s_5 * 32;
+      size_t rest = k - whole;
+      if (rest != 0) {
+        memset(tail, 0, 128);
+        memcpy(tail, floats + whole * 4, rest * 4);
       }
+      const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+      size_t whole_steps = k / 32;
+      rest = k - whole_steps * 32;
+      const size_t parts = rest == 0 ? 1 : 2;
+      __m256 lowest = v;
+      __m256 highest = v;
+      __m256 nothing = v;
+      __m256 lowest_2 = v;
+      __m256 highest_2 = v;
+      __m256 nothing_2 = v;
+      __m256 lowest_3 = v;
+      __m256 highest_3 = v;
+      __m256 nothing_3 = v;
+      __m256 lowest_4 = v;
+      __m256 highest_4 = v;
+      __m256 nothing_4 = v;
+      // part loop
+      for (size_t i_part = 0; i_part < parts; ++i_part) {
+        // k loop
+        for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+          const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
+          const __m256 x_2 =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
+          const __m256 x_3 =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+          const __m256 x_4 =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
+          lowest = _mm256_min_ps(x, lowest);
+          highest = _mm256_max_ps(x, highest);
+          const __m256 v_2 = _mm256_mul_ps(x, v);
+          nothing = _mm256_add_ps(v_2, nothing);
+          lowest_2 = _mm256_min_ps(x_2, lowest_2);
+          highest_2 = _mm256_max_ps(x_2, highest_2);
+          const __m256 v_3 = _mm256_mul_ps(x_2, v);
+          nothing_2 = _mm256_add_ps(v_3, nothing_2);
+          lowest_3 = _mm256_min_ps(x_3, lowest_3);
+          highest_3 = _mm256_max_ps(x_3, highest_3);
+          const __m256 v_4 = _mm256_mul_ps(x_3, v);
+          nothing_3 = _mm256_add_ps(v_4, nothing_3);
+          lowest_4 = _mm256_min_ps(x_4, lowest_4);
+          highest_4 = _mm256_max_ps(x_4, highest_4);
+          const __m256 v_5 = _mm256_mul_ps(x_4, v);
+          nothing_4 = _mm256_add_ps(v_5, nothing_4);
+          floats += 128;
+        }
+        uint8_t* const s_6 = tail;
+        whole_steps = 1;
+        floats = s_6;
+      }
+      const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
+      const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
+      const __m256 v_4 = _mm256_min_ps(v_2, v_3);
+      const __m256i v_5 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_4), 78);
+      const __m256i v_6 = _mm256_castps_si256(_mm256_min_ps(v_4, _mm256_castsi256_ps(v_5)));
+      const __m256i v_7 = _mm256_unpacklo_epi64(v_6, v_6);
+      const __m256i v_8 = _mm256_unpackhi_epi64(v_6, v_6);
+      const __m256i v_9 =
+          _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(v_7), _mm256_castsi256_ps(v_8)));
+      const __m256i v_10 = _mm256_unpacklo_epi32(v_9, v_9);
+      const __m256i v_11 = _mm256_unpacklo_epi64(v_10, v_10);
+      const __m256i v_12 = _mm256_unpackhi_epi64(v_10, v_10);
+      const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_11), _mm256_castsi256_ps(v_12));
+      const __m256 v_14 = _mm256_max_ps(highest, highest_2);
+      const __m256 v_15 = _mm256_max_ps(highest_3, highest_4);
+      const __m256 v_16 = _mm256_max_ps(v_14, v_15);
+      const __m256i v_17 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_16), 78);
+      const __m256i v_18 = _mm256_castps_si256(_mm256_max_ps(v_16, _mm256_castsi256_ps(v_17)));
+      const __m256i v_19 = _mm256_unpacklo_epi64(v_18, v_18);
+      const __m256i v_20 = _mm256_unpackhi_epi64(v_18, v_18);
+      const __m256i v_21 =
+          _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_19), _mm256_castsi256_ps(v_20)));
+      const __m256i v_22 = _mm256_unpacklo_epi32(v_21, v_21);
+      const __m256i v_23 = _mm256_unpacklo_epi64(v_22, v_22);
+      const __m256i v_24 = _mm256_unpackhi_epi64(v_22, v_22);
+      const __m256 v_25 = _mm256_max_ps(_mm256_castsi256_ps(v_23), _mm256_castsi256_ps(v_24));
+      const __m256 v_26 = _mm256_add_ps(nothing, nothing_2);
+      const __m256 v_27 = _mm256_add_ps(nothing_3, nothing_4);
+      const __m256 v_28 = _mm256_add_ps(v_26, v_27);
+      const __m256i v_29 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_28), 78);
+      const __m256i v_30 = _mm256_castps_si256(_mm256_add_ps(v_28, _mm256_castsi256_ps(v_29)));
+      const __m256i v_31 = _mm256_unpacklo_epi64(v_30, v_30);
+      const __m256i v_32 = _mm256_unpackhi_epi64(v_30, v_30);
+      const __m256i v_33 =
+          _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v_31), _mm256_castsi256_ps(v_32)));
+      const __m256i v_34 = _mm256_unpacklo_epi32(v_33, v_33);
+      const __m256i v_35 = _mm256_unpacklo_epi64(v_34, v_34);
+      const __m256i v_36 = _mm256_unpackhi_epi64(v_34, v_34);
+      const __m256 v_37 = _mm256_add_ps(_mm256_castsi256_ps(v_35), _mm256_castsi256_ps(v_36));
+      const __m256 range = _mm256_sub_ps(v_25, v_13);
+      __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x437f0000));
+      const __m256 v_38 = _mm256_div_ps(bits, range);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f000000));
+      const __m256 v_39 = _mm256_mul_ps(bits, v_25);
+      const __m256 v_40 = _mm256_mul_ps(bits, v_13);
+      const __m256 v_41 = _mm256_sub_ps(v_39, v_40);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42ff0000));
+      const __m256i v_42 = _mm256_castps_si256(_mm256_div_ps(bits, v_41));
+      __m256i bits_2 = _mm256_set1_epi32((int32_t)0x80800000);
+      const __m256i v_43 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+      const __m256i fits = _mm256_srai_epi32(v_43, 31);
+      const __m256i v_44 = _mm256_xor_si256(_mm256_castps_si256(v_38), v_42);
+      const __m256i v_45 = _mm256_and_si256(v_44, fits);
+      const __m256i factor = _mm256_xor_si256(v_42, v_45);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
+      const __m256i v_46 = _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(factor), bits));
+      bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+      const __m256i v_47 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+      const __m256i empty = _mm256_srai_epi32(v_47, 31);
+      bits_2 = _mm256_set1_epi32((int32_t)0x3f800000);
+      const __m256i v_48 = _mm256_xor_si256(bits_2, v_46);
+      const __m256i v_49 = _mm256_and_si256(v_48, empty);
+      const __m256 factor_2 = _mm256_castsi256_ps(_mm256_xor_si256(v_46, v_49));
+      const __m256 low = _mm256_mul_ps(v_13, factor_2);
+      const __m256 high = _mm256_mul_ps(v_25, factor_2);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+      const __m256 bits_3 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+      const __m256 v_50 = _mm256_add_ps(bits, low);
+      const __m256 v_51 = _mm256_add_ps(bits_3, high);
+      const __m256 v_52 = _mm256_add_ps(v_50, v_51);
+      const __m256i v_53 = _mm256_setzero_si256();
+      const __m256i v_54 = _mm256_sub_epi32(v_53, _mm256_castps_si256(v_52));
+      const __m256i positive = _mm256_srai_epi32(v_54, 31);
+      const __m256 v_55 = _mm256_sub_ps(bits, low);
+      const __m256i v_56 = _mm256_castps_si256(_mm256_sub_ps(bits_3, high));
+      const __m256i v_57 = _mm256_xor_si256(_mm256_castps_si256(v_55), v_56);
+      const __m256i v_58 = _mm256_and_si256(v_57, positive);
+      const __m256i zero_point = _mm256_xor_si256(v_56, v_58);
+      const __m256 v_59 = _mm256_max_ps(_mm256_castsi256_ps(zero_point), bits);
+      const __m256 v_60 = _mm256_min_ps(v_59, bits_3);
+      const __m256i v_61 = _mm256_cvtps_epi32(v_60);
+      const __m256 rounded = _mm256_cvtepi32_ps(v_61);
+      bits_2 = _mm256_set1_epi32((int32_t)0x7fffffff);
+      const __m256i v_62 = _mm256_and_si256(_mm256_castps_si256(v_37), bits_2);
+      bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+      const __m256i v_63 = _mm256_add_epi32(v_62, bits_2);
+      const __m256i finite = _mm256_srai_epi32(v_63, 31);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
+      const __m256 v_64 = _mm256_div_ps(bits, factor_2);
+      const __m256i v_65 = _mm256_and_si256(_mm256_castps_si256(factor_2), finite);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+      const __m256 v_66 = _mm256_sub_ps(bits, rounded);
+      const __m256i v_67 = _mm256_and_si256(_mm256_castps_si256(v_66), finite);
+      bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+      const __m256 v_68 = _mm256_sub_ps(bits, rounded);
+      const __m256i v_69 = _mm256_and_si256(_mm256_castps_si256(v_68), finite);
+      const __m256i v_70 = _mm256_and_si256(v_61, finite);
+      bits_2 = _mm256_set1_epi32((int32_t)0x7fc00000);
+      const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
+      const __m256i v_72 = _mm256_and_si256(v_71, finite);
+      const __m256i scale = _mm256_xor_si256(bits_2, v_72);
+      _mm256_storeu_si256((__m256i *)s_4, v_65);
+      _mm256_storeu_si256((__m256i *)(s_4 + 40), v_67);
+      _mm256_storeu_si256((__m256i *)(s_4 + 80), v_69);
+      _mm256_storeu_si256((__m256i *)(s_4 + 120), v_70);
+      _mm256_storeu_si256((__m256i *)(s_4 + 160), scale);
+      tw_store_i32(sums + s_3 * 4, (int32_t)0);
+      s_3 += 1;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-enum { CHUNK = 256 };  // values of k that are quantized at a time
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// What stands behind the codes of a panel's rows.
-static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
-                         const quantization *how, const int32_t *sums) {
-  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, kept_sum(args, sums[r]));
-  at += 4 * panel * args->sum_copies;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
-  at += 4 * panel;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, tw_bits_of_f32(how[r].scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t panel, size_t row,
-                       size_t rows, size_t padded, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const size_t field_bytes = 4 * (2 + args->sum_copies);
-  quantization how[MOST_ROWS];
-  int32_t sums[MOST_ROWS] = {0};
-  for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  if (rows < panel) memset(to, 0, panel * (padded * CODE_BYTES + field_bytes));
-  for (size_t k = 0; k < padded; k += CHUNK) {
-    const size_t values = smaller(args->k - k, CHUNK);
-    const size_t groups = (values + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE / KR;
-    for (size_t r = 0; r < rows; ++r) {
-      code_chunk chunk;
-      const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
-      sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(to + k * panel * CODE_BYTES + r * GROUP_BYTES, chunk.codes, groups, panel);
+    size_t s_4 = 0;
+    // chunk loop: 256 per iteration
+    for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
+      const size_t s_5 = k > s_4 ? k - s_4 : 0;
+      const size_t count = s_5 < 256 ? s_5 : 256;
+      uint8_t* const begin = packed + s_4 * 2;
+      const uint8_t* const source_2 = (const uint8_t*)args->source;
+      const size_t source_stride_2 = args->source_stride;
+      size_t s_6 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* const floats = source_2 + (row + s_6) * source_stride_2;
+        const uint8_t* s_7 = floats + s_4 * 4;
+        uint8_t* const s_8 = how + s_6 * 4;
+        const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_8)));
+        const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_8 + 40)));
+        const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_8 + 80)));
+        const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(s_8 + 120));
+        const size_t s_9 = count / 32;
+        size_t whole = s_9 * 32;
+        uint8_t* const behind = scratch + whole;
+        __m256i sum = _mm256_setzero_si256();
+        const size_t s_10 = count / 32;
+        whole = s_10 * 32;
+        size_t rest = count - whole;
+        if (rest != 0) {
+          memset(tail, 0, 128);
+          memcpy(tail, s_7 + whole * 4, rest * 4);
+        }
+        size_t whole_steps = count / 32;
+        rest = count - whole_steps * 32;
+        const size_t parts = rest == 0 ? 1 : 2;
+        uint8_t* scratch_at = scratch;
+        __m256i sum_2 = sum;
+        __m256i sum_3 = sum;
+        __m256i sum_4 = sum;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)s_7));
+            const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(s_7 + 32)));
+            const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(s_7 + 64)));
+            const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(s_7 + 96)));
+            const __m256 v = _mm256_mul_ps(x, factor);
+            const __m256 v_2 = _mm256_max_ps(v, lowest);
+            const __m256 v_3 = _mm256_min_ps(v_2, highest);
+            const __m256i v_4 = _mm256_cvtps_epi32(v_3);
+            const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
+            const __m256 v_6 = _mm256_mul_ps(x_2, factor);
+            const __m256 v_7 = _mm256_max_ps(v_6, lowest);
+            const __m256 v_8 = _mm256_min_ps(v_7, highest);
+            const __m256i v_9 = _mm256_cvtps_epi32(v_8);
+            const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
+            const __m256 v_11 = _mm256_mul_ps(x_3, factor);
+            const __m256 v_12 = _mm256_max_ps(v_11, lowest);
+            const __m256 v_13 = _mm256_min_ps(v_12, highest);
+            const __m256i v_14 = _mm256_cvtps_epi32(v_13);
+            const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
+            const __m256 v_16 = _mm256_mul_ps(x_4, factor);
+            const __m256 v_17 = _mm256_max_ps(v_16, lowest);
+            const __m256 v_18 = _mm256_min_ps(v_17, highest);
+            const __m256i v_19 = _mm256_cvtps_epi32(v_18);
+            const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
+            const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
+            const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
+            const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
+            const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
+            const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
+            const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
+            _mm256_storeu_si256((__m256i *)scratch_at, v_26);
+            sum = _mm256_add_epi32(sum, v_5);
+            sum_2 = _mm256_add_epi32(sum_2, v_10);
+            sum_3 = _mm256_add_epi32(sum_3, v_15);
+            sum_4 = _mm256_add_epi32(sum_4, v_20);
+            s_7 += 128;
+            scratch_at += 32;
+          }
+          uint8_t* const s_11 = tail;
+          scratch_at = behind;
+          whole_steps = 1;
+          s_7 = s_11;
+        }
+        uint8_t* const end = scratch + count;
+        const size_t s_11 = (count + 31) / 32;
+        memset(end, 0, s_11 * 32 - count);
+        const __m256i v = _mm256_add_epi32(sum, sum_2);
+        const __m256i v_2 = _mm256_add_epi32(sum_3, sum_4);
+        const __m256i v_3 = _mm256_add_epi32(v, v_2);
+        const __m256i v_4 = _mm256_permute4x64_epi64(v_3, 78);
+        const __m256i v_5 = _mm256_add_epi32(v_3, v_4);
+        const __m256i v_6 = _mm256_unpacklo_epi64(v_5, v_5);
+        const __m256i v_7 = _mm256_unpackhi_epi64(v_5, v_5);
+        const __m256i v_8 = _mm256_add_epi32(v_6, v_7);
+        const __m256i v_9 = _mm256_unpacklo_epi32(v_8, v_8);
+        const __m256i v_10 = _mm256_unpacklo_epi64(v_9, v_9);
+        const __m256i v_11 = _mm256_unpackhi_epi64(v_9, v_9);
+        const __m256i v_12 = _mm256_add_epi32(v_10, v_11);
+        _mm256_storeu_si256((__m256i *)lanes, v_12);
+        const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
+        const size_t s_12 = (count + 31) / 32;
+        const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_6 * 4 + 120);
+        uint8_t* const s_13 = sums + s_6 * 4;
+        const size_t s_14 = (uint32_t)tw_load_i32(s_13);
+        tw_store_i32(s_13, (int32_t)(s_14 + (sum_5 - (s_12 * 32 - count) * zero_point_2)));
+        const size_t s_15 = (count + 31) / 32;
+        const size_t padded_2 = s_15 * 32;
+        const size_t stride = 2 * 4;
+        const size_t steps = padded_2 / 16;
+        uint8_t* s_16 = begin + s_6 * 4;
+        uint8_t* scratch_at_2 = scratch;
+        // group loop
+        for (size_t i_group = 0; i_group < steps; ++i_group) {
+          memcpy(s_16, scratch_at_2, 4);
+          uint8_t* to = s_16 + stride;
+          memcpy(to, scratch_at_2 + 4, 4);
+          to += stride;
+          memcpy(to, scratch_at_2 + 8, 4);
+          to += stride;
+          memcpy(to, scratch_at_2 + 12, 4);
+          s_16 = to + stride;
+          scratch_at_2 += 16;
+        }
+        s_6 += 1;
+      }
+      s_4 += 256;
     }
-  }
-  write_fields(args, to + padded * panel * CODE_BYTES, panel, rows, how, sums);
-}
-
-void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args *args) {
-  const size_t panel = 2;
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    pack_panel(args, &inner, panel, row, smaller(end - row, panel), padded,
-               (uint8_t *)args->packed + row / panel * args->packed_stride);
+    uint8_t* const fields = packed + padded * 2;
+    const size_t sum_copies = args->sum_copies;
+    const size_t s_5 = rows * sum_copies;
+    size_t s_6 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_5; ++i_field) {
+      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+      const size_t factor = (uint32_t)tw_load_i32(sum_factor);
+      const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
+      const size_t kept = s_7 * factor + base;
+      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
+      s_6 += 1;
+    }
+    uint8_t* next = fields + 8 * sum_copies;
+    const size_t s_7 = rows;
+    size_t s_8 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_7; ++i_field) {
+      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 120);
+      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
+      s_8 += 1;
+    }
+    next += 8;
+    const size_t s_9 = rows;
+    size_t s_10 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_9; ++i_field) {
+      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 160);
+      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
+      s_10 += 1;
+    }
+    row += 2;
+    packed += packed_stride;
   }
 }
 

@@ -27,446 +27,598 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 2,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 8             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void row_range(const tw_args* args) {
-  const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  __m256 lowest = v;
-  __m256 highest = v;
-  __m256 nothing = v;
-  __m256 lowest_2 = v;
-  __m256 highest_2 = v;
-  __m256 nothing_2 = v;
-  __m256 lowest_3 = v;
-  __m256 highest_3 = v;
-  __m256 nothing_3 = v;
-  __m256 lowest_4 = v;
-  __m256 highest_4 = v;
-  __m256 nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-    lowest = _mm256_min_ps(x, lowest);
-    highest = _mm256_max_ps(x, highest);
-    nothing = _mm256_fmadd_ps(x, v, nothing);
-    lowest_2 = _mm256_min_ps(x_2, lowest_2);
-    highest_2 = _mm256_max_ps(x_2, highest_2);
-    nothing_2 = _mm256_fmadd_ps(x_2, v, nothing_2);
-    lowest_3 = _mm256_min_ps(x_3, lowest_3);
-    highest_3 = _mm256_max_ps(x_3, highest_3);
-    nothing_3 = _mm256_fmadd_ps(x_3, v, nothing_3);
-    lowest_4 = _mm256_min_ps(x_4, lowest_4);
-    highest_4 = _mm256_max_ps(x_4, highest_4);
-    nothing_4 = _mm256_fmadd_ps(x_4, v, nothing_4);
-    lhs += 128;
-  }
-  const __m256 v_2 = _mm256_min_ps(lowest_2, lowest);
-  const __m256 v_3 = _mm256_max_ps(highest_2, highest);
-  const __m256 v_4 = _mm256_add_ps(nothing_2, nothing);
-  const __m256 v_5 = _mm256_min_ps(lowest_3, v_2);
-  const __m256 v_6 = _mm256_max_ps(highest_3, v_3);
-  const __m256 v_7 = _mm256_add_ps(nothing_3, v_4);
-  const __m256 v_8 = _mm256_min_ps(lowest_4, v_5);
-  const __m256 v_9 = _mm256_max_ps(highest_4, v_6);
-  const __m256 v_10 = _mm256_add_ps(nothing_4, v_7);
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst), _mm256_castps_si256(v_8));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 32), _mm256_castps_si256(v_9));
-  _mm256_storeu_si256((__m256i *)((uint8_t*)args->dst + 64), _mm256_castps_si256(v_10));
-}
-
-enum { STEP = 32 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
+  uint8_t scratch_memory[1280];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 32 * 2;
+    const size_t next_2 = next + 1 * 4 * 2;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 2;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 2 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 2 ? left : 2;
+      uint8_t* const behind = packed + blocks * next_2;
+      if (rows != 2) {
+        memset(packed, 0, (size_t)(behind + 16 - packed));
       }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 32;
+        const size_t whole = s_4 * 32;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 128);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+        size_t whole_steps = k / 32;
+        rest = k - whole_steps * 32;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        __m256 lowest = v;
+        __m256 highest = v;
+        __m256 nothing = v;
+        __m256 lowest_2 = v;
+        __m256 highest_2 = v;
+        __m256 nothing_2 = v;
+        __m256 lowest_3 = v;
+        __m256 highest_3 = v;
+        __m256 nothing_3 = v;
+        __m256 lowest_4 = v;
+        __m256 highest_4 = v;
+        __m256 nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats_at));
+            const __m256 x_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 32)));
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 96)));
+            lowest = _mm256_min_ps(x, lowest);
+            highest = _mm256_max_ps(x, highest);
+            const __m256 v_2 = _mm256_mul_ps(x, v);
+            nothing = _mm256_add_ps(v_2, nothing);
+            lowest_2 = _mm256_min_ps(x_2, lowest_2);
+            highest_2 = _mm256_max_ps(x_2, highest_2);
+            const __m256 v_3 = _mm256_mul_ps(x_2, v);
+            nothing_2 = _mm256_add_ps(v_3, nothing_2);
+            lowest_3 = _mm256_min_ps(x_3, lowest_3);
+            highest_3 = _mm256_max_ps(x_3, highest_3);
+            const __m256 v_4 = _mm256_mul_ps(x_3, v);
+            nothing_3 = _mm256_add_ps(v_4, nothing_3);
+            lowest_4 = _mm256_min_ps(x_4, lowest_4);
+            highest_4 = _mm256_max_ps(x_4, highest_4);
+            const __m256 v_5 = _mm256_mul_ps(x_4, v);
+            nothing_4 = _mm256_add_ps(v_5, nothing_4);
+            floats_at += 128;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
+        const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
+        const __m256 v_4 = _mm256_min_ps(v_2, v_3);
+        const __m256i v_5 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_4), 78);
+        const __m256i v_6 = _mm256_castps_si256(_mm256_min_ps(v_4, _mm256_castsi256_ps(v_5)));
+        const __m256i v_7 = _mm256_unpacklo_epi64(v_6, v_6);
+        const __m256i v_8 = _mm256_unpackhi_epi64(v_6, v_6);
+        const __m256i v_9 =
+            _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(v_7), _mm256_castsi256_ps(v_8)));
+        const __m256i v_10 = _mm256_unpacklo_epi32(v_9, v_9);
+        const __m256i v_11 = _mm256_unpacklo_epi64(v_10, v_10);
+        const __m256i v_12 = _mm256_unpackhi_epi64(v_10, v_10);
+        const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_11), _mm256_castsi256_ps(v_12));
+        const __m256 v_14 = _mm256_max_ps(highest, highest_2);
+        const __m256 v_15 = _mm256_max_ps(highest_3, highest_4);
+        const __m256 v_16 = _mm256_max_ps(v_14, v_15);
+        const __m256i v_17 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_16), 78);
+        const __m256i v_18 = _mm256_castps_si256(_mm256_max_ps(v_16, _mm256_castsi256_ps(v_17)));
+        const __m256i v_19 = _mm256_unpacklo_epi64(v_18, v_18);
+        const __m256i v_20 = _mm256_unpackhi_epi64(v_18, v_18);
+        const __m256i v_21 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_19),
+            _mm256_castsi256_ps(v_20)));
+        const __m256i v_22 = _mm256_unpacklo_epi32(v_21, v_21);
+        const __m256i v_23 = _mm256_unpacklo_epi64(v_22, v_22);
+        const __m256i v_24 = _mm256_unpackhi_epi64(v_22, v_22);
+        const __m256 v_25 = _mm256_max_ps(_mm256_castsi256_ps(v_23), _mm256_castsi256_ps(v_24));
+        const __m256 v_26 = _mm256_add_ps(nothing, nothing_2);
+        const __m256 v_27 = _mm256_add_ps(nothing_3, nothing_4);
+        const __m256 v_28 = _mm256_add_ps(v_26, v_27);
+        const __m256i v_29 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_28), 78);
+        const __m256i v_30 = _mm256_castps_si256(_mm256_add_ps(v_28, _mm256_castsi256_ps(v_29)));
+        const __m256i v_31 = _mm256_unpacklo_epi64(v_30, v_30);
+        const __m256i v_32 = _mm256_unpackhi_epi64(v_30, v_30);
+        const __m256i v_33 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v_31),
+            _mm256_castsi256_ps(v_32)));
+        const __m256i v_34 = _mm256_unpacklo_epi32(v_33, v_33);
+        const __m256i v_35 = _mm256_unpacklo_epi64(v_34, v_34);
+        const __m256i v_36 = _mm256_unpackhi_epi64(v_34, v_34);
+        const __m256 v_37 = _mm256_add_ps(_mm256_castsi256_ps(v_35), _mm256_castsi256_ps(v_36));
+        const __m256 range = _mm256_sub_ps(v_25, v_13);
+        __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x437f0000));
+        const __m256 v_38 = _mm256_div_ps(bits, range);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f000000));
+        const __m256 v_39 = _mm256_mul_ps(bits, v_25);
+        const __m256 v_40 = _mm256_mul_ps(bits, v_13);
+        const __m256 v_41 = _mm256_sub_ps(v_39, v_40);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42ff0000));
+        const __m256i v_42 = _mm256_castps_si256(_mm256_div_ps(bits, v_41));
+        __m256i bits_2 = _mm256_set1_epi32((int32_t)0x80800000);
+        const __m256i v_43 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+        const __m256i fits = _mm256_srai_epi32(v_43, 31);
+        const __m256i v_44 = _mm256_xor_si256(_mm256_castps_si256(v_38), v_42);
+        const __m256i v_45 = _mm256_and_si256(v_44, fits);
+        const __m256i factor = _mm256_xor_si256(v_42, v_45);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
+        const __m256i v_46 = _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(factor), bits));
+        bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+        const __m256i v_47 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+        const __m256i empty = _mm256_srai_epi32(v_47, 31);
+        bits_2 = _mm256_set1_epi32((int32_t)0x3f800000);
+        const __m256i v_48 = _mm256_xor_si256(bits_2, v_46);
+        const __m256i v_49 = _mm256_and_si256(v_48, empty);
+        const __m256 factor_2 = _mm256_castsi256_ps(_mm256_xor_si256(v_46, v_49));
+        const __m256 low = _mm256_mul_ps(v_13, factor_2);
+        const __m256 high = _mm256_mul_ps(v_25, factor_2);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+        const __m256 bits_3 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+        const __m256 v_50 = _mm256_add_ps(bits, low);
+        const __m256 v_51 = _mm256_add_ps(bits_3, high);
+        const __m256 v_52 = _mm256_add_ps(v_50, v_51);
+        const __m256i v_53 = _mm256_setzero_si256();
+        const __m256i v_54 = _mm256_sub_epi32(v_53, _mm256_castps_si256(v_52));
+        const __m256i positive = _mm256_srai_epi32(v_54, 31);
+        const __m256 v_55 = _mm256_sub_ps(bits, low);
+        const __m256i v_56 = _mm256_castps_si256(_mm256_sub_ps(bits_3, high));
+        const __m256i v_57 = _mm256_xor_si256(_mm256_castps_si256(v_55), v_56);
+        const __m256i v_58 = _mm256_and_si256(v_57, positive);
+        const __m256i zero_point = _mm256_xor_si256(v_56, v_58);
+        const __m256 v_59 = _mm256_max_ps(_mm256_castsi256_ps(zero_point), bits);
+        const __m256 v_60 = _mm256_min_ps(v_59, bits_3);
+        const __m256i v_61 = _mm256_cvtps_epi32(v_60);
+        const __m256 rounded = _mm256_cvtepi32_ps(v_61);
+        bits_2 = _mm256_set1_epi32((int32_t)0x7fffffff);
+        const __m256i v_62 = _mm256_and_si256(_mm256_castps_si256(v_37), bits_2);
+        bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+        const __m256i v_63 = _mm256_add_epi32(v_62, bits_2);
+        const __m256i finite = _mm256_srai_epi32(v_63, 31);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
+        const __m256 v_64 = _mm256_div_ps(bits, factor_2);
+        const __m256i v_65 = _mm256_and_si256(_mm256_castps_si256(factor_2), finite);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+        const __m256 v_66 = _mm256_sub_ps(bits, rounded);
+        const __m256i v_67 = _mm256_and_si256(_mm256_castps_si256(v_66), finite);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+        const __m256 v_68 = _mm256_sub_ps(bits, rounded);
+        const __m256i v_69 = _mm256_and_si256(_mm256_castps_si256(v_68), finite);
+        const __m256i v_70 = _mm256_and_si256(v_61, finite);
+        bits_2 = _mm256_set1_epi32((int32_t)0x7fc00000);
+        const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
+        const __m256i v_72 = _mm256_and_si256(v_71, finite);
+        const __m256i scale = _mm256_xor_si256(bits_2, v_72);
+        _mm256_storeu_si256((__m256i *)how, v_65);
+        _mm256_storeu_si256((__m256i *)(how + 160), v_67);
+        _mm256_storeu_si256((__m256i *)(how + 320), v_69);
+        _mm256_storeu_si256((__m256i *)(how + 480), v_70);
+        _mm256_storeu_si256((__m256i *)(how + 640), scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const __m256 factor_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
+          const __m256 lowest_5 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 160)));
+          const __m256 highest_5 =
+              _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 320)));
+          const __m256i zero_point_2 = _mm256_set1_epi32(tw_load_i32(how_at + 480));
+          const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
+          const __m256 x_2 =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
+          const __m256 x_3 =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+          const __m256 x_4 =
+              _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
+          const __m256 v_73 = _mm256_mul_ps(x, factor_3);
+          const __m256 v_74 = _mm256_max_ps(v_73, lowest_5);
+          const __m256 v_75 = _mm256_min_ps(v_74, highest_5);
+          const __m256i v_76 = _mm256_cvtps_epi32(v_75);
+          const __m256i v_77 = _mm256_add_epi32(v_76, zero_point_2);
+          const __m256 v_78 = _mm256_mul_ps(x_2, factor_3);
+          const __m256 v_79 = _mm256_max_ps(v_78, lowest_5);
+          const __m256 v_80 = _mm256_min_ps(v_79, highest_5);
+          const __m256i v_81 = _mm256_cvtps_epi32(v_80);
+          const __m256i v_82 = _mm256_add_epi32(v_81, zero_point_2);
+          const __m256 v_83 = _mm256_mul_ps(x_3, factor_3);
+          const __m256 v_84 = _mm256_max_ps(v_83, lowest_5);
+          const __m256 v_85 = _mm256_min_ps(v_84, highest_5);
+          const __m256i v_86 = _mm256_cvtps_epi32(v_85);
+          const __m256i v_87 = _mm256_add_epi32(v_86, zero_point_2);
+          const __m256 v_88 = _mm256_mul_ps(x_4, factor_3);
+          const __m256 v_89 = _mm256_max_ps(v_88, lowest_5);
+          const __m256 v_90 = _mm256_min_ps(v_89, highest_5);
+          const __m256i v_91 = _mm256_cvtps_epi32(v_90);
+          const __m256i v_92 = _mm256_add_epi32(v_91, zero_point_2);
+          const __m256i v_93 = _mm256_packs_epi32(v_77, v_82);
+          const __m256i v_94 = _mm256_permute4x64_epi64(v_93, 216);
+          const __m256i v_95 = _mm256_packs_epi32(v_87, v_92);
+          const __m256i v_96 = _mm256_permute4x64_epi64(v_95, 216);
+          const __m256i v_97 = _mm256_packs_epi16(v_94, v_96);
+          const __m256i v_98 = _mm256_permute4x64_epi64(v_97, 216);
+          _mm256_storeu_si256((__m256i *)scratch, v_98);
+          const size_t stride = 2 * 4;
+          const size_t steps = 32 / 16;
+          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* scratch_at = scratch;
+          // group loop
+          for (size_t i_group = 0; i_group < steps; ++i_group) {
+            memcpy(place, scratch_at, 4);
+            uint8_t* to = place + stride;
+            memcpy(to, scratch_at + 4, 4);
+            to += stride;
+            memcpy(to, scratch_at + 8, 4);
+            to += stride;
+            memcpy(to, scratch_at + 12, 4);
+            place = to + stride;
+            scratch_at += 16;
+          }
+          const __m256i v_99 = _mm256_add_epi32(v_77, v_82);
+          const __m256i v_100 = _mm256_add_epi32(v_87, v_92);
+          const __m256i v_101 = _mm256_add_epi32(v_99, v_100);
+          const __m256i v_102 = _mm256_permute4x64_epi64(v_101, 78);
+          const __m256i v_103 = _mm256_add_epi32(v_101, v_102);
+          const __m256i v_104 = _mm256_unpacklo_epi64(v_103, v_103);
+          const __m256i v_105 = _mm256_unpackhi_epi64(v_103, v_103);
+          const __m256i v_106 = _mm256_add_epi32(v_104, v_105);
+          const __m256i v_107 = _mm256_unpacklo_epi32(v_106, v_106);
+          const __m256i v_108 = _mm256_unpacklo_epi64(v_107, v_107);
+          const __m256i v_109 = _mm256_unpackhi_epi64(v_107, v_107);
+          const __m256i v_110 = _mm256_add_epi32(v_108, v_109);
+          uint8_t* const copies = packed_at + next + s_3 * 4;
+          const __m256i v_111 = _mm256_mullo_epi32(v_110, sum_factor_2);
+          const __m256i kept = _mm256_add_epi32(v_111, sum_base);
+          _mm256_storeu_si256((__m256i *)lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          tw_store_i32(copies, (int32_t)value);
+          floats += 128;
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 480);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 8;
+        value = (uint32_t)tw_load_i32(how + 640);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 2;
+      packed += packed_stride;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void quantize_blocks(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
-    const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
-    const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
-    const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
-    __m256i v = _mm256_setzero_si256();
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-      const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-      const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-      const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-      const __m256 x_5 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 128)));
-      const __m256 x_6 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 160)));
-      const __m256 x_7 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 192)));
-      const __m256 x_8 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 224)));
-      const __m256 v_2 = _mm256_mul_ps(x, factor);
-      const __m256 v_3 = _mm256_max_ps(v_2, lowest);
-      const __m256 v_4 = _mm256_min_ps(v_3, highest);
-      const __m256i v_5 = _mm256_cvtps_epi32(v_4);
-      const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
-      const __m256 v_7 = _mm256_mul_ps(x_2, factor);
-      const __m256 v_8 = _mm256_max_ps(v_7, lowest);
-      const __m256 v_9 = _mm256_min_ps(v_8, highest);
-      const __m256i v_10 = _mm256_cvtps_epi32(v_9);
-      const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
-      const __m256 v_12 = _mm256_mul_ps(x_3, factor);
-      const __m256 v_13 = _mm256_max_ps(v_12, lowest);
-      const __m256 v_14 = _mm256_min_ps(v_13, highest);
-      const __m256i v_15 = _mm256_cvtps_epi32(v_14);
-      const __m256i v_16 = _mm256_add_epi32(v_15, zero_point);
-      const __m256 v_17 = _mm256_mul_ps(x_4, factor);
-      const __m256 v_18 = _mm256_max_ps(v_17, lowest);
-      const __m256 v_19 = _mm256_min_ps(v_18, highest);
-      const __m256i v_20 = _mm256_cvtps_epi32(v_19);
-      const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
-      const __m256 v_22 = _mm256_mul_ps(x_5, factor);
-      const __m256 v_23 = _mm256_max_ps(v_22, lowest);
-      const __m256 v_24 = _mm256_min_ps(v_23, highest);
-      const __m256i v_25 = _mm256_cvtps_epi32(v_24);
-      const __m256i v_26 = _mm256_add_epi32(v_25, zero_point);
-      const __m256 v_27 = _mm256_mul_ps(x_6, factor);
-      const __m256 v_28 = _mm256_max_ps(v_27, lowest);
-      const __m256 v_29 = _mm256_min_ps(v_28, highest);
-      const __m256i v_30 = _mm256_cvtps_epi32(v_29);
-      const __m256i v_31 = _mm256_add_epi32(v_30, zero_point);
-      const __m256 v_32 = _mm256_mul_ps(x_7, factor);
-      const __m256 v_33 = _mm256_max_ps(v_32, lowest);
-      const __m256 v_34 = _mm256_min_ps(v_33, highest);
-      const __m256i v_35 = _mm256_cvtps_epi32(v_34);
-      const __m256i v_36 = _mm256_add_epi32(v_35, zero_point);
-      const __m256 v_37 = _mm256_mul_ps(x_8, factor);
-      const __m256 v_38 = _mm256_max_ps(v_37, lowest);
-      const __m256 v_39 = _mm256_min_ps(v_38, highest);
-      const __m256i v_40 = _mm256_cvtps_epi32(v_39);
-      const __m256i v_41 = _mm256_add_epi32(v_40, zero_point);
-      const __m256i v_42 = _mm256_packs_epi32(v_6, v_11);
-      const __m256i v_43 = _mm256_permute4x64_epi64(v_42, 216);
-      const __m256i v_44 = _mm256_packs_epi32(v_16, v_21);
-      const __m256i v_45 = _mm256_permute4x64_epi64(v_44, 216);
-      const __m256i v_46 = _mm256_packs_epi16(v_43, v_45);
-      const __m256i v_47 = _mm256_permute4x64_epi64(v_46, 216);
-      _mm256_storeu_si256((__m256i *)dst, v_47);
-      const __m256i v_48 = _mm256_packs_epi32(v_26, v_31);
-      const __m256i v_49 = _mm256_permute4x64_epi64(v_48, 216);
-      const __m256i v_50 = _mm256_packs_epi32(v_36, v_41);
-      const __m256i v_51 = _mm256_permute4x64_epi64(v_50, 216);
-      const __m256i v_52 = _mm256_packs_epi16(v_49, v_51);
-      const __m256i v_53 = _mm256_permute4x64_epi64(v_52, 216);
-      _mm256_storeu_si256((__m256i *)(dst + 32), v_53);
-      const __m256i v_54 = _mm256_add_epi32(v_6, v_11);
-      const __m256i v_55 = _mm256_add_epi32(v_16, v_21);
-      const __m256i v_56 = _mm256_add_epi32(v_26, v_31);
-      const __m256i v_57 = _mm256_add_epi32(v_36, v_41);
-      const __m256i v_58 = _mm256_add_epi32(v_54, v_55);
-      const __m256i v_59 = _mm256_add_epi32(v_56, v_57);
-      const __m256i v_60 = _mm256_add_epi32(v_58, v_59);
-      v = _mm256_add_epi32(v_60, v);
-      lhs += 256;
-      dst += 64;
-    }
-    const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
-    const __m256i v_3 = _mm256_add_epi32(v, v_2);
-    const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-    const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-    const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
-    const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-    const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-    const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-    const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
-    _mm256_storeu_si256((__m256i *)s, v_10);
-    lookup += 20;
-    s += 4;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void quantize_blocks_of_32(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
-    const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
-    const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
-    const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
-    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-    const __m256 v = _mm256_mul_ps(x, factor);
-    const __m256 v_2 = _mm256_max_ps(v, lowest);
-    const __m256 v_3 = _mm256_min_ps(v_2, highest);
-    const __m256i v_4 = _mm256_cvtps_epi32(v_3);
-    const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
-    const __m256 v_6 = _mm256_mul_ps(x_2, factor);
-    const __m256 v_7 = _mm256_max_ps(v_6, lowest);
-    const __m256 v_8 = _mm256_min_ps(v_7, highest);
-    const __m256i v_9 = _mm256_cvtps_epi32(v_8);
-    const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
-    const __m256 v_11 = _mm256_mul_ps(x_3, factor);
-    const __m256 v_12 = _mm256_max_ps(v_11, lowest);
-    const __m256 v_13 = _mm256_min_ps(v_12, highest);
-    const __m256i v_14 = _mm256_cvtps_epi32(v_13);
-    const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
-    const __m256 v_16 = _mm256_mul_ps(x_4, factor);
-    const __m256 v_17 = _mm256_max_ps(v_16, lowest);
-    const __m256 v_18 = _mm256_min_ps(v_17, highest);
-    const __m256i v_19 = _mm256_cvtps_epi32(v_18);
-    const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
-    const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
-    const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
-    const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
-    const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
-    const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
-    const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
-    _mm256_storeu_si256((__m256i *)dst, v_26);
-    const __m256i v_27 = _mm256_add_epi32(v_5, v_10);
-    const __m256i v_28 = _mm256_add_epi32(v_15, v_20);
-    const __m256i v_29 = _mm256_add_epi32(v_27, v_28);
-    const __m256i v_30 = _mm256_permute4x64_epi64(v_29, 78);
-    const __m256i v_31 = _mm256_add_epi32(v_29, v_30);
-    const __m256i v_32 = _mm256_unpacklo_epi64(v_31, v_31);
-    const __m256i v_33 = _mm256_unpackhi_epi64(v_31, v_31);
-    const __m256i v_34 = _mm256_add_epi32(v_32, v_33);
-    const __m256i v_35 = _mm256_unpacklo_epi32(v_34, v_34);
-    const __m256i v_36 = _mm256_unpacklo_epi64(v_35, v_35);
-    const __m256i v_37 = _mm256_unpackhi_epi64(v_35, v_35);
-    const __m256i v_38 = _mm256_add_epi32(v_36, v_37);
-    _mm256_storeu_si256((__m256i *)s, v_38);
-    lhs += 128;
-    dst += 32;
-    lookup += 20;
-    s += 4;
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {2, 0, 0, 0, 0};
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  (void)how;
-  (void)scale_copies;
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 2);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  how[0] = quantization_of(inner, floats, args->k);
-  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-  uint8_t *const behind = to + blocks * at->bytes;
-  tw_store_i32(behind + 4 * (0 * at->panel + r), -how->zero_point);
-  tw_store_i32(behind + 4 * (1 * at->panel + r), tw_bits_of_f32(how->scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 8);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + block * 2;
+    const size_t next_2 = next + sum_copies * 4 * 2;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 2;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 2 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 2 ? left : 2;
+      uint8_t* const behind = packed + blocks * next_2;
+      if (rows != 2) {
+        memset(packed, 0, (size_t)(behind + 16 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 32;
+        const size_t whole = s_4 * 32;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 128);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+        size_t whole_steps = k / 32;
+        rest = k - whole_steps * 32;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        __m256 lowest = v;
+        __m256 highest = v;
+        __m256 nothing = v;
+        __m256 lowest_2 = v;
+        __m256 highest_2 = v;
+        __m256 nothing_2 = v;
+        __m256 lowest_3 = v;
+        __m256 highest_3 = v;
+        __m256 nothing_3 = v;
+        __m256 lowest_4 = v;
+        __m256 highest_4 = v;
+        __m256 nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats_at));
+            const __m256 x_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 32)));
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 96)));
+            lowest = _mm256_min_ps(x, lowest);
+            highest = _mm256_max_ps(x, highest);
+            const __m256 v_2 = _mm256_mul_ps(x, v);
+            nothing = _mm256_add_ps(v_2, nothing);
+            lowest_2 = _mm256_min_ps(x_2, lowest_2);
+            highest_2 = _mm256_max_ps(x_2, highest_2);
+            const __m256 v_3 = _mm256_mul_ps(x_2, v);
+            nothing_2 = _mm256_add_ps(v_3, nothing_2);
+            lowest_3 = _mm256_min_ps(x_3, lowest_3);
+            highest_3 = _mm256_max_ps(x_3, highest_3);
+            const __m256 v_4 = _mm256_mul_ps(x_3, v);
+            nothing_3 = _mm256_add_ps(v_4, nothing_3);
+            lowest_4 = _mm256_min_ps(x_4, lowest_4);
+            highest_4 = _mm256_max_ps(x_4, highest_4);
+            const __m256 v_5 = _mm256_mul_ps(x_4, v);
+            nothing_4 = _mm256_add_ps(v_5, nothing_4);
+            floats_at += 128;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
+        const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
+        const __m256 v_4 = _mm256_min_ps(v_2, v_3);
+        const __m256i v_5 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_4), 78);
+        const __m256i v_6 = _mm256_castps_si256(_mm256_min_ps(v_4, _mm256_castsi256_ps(v_5)));
+        const __m256i v_7 = _mm256_unpacklo_epi64(v_6, v_6);
+        const __m256i v_8 = _mm256_unpackhi_epi64(v_6, v_6);
+        const __m256i v_9 =
+            _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(v_7), _mm256_castsi256_ps(v_8)));
+        const __m256i v_10 = _mm256_unpacklo_epi32(v_9, v_9);
+        const __m256i v_11 = _mm256_unpacklo_epi64(v_10, v_10);
+        const __m256i v_12 = _mm256_unpackhi_epi64(v_10, v_10);
+        const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_11), _mm256_castsi256_ps(v_12));
+        const __m256 v_14 = _mm256_max_ps(highest, highest_2);
+        const __m256 v_15 = _mm256_max_ps(highest_3, highest_4);
+        const __m256 v_16 = _mm256_max_ps(v_14, v_15);
+        const __m256i v_17 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_16), 78);
+        const __m256i v_18 = _mm256_castps_si256(_mm256_max_ps(v_16, _mm256_castsi256_ps(v_17)));
+        const __m256i v_19 = _mm256_unpacklo_epi64(v_18, v_18);
+        const __m256i v_20 = _mm256_unpackhi_epi64(v_18, v_18);
+        const __m256i v_21 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_19),
+            _mm256_castsi256_ps(v_20)));
+        const __m256i v_22 = _mm256_unpacklo_epi32(v_21, v_21);
+        const __m256i v_23 = _mm256_unpacklo_epi64(v_22, v_22);
+        const __m256i v_24 = _mm256_unpackhi_epi64(v_22, v_22);
+        const __m256 v_25 = _mm256_max_ps(_mm256_castsi256_ps(v_23), _mm256_castsi256_ps(v_24));
+        const __m256 v_26 = _mm256_add_ps(nothing, nothing_2);
+        const __m256 v_27 = _mm256_add_ps(nothing_3, nothing_4);
+        const __m256 v_28 = _mm256_add_ps(v_26, v_27);
+        const __m256i v_29 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_28), 78);
+        const __m256i v_30 = _mm256_castps_si256(_mm256_add_ps(v_28, _mm256_castsi256_ps(v_29)));
+        const __m256i v_31 = _mm256_unpacklo_epi64(v_30, v_30);
+        const __m256i v_32 = _mm256_unpackhi_epi64(v_30, v_30);
+        const __m256i v_33 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v_31),
+            _mm256_castsi256_ps(v_32)));
+        const __m256i v_34 = _mm256_unpacklo_epi32(v_33, v_33);
+        const __m256i v_35 = _mm256_unpacklo_epi64(v_34, v_34);
+        const __m256i v_36 = _mm256_unpackhi_epi64(v_34, v_34);
+        const __m256 v_37 = _mm256_add_ps(_mm256_castsi256_ps(v_35), _mm256_castsi256_ps(v_36));
+        const __m256 range = _mm256_sub_ps(v_25, v_13);
+        __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x437f0000));
+        const __m256 v_38 = _mm256_div_ps(bits, range);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f000000));
+        const __m256 v_39 = _mm256_mul_ps(bits, v_25);
+        const __m256 v_40 = _mm256_mul_ps(bits, v_13);
+        const __m256 v_41 = _mm256_sub_ps(v_39, v_40);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42ff0000));
+        const __m256i v_42 = _mm256_castps_si256(_mm256_div_ps(bits, v_41));
+        __m256i bits_2 = _mm256_set1_epi32((int32_t)0x80800000);
+        const __m256i v_43 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+        const __m256i fits = _mm256_srai_epi32(v_43, 31);
+        const __m256i v_44 = _mm256_xor_si256(_mm256_castps_si256(v_38), v_42);
+        const __m256i v_45 = _mm256_and_si256(v_44, fits);
+        const __m256i factor = _mm256_xor_si256(v_42, v_45);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
+        const __m256i v_46 = _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(factor), bits));
+        bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+        const __m256i v_47 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+        const __m256i empty = _mm256_srai_epi32(v_47, 31);
+        bits_2 = _mm256_set1_epi32((int32_t)0x3f800000);
+        const __m256i v_48 = _mm256_xor_si256(bits_2, v_46);
+        const __m256i v_49 = _mm256_and_si256(v_48, empty);
+        const __m256 factor_2 = _mm256_castsi256_ps(_mm256_xor_si256(v_46, v_49));
+        const __m256 low = _mm256_mul_ps(v_13, factor_2);
+        const __m256 high = _mm256_mul_ps(v_25, factor_2);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+        const __m256 bits_3 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+        const __m256 v_50 = _mm256_add_ps(bits, low);
+        const __m256 v_51 = _mm256_add_ps(bits_3, high);
+        const __m256 v_52 = _mm256_add_ps(v_50, v_51);
+        const __m256i v_53 = _mm256_setzero_si256();
+        const __m256i v_54 = _mm256_sub_epi32(v_53, _mm256_castps_si256(v_52));
+        const __m256i positive = _mm256_srai_epi32(v_54, 31);
+        const __m256 v_55 = _mm256_sub_ps(bits, low);
+        const __m256i v_56 = _mm256_castps_si256(_mm256_sub_ps(bits_3, high));
+        const __m256i v_57 = _mm256_xor_si256(_mm256_castps_si256(v_55), v_56);
+        const __m256i v_58 = _mm256_and_si256(v_57, positive);
+        const __m256i zero_point = _mm256_xor_si256(v_56, v_58);
+        const __m256 v_59 = _mm256_max_ps(_mm256_castsi256_ps(zero_point), bits);
+        const __m256 v_60 = _mm256_min_ps(v_59, bits_3);
+        const __m256i v_61 = _mm256_cvtps_epi32(v_60);
+        const __m256 rounded = _mm256_cvtepi32_ps(v_61);
+        bits_2 = _mm256_set1_epi32((int32_t)0x7fffffff);
+        const __m256i v_62 = _mm256_and_si256(_mm256_castps_si256(v_37), bits_2);
+        bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+        const __m256i v_63 = _mm256_add_epi32(v_62, bits_2);
+        const __m256i finite = _mm256_srai_epi32(v_63, 31);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
+        const __m256 v_64 = _mm256_div_ps(bits, factor_2);
+        const __m256i v_65 = _mm256_and_si256(_mm256_castps_si256(factor_2), finite);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+        const __m256 v_66 = _mm256_sub_ps(bits, rounded);
+        const __m256i v_67 = _mm256_and_si256(_mm256_castps_si256(v_66), finite);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+        const __m256 v_68 = _mm256_sub_ps(bits, rounded);
+        const __m256i v_69 = _mm256_and_si256(_mm256_castps_si256(v_68), finite);
+        const __m256i v_70 = _mm256_and_si256(v_61, finite);
+        bits_2 = _mm256_set1_epi32((int32_t)0x7fc00000);
+        const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
+        const __m256i v_72 = _mm256_and_si256(v_71, finite);
+        const __m256i scale = _mm256_xor_si256(bits_2, v_72);
+        _mm256_storeu_si256((__m256i *)how, v_65);
+        _mm256_storeu_si256((__m256i *)(how + 160), v_67);
+        _mm256_storeu_si256((__m256i *)(how + 320), v_69);
+        _mm256_storeu_si256((__m256i *)(how + 480), v_70);
+        _mm256_storeu_si256((__m256i *)(how + 640), scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const __m256 factor_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
+          const __m256 lowest_5 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 160)));
+          const __m256 highest_5 =
+              _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 320)));
+          const __m256i zero_point_2 = _mm256_set1_epi32(tw_load_i32(how_at + 480));
+          __m256i v_73 = _mm256_setzero_si256();
+          const size_t steps = block / 32;
+          uint8_t* place = packed_at + 0 + s_3 * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
+            const __m256 x_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
+            const __m256 v_74 = _mm256_mul_ps(x, factor_3);
+            const __m256 v_75 = _mm256_max_ps(v_74, lowest_5);
+            const __m256 v_76 = _mm256_min_ps(v_75, highest_5);
+            const __m256i v_77 = _mm256_cvtps_epi32(v_76);
+            const __m256i v_78 = _mm256_add_epi32(v_77, zero_point_2);
+            const __m256 v_79 = _mm256_mul_ps(x_2, factor_3);
+            const __m256 v_80 = _mm256_max_ps(v_79, lowest_5);
+            const __m256 v_81 = _mm256_min_ps(v_80, highest_5);
+            const __m256i v_82 = _mm256_cvtps_epi32(v_81);
+            const __m256i v_83 = _mm256_add_epi32(v_82, zero_point_2);
+            const __m256 v_84 = _mm256_mul_ps(x_3, factor_3);
+            const __m256 v_85 = _mm256_max_ps(v_84, lowest_5);
+            const __m256 v_86 = _mm256_min_ps(v_85, highest_5);
+            const __m256i v_87 = _mm256_cvtps_epi32(v_86);
+            const __m256i v_88 = _mm256_add_epi32(v_87, zero_point_2);
+            const __m256 v_89 = _mm256_mul_ps(x_4, factor_3);
+            const __m256 v_90 = _mm256_max_ps(v_89, lowest_5);
+            const __m256 v_91 = _mm256_min_ps(v_90, highest_5);
+            const __m256i v_92 = _mm256_cvtps_epi32(v_91);
+            const __m256i v_93 = _mm256_add_epi32(v_92, zero_point_2);
+            const __m256i v_94 = _mm256_packs_epi32(v_78, v_83);
+            const __m256i v_95 = _mm256_permute4x64_epi64(v_94, 216);
+            const __m256i v_96 = _mm256_packs_epi32(v_88, v_93);
+            const __m256i v_97 = _mm256_permute4x64_epi64(v_96, 216);
+            const __m256i v_98 = _mm256_packs_epi16(v_95, v_97);
+            const __m256i v_99 = _mm256_permute4x64_epi64(v_98, 216);
+            _mm256_storeu_si256((__m256i *)scratch, v_99);
+            const size_t stride = 2 * 4;
+            const size_t steps_2 = 32 / 16;
+            uint8_t* place_at = place;
+            uint8_t* scratch_at = scratch;
+            // group loop
+            for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+              memcpy(place_at, scratch_at, 4);
+              uint8_t* to = place_at + stride;
+              memcpy(to, scratch_at + 4, 4);
+              to += stride;
+              memcpy(to, scratch_at + 8, 4);
+              to += stride;
+              memcpy(to, scratch_at + 12, 4);
+              place_at = to + stride;
+              scratch_at += 16;
+            }
+            const __m256i v_100 = _mm256_add_epi32(v_78, v_83);
+            const __m256i v_101 = _mm256_add_epi32(v_88, v_93);
+            const __m256i v_102 = _mm256_add_epi32(v_100, v_101);
+            v_73 = _mm256_add_epi32(v_102, v_73);
+            floats += 128;
+            place += 2 * 32;
+          }
+          const __m256i v_74 = _mm256_permute4x64_epi64(v_73, 78);
+          const __m256i v_75 = _mm256_add_epi32(v_73, v_74);
+          const __m256i v_76 = _mm256_unpacklo_epi64(v_75, v_75);
+          const __m256i v_77 = _mm256_unpackhi_epi64(v_75, v_75);
+          const __m256i v_78 = _mm256_add_epi32(v_76, v_77);
+          const __m256i v_79 = _mm256_unpacklo_epi32(v_78, v_78);
+          const __m256i v_80 = _mm256_unpacklo_epi64(v_79, v_79);
+          const __m256i v_81 = _mm256_unpackhi_epi64(v_79, v_79);
+          const __m256i v_82 = _mm256_add_epi32(v_80, v_81);
+          const __m256i v_83 = _mm256_mullo_epi32(v_82, sum_factor_2);
+          const __m256i kept = _mm256_add_epi32(v_83, sum_base);
+          _mm256_storeu_si256((__m256i *)lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 480);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 8;
+        value = (uint32_t)tw_load_i32(how + 640);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 2;
+      packed += packed_stride;
+    }
   }
 }
 

@@ -33,399 +33,586 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 4,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 16             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void row_range(const tw_args* args) {
-  const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  __m512 lowest = v;
-  __m512 highest = v;
-  __m512 nothing = v;
-  __m512 lowest_2 = v;
-  __m512 highest_2 = v;
-  __m512 nothing_2 = v;
-  __m512 lowest_3 = v;
-  __m512 highest_3 = v;
-  __m512 nothing_3 = v;
-  __m512 lowest_4 = v;
-  __m512 highest_4 = v;
-  __m512 nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
-    const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
-    const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-    const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 192)));
-    lowest = _mm512_min_ps(x, lowest);
-    highest = _mm512_max_ps(x, highest);
-    nothing = _mm512_fmadd_ps(x, v, nothing);
-    lowest_2 = _mm512_min_ps(x_2, lowest_2);
-    highest_2 = _mm512_max_ps(x_2, highest_2);
-    nothing_2 = _mm512_fmadd_ps(x_2, v, nothing_2);
-    lowest_3 = _mm512_min_ps(x_3, lowest_3);
-    highest_3 = _mm512_max_ps(x_3, highest_3);
-    nothing_3 = _mm512_fmadd_ps(x_3, v, nothing_3);
-    lowest_4 = _mm512_min_ps(x_4, lowest_4);
-    highest_4 = _mm512_max_ps(x_4, highest_4);
-    nothing_4 = _mm512_fmadd_ps(x_4, v, nothing_4);
-    lhs += 256;
-  }
-  const __m512 v_2 = _mm512_min_ps(lowest_2, lowest);
-  const __m512 v_3 = _mm512_max_ps(highest_2, highest);
-  const __m512 v_4 = _mm512_add_ps(nothing_2, nothing);
-  const __m512 v_5 = _mm512_min_ps(lowest_3, v_2);
-  const __m512 v_6 = _mm512_max_ps(highest_3, v_3);
-  const __m512 v_7 = _mm512_add_ps(nothing_3, v_4);
-  const __m512 v_8 = _mm512_min_ps(lowest_4, v_5);
-  const __m512 v_9 = _mm512_max_ps(highest_4, v_6);
-  const __m512 v_10 = _mm512_add_ps(nothing_4, v_7);
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst), _mm512_castps_si512(v_8));
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst + 64), _mm512_castps_si512(v_9));
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst + 128), _mm512_castps_si512(v_10));
-}
-
-enum { STEP = 64 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks(const tw_pack_args* args) {
+  uint8_t scratch_memory[1536];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 512;
+    uint8_t* const lanes = scratch + 1472;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 32 * 4;
+    const size_t next_2 = next + 1 * 4 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
+    const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 4;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 4 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 4 ? left : 4;
+      uint8_t* const behind = packed + blocks * next_2;
+      if (rows != 4) {
+        memset(packed, 0, (size_t)(behind + 32 - packed));
       }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 64;
+        const size_t whole = s_4 * 64;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 256);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
+        size_t whole_steps = k / 64;
+        rest = k - whole_steps * 64;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        __m512 lowest = v;
+        __m512 highest = v;
+        __m512 nothing = v;
+        __m512 lowest_2 = v;
+        __m512 highest_2 = v;
+        __m512 nothing_2 = v;
+        __m512 lowest_3 = v;
+        __m512 highest_3 = v;
+        __m512 nothing_3 = v;
+        __m512 lowest_4 = v;
+        __m512 highest_4 = v;
+        __m512 nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats_at));
+            const __m512 x_2 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 64)));
+            const __m512 x_3 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 128)));
+            const __m512 x_4 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 192)));
+            lowest = _mm512_min_ps(x, lowest);
+            highest = _mm512_max_ps(x, highest);
+            const __m512 v_2 = _mm512_mul_ps(x, v);
+            nothing = _mm512_add_ps(v_2, nothing);
+            lowest_2 = _mm512_min_ps(x_2, lowest_2);
+            highest_2 = _mm512_max_ps(x_2, highest_2);
+            const __m512 v_3 = _mm512_mul_ps(x_2, v);
+            nothing_2 = _mm512_add_ps(v_3, nothing_2);
+            lowest_3 = _mm512_min_ps(x_3, lowest_3);
+            highest_3 = _mm512_max_ps(x_3, highest_3);
+            const __m512 v_4 = _mm512_mul_ps(x_3, v);
+            nothing_3 = _mm512_add_ps(v_4, nothing_3);
+            lowest_4 = _mm512_min_ps(x_4, lowest_4);
+            highest_4 = _mm512_max_ps(x_4, highest_4);
+            const __m512 v_5 = _mm512_mul_ps(x_4, v);
+            nothing_4 = _mm512_add_ps(v_5, nothing_4);
+            floats_at += 256;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
+        const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
+        const __m512 v_4 = _mm512_min_ps(v_2, v_3);
+        const __m512i v_5 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 78);
+        const __m512 v_6 = _mm512_min_ps(v_4, _mm512_castsi512_ps(v_5));
+        const __m512i v_7 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_6), _mm512_castps_si512(v_6), 177);
+        const __m512i v_8 = _mm512_castps_si512(_mm512_min_ps(v_6, _mm512_castsi512_ps(v_7)));
+        const __m512i v_9 = _mm512_unpacklo_epi64(v_8, v_8);
+        const __m512i v_10 = _mm512_unpackhi_epi64(v_8, v_8);
+        const __m512i v_11 =
+            _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(v_9), _mm512_castsi512_ps(v_10)));
+        const __m512i v_12 = _mm512_unpacklo_epi32(v_11, v_11);
+        const __m512i v_13 = _mm512_unpacklo_epi64(v_12, v_12);
+        const __m512i v_14 = _mm512_unpackhi_epi64(v_12, v_12);
+        const __m512 v_15 = _mm512_min_ps(_mm512_castsi512_ps(v_13), _mm512_castsi512_ps(v_14));
+        const __m512 v_16 = _mm512_max_ps(highest, highest_2);
+        const __m512 v_17 = _mm512_max_ps(highest_3, highest_4);
+        const __m512 v_18 = _mm512_max_ps(v_16, v_17);
+        const __m512i v_19 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_18), _mm512_castps_si512(v_18), 78);
+        const __m512 v_20 = _mm512_max_ps(v_18, _mm512_castsi512_ps(v_19));
+        const __m512i v_21 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_20), _mm512_castps_si512(v_20), 177);
+        const __m512i v_22 = _mm512_castps_si512(_mm512_max_ps(v_20, _mm512_castsi512_ps(v_21)));
+        const __m512i v_23 = _mm512_unpacklo_epi64(v_22, v_22);
+        const __m512i v_24 = _mm512_unpackhi_epi64(v_22, v_22);
+        const __m512i v_25 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_23),
+            _mm512_castsi512_ps(v_24)));
+        const __m512i v_26 = _mm512_unpacklo_epi32(v_25, v_25);
+        const __m512i v_27 = _mm512_unpacklo_epi64(v_26, v_26);
+        const __m512i v_28 = _mm512_unpackhi_epi64(v_26, v_26);
+        const __m512 v_29 = _mm512_max_ps(_mm512_castsi512_ps(v_27), _mm512_castsi512_ps(v_28));
+        const __m512 v_30 = _mm512_add_ps(nothing, nothing_2);
+        const __m512 v_31 = _mm512_add_ps(nothing_3, nothing_4);
+        const __m512 v_32 = _mm512_add_ps(v_30, v_31);
+        const __m512i v_33 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_32), _mm512_castps_si512(v_32), 78);
+        const __m512 v_34 = _mm512_add_ps(v_32, _mm512_castsi512_ps(v_33));
+        const __m512i v_35 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_34), _mm512_castps_si512(v_34), 177);
+        const __m512i v_36 = _mm512_castps_si512(_mm512_add_ps(v_34, _mm512_castsi512_ps(v_35)));
+        const __m512i v_37 = _mm512_unpacklo_epi64(v_36, v_36);
+        const __m512i v_38 = _mm512_unpackhi_epi64(v_36, v_36);
+        const __m512i v_39 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(v_37),
+            _mm512_castsi512_ps(v_38)));
+        const __m512i v_40 = _mm512_unpacklo_epi32(v_39, v_39);
+        const __m512i v_41 = _mm512_unpacklo_epi64(v_40, v_40);
+        const __m512i v_42 = _mm512_unpackhi_epi64(v_40, v_40);
+        const __m512 v_43 = _mm512_add_ps(_mm512_castsi512_ps(v_41), _mm512_castsi512_ps(v_42));
+        const __m512 range = _mm512_sub_ps(v_29, v_15);
+        __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x437f0000));
+        const __m512 v_44 = _mm512_div_ps(bits, range);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f000000));
+        const __m512 v_45 = _mm512_mul_ps(bits, v_29);
+        const __m512 v_46 = _mm512_mul_ps(bits, v_15);
+        const __m512 v_47 = _mm512_sub_ps(v_45, v_46);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42ff0000));
+        const __m512i v_48 = _mm512_castps_si512(_mm512_div_ps(bits, v_47));
+        __m512i bits_2 = _mm512_set1_epi32((int32_t)0x80800000);
+        const __m512i v_49 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+        const __m512i fits = _mm512_srai_epi32(v_49, 31);
+        const __m512i v_50 = _mm512_xor_si512(_mm512_castps_si512(v_44), v_48);
+        const __m512i v_51 = _mm512_and_si512(v_50, fits);
+        const __m512i factor = _mm512_xor_si512(v_48, v_51);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
+        const __m512i v_52 = _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(factor), bits));
+        bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+        const __m512i v_53 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+        const __m512i empty = _mm512_srai_epi32(v_53, 31);
+        bits_2 = _mm512_set1_epi32((int32_t)0x3f800000);
+        const __m512i v_54 = _mm512_xor_si512(bits_2, v_52);
+        const __m512i v_55 = _mm512_and_si512(v_54, empty);
+        const __m512 factor_2 = _mm512_castsi512_ps(_mm512_xor_si512(v_52, v_55));
+        const __m512 low = _mm512_mul_ps(v_15, factor_2);
+        const __m512 high = _mm512_mul_ps(v_29, factor_2);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+        const __m512 bits_3 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+        const __m512 v_56 = _mm512_add_ps(bits, low);
+        const __m512 v_57 = _mm512_add_ps(bits_3, high);
+        const __m512 v_58 = _mm512_add_ps(v_56, v_57);
+        const __m512i v_59 = _mm512_setzero_si512();
+        const __m512i v_60 = _mm512_sub_epi32(v_59, _mm512_castps_si512(v_58));
+        const __m512i positive = _mm512_srai_epi32(v_60, 31);
+        const __m512 v_61 = _mm512_sub_ps(bits, low);
+        const __m512i v_62 = _mm512_castps_si512(_mm512_sub_ps(bits_3, high));
+        const __m512i v_63 = _mm512_xor_si512(_mm512_castps_si512(v_61), v_62);
+        const __m512i v_64 = _mm512_and_si512(v_63, positive);
+        const __m512i zero_point = _mm512_xor_si512(v_62, v_64);
+        const __m512 v_65 = _mm512_max_ps(_mm512_castsi512_ps(zero_point), bits);
+        const __m512 v_66 = _mm512_min_ps(v_65, bits_3);
+        const __m512i v_67 = _mm512_cvtps_epi32(v_66);
+        const __m512 rounded = _mm512_cvtepi32_ps(v_67);
+        bits_2 = _mm512_set1_epi32((int32_t)0x7fffffff);
+        const __m512i v_68 = _mm512_and_si512(_mm512_castps_si512(v_43), bits_2);
+        bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+        const __m512i v_69 = _mm512_add_epi32(v_68, bits_2);
+        const __m512i finite = _mm512_srai_epi32(v_69, 31);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
+        const __m512 v_70 = _mm512_div_ps(bits, factor_2);
+        const __m512i v_71 = _mm512_and_si512(_mm512_castps_si512(factor_2), finite);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+        const __m512 v_72 = _mm512_sub_ps(bits, rounded);
+        const __m512i v_73 = _mm512_and_si512(_mm512_castps_si512(v_72), finite);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+        const __m512 v_74 = _mm512_sub_ps(bits, rounded);
+        const __m512i v_75 = _mm512_and_si512(_mm512_castps_si512(v_74), finite);
+        const __m512i v_76 = _mm512_and_si512(v_67, finite);
+        bits_2 = _mm512_set1_epi32((int32_t)0x7fc00000);
+        const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
+        const __m512i v_78 = _mm512_and_si512(v_77, finite);
+        const __m512i scale = _mm512_xor_si512(bits_2, v_78);
+        _mm512_storeu_si512((void *)how, v_71);
+        _mm512_storeu_si512((void *)(how + 192), v_73);
+        _mm512_storeu_si512((void *)(how + 384), v_75);
+        _mm512_storeu_si512((void *)(how + 576), v_76);
+        _mm512_storeu_si512((void *)(how + 768), scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const __m512 factor_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at)));
+          const __m512 lowest_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 192)));
+          const __m512 highest_5 =
+              _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 384)));
+          const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
+          const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
+          const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
+          const __m512 v_79 = _mm512_mul_ps(x, factor_3);
+          const __m512 v_80 = _mm512_max_ps(v_79, lowest_5);
+          const __m512 v_81 = _mm512_min_ps(v_80, highest_5);
+          const __m512i v_82 = _mm512_cvtps_epi32(v_81);
+          const __m512i v_83 = _mm512_add_epi32(v_82, zero_point_2);
+          const __m512 v_84 = _mm512_mul_ps(x_2, factor_3);
+          const __m512 v_85 = _mm512_max_ps(v_84, lowest_5);
+          const __m512 v_86 = _mm512_min_ps(v_85, highest_5);
+          const __m512i v_87 = _mm512_cvtps_epi32(v_86);
+          const __m512i v_88 = _mm512_add_epi32(v_87, zero_point_2);
+          const __m128i v_89 = _mm512_cvtsepi32_epi8(v_83);
+          _mm_storeu_si128((__m128i *)scratch, v_89);
+          const __m128i v_90 = _mm512_cvtsepi32_epi8(v_88);
+          _mm_storeu_si128((__m128i *)(scratch + 16), v_90);
+          const size_t stride = 4 * 4;
+          const size_t steps = 32 / 16;
+          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* scratch_at = scratch;
+          // group loop
+          for (size_t i_group = 0; i_group < steps; ++i_group) {
+            memcpy(place, scratch_at, 4);
+            uint8_t* to = place + stride;
+            memcpy(to, scratch_at + 4, 4);
+            to += stride;
+            memcpy(to, scratch_at + 8, 4);
+            to += stride;
+            memcpy(to, scratch_at + 12, 4);
+            place = to + stride;
+            scratch_at += 16;
+          }
+          const __m512i v_91 = _mm512_add_epi32(v_83, v_88);
+          const __m512i v_92 = _mm512_shuffle_i32x4(v_91, v_91, 78);
+          const __m512i v_93 = _mm512_add_epi32(v_91, v_92);
+          const __m512i v_94 = _mm512_shuffle_i32x4(v_93, v_93, 177);
+          const __m512i v_95 = _mm512_add_epi32(v_93, v_94);
+          const __m512i v_96 = _mm512_unpacklo_epi64(v_95, v_95);
+          const __m512i v_97 = _mm512_unpackhi_epi64(v_95, v_95);
+          const __m512i v_98 = _mm512_add_epi32(v_96, v_97);
+          const __m512i v_99 = _mm512_unpacklo_epi32(v_98, v_98);
+          const __m512i v_100 = _mm512_unpacklo_epi64(v_99, v_99);
+          const __m512i v_101 = _mm512_unpackhi_epi64(v_99, v_99);
+          const __m512i v_102 = _mm512_add_epi32(v_100, v_101);
+          uint8_t* const copies = packed_at + next + s_3 * 4;
+          const __m512i v_103 = _mm512_mullo_epi32(v_102, sum_factor_2);
+          const __m512i kept = _mm512_add_epi32(v_103, sum_base);
+          _mm512_storeu_si512((void *)lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          tw_store_i32(copies, (int32_t)value);
+          floats += 128;
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 576);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 16;
+        value = (uint32_t)tw_load_i32(how + 768);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 4;
+      packed += packed_stride;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void quantize_blocks(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup)));
-    const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 4)));
-    const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
-    const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
-    __m512i v = _mm512_setzero_si512();
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
-      const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
-      const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-      const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 192)));
-      const __m512 v_2 = _mm512_mul_ps(x, factor);
-      const __m512 v_3 = _mm512_max_ps(v_2, lowest);
-      const __m512 v_4 = _mm512_min_ps(v_3, highest);
-      const __m512i v_5 = _mm512_cvtps_epi32(v_4);
-      const __m512i v_6 = _mm512_add_epi32(v_5, zero_point);
-      const __m512 v_7 = _mm512_mul_ps(x_2, factor);
-      const __m512 v_8 = _mm512_max_ps(v_7, lowest);
-      const __m512 v_9 = _mm512_min_ps(v_8, highest);
-      const __m512i v_10 = _mm512_cvtps_epi32(v_9);
-      const __m512i v_11 = _mm512_add_epi32(v_10, zero_point);
-      const __m512 v_12 = _mm512_mul_ps(x_3, factor);
-      const __m512 v_13 = _mm512_max_ps(v_12, lowest);
-      const __m512 v_14 = _mm512_min_ps(v_13, highest);
-      const __m512i v_15 = _mm512_cvtps_epi32(v_14);
-      const __m512i v_16 = _mm512_add_epi32(v_15, zero_point);
-      const __m512 v_17 = _mm512_mul_ps(x_4, factor);
-      const __m512 v_18 = _mm512_max_ps(v_17, lowest);
-      const __m512 v_19 = _mm512_min_ps(v_18, highest);
-      const __m512i v_20 = _mm512_cvtps_epi32(v_19);
-      const __m512i v_21 = _mm512_add_epi32(v_20, zero_point);
-      const __m128i v_22 = _mm512_cvtsepi32_epi8(v_6);
-      _mm_storeu_si128((__m128i *)dst, v_22);
-      const __m128i v_23 = _mm512_cvtsepi32_epi8(v_11);
-      _mm_storeu_si128((__m128i *)(dst + 16), v_23);
-      const __m128i v_24 = _mm512_cvtsepi32_epi8(v_16);
-      _mm_storeu_si128((__m128i *)(dst + 32), v_24);
-      const __m128i v_25 = _mm512_cvtsepi32_epi8(v_21);
-      _mm_storeu_si128((__m128i *)(dst + 48), v_25);
-      const __m512i v_26 = _mm512_add_epi32(v_6, v_11);
-      const __m512i v_27 = _mm512_add_epi32(v_16, v_21);
-      const __m512i v_28 = _mm512_add_epi32(v_26, v_27);
-      v = _mm512_add_epi32(v_28, v);
-      lhs += 256;
-      dst += 64;
-    }
-    const __m512i v_2 = _mm512_shuffle_i32x4(v, v, 78);
-    const __m512i v_3 = _mm512_add_epi32(v, v_2);
-    const __m512i v_4 = _mm512_shuffle_i32x4(v_3, v_3, 177);
-    const __m512i v_5 = _mm512_add_epi32(v_3, v_4);
-    const __m512i v_6 = _mm512_unpacklo_epi64(v_5, v_5);
-    const __m512i v_7 = _mm512_unpackhi_epi64(v_5, v_5);
-    const __m512i v_8 = _mm512_add_epi32(v_6, v_7);
-    const __m512i v_9 = _mm512_unpacklo_epi32(v_8, v_8);
-    const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
-    const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
-    const __m512i v_12 = _mm512_add_epi32(v_10, v_11);
-    _mm512_storeu_si512((void *)s, v_12);
-    lookup += 20;
-    s += 4;
-  }
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void quantize_blocks_of_32(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup)));
-    const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 4)));
-    const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
-    const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
-    const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
-    const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
-    const __m512 v = _mm512_mul_ps(x, factor);
-    const __m512 v_2 = _mm512_max_ps(v, lowest);
-    const __m512 v_3 = _mm512_min_ps(v_2, highest);
-    const __m512i v_4 = _mm512_cvtps_epi32(v_3);
-    const __m512i v_5 = _mm512_add_epi32(v_4, zero_point);
-    const __m512 v_6 = _mm512_mul_ps(x_2, factor);
-    const __m512 v_7 = _mm512_max_ps(v_6, lowest);
-    const __m512 v_8 = _mm512_min_ps(v_7, highest);
-    const __m512i v_9 = _mm512_cvtps_epi32(v_8);
-    const __m512i v_10 = _mm512_add_epi32(v_9, zero_point);
-    const __m128i v_11 = _mm512_cvtsepi32_epi8(v_5);
-    _mm_storeu_si128((__m128i *)dst, v_11);
-    const __m128i v_12 = _mm512_cvtsepi32_epi8(v_10);
-    _mm_storeu_si128((__m128i *)(dst + 16), v_12);
-    const __m512i v_13 = _mm512_add_epi32(v_5, v_10);
-    const __m512i v_14 = _mm512_shuffle_i32x4(v_13, v_13, 78);
-    const __m512i v_15 = _mm512_add_epi32(v_13, v_14);
-    const __m512i v_16 = _mm512_shuffle_i32x4(v_15, v_15, 177);
-    const __m512i v_17 = _mm512_add_epi32(v_15, v_16);
-    const __m512i v_18 = _mm512_unpacklo_epi64(v_17, v_17);
-    const __m512i v_19 = _mm512_unpackhi_epi64(v_17, v_17);
-    const __m512i v_20 = _mm512_add_epi32(v_18, v_19);
-    const __m512i v_21 = _mm512_unpacklo_epi32(v_20, v_20);
-    const __m512i v_22 = _mm512_unpacklo_epi64(v_21, v_21);
-    const __m512i v_23 = _mm512_unpackhi_epi64(v_21, v_21);
-    const __m512i v_24 = _mm512_add_epi32(v_22, v_23);
-    _mm512_storeu_si512((void *)s, v_24);
-    lhs += 128;
-    dst += 32;
-    lookup += 20;
-    s += 4;
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {4, 0, 0, 0, 0};
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  (void)how;
-  (void)scale_copies;
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 4);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  how[0] = quantization_of(inner, floats, args->k);
-  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-  uint8_t *const behind = to + blocks * at->bytes;
-  tw_store_i32(behind + 4 * (0 * at->panel + r), -how->zero_point);
-  tw_store_i32(behind + 4 * (1 * at->panel + r), tw_bits_of_f32(how->scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 8);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 512;
+    uint8_t* const lanes = scratch + 1472;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + block * 4;
+    const size_t next_2 = next + sum_copies * 4 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
+    const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 4;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 4 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 4 ? left : 4;
+      uint8_t* const behind = packed + blocks * next_2;
+      if (rows != 4) {
+        memset(packed, 0, (size_t)(behind + 32 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 64;
+        const size_t whole = s_4 * 64;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 256);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
+        size_t whole_steps = k / 64;
+        rest = k - whole_steps * 64;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        __m512 lowest = v;
+        __m512 highest = v;
+        __m512 nothing = v;
+        __m512 lowest_2 = v;
+        __m512 highest_2 = v;
+        __m512 nothing_2 = v;
+        __m512 lowest_3 = v;
+        __m512 highest_3 = v;
+        __m512 nothing_3 = v;
+        __m512 lowest_4 = v;
+        __m512 highest_4 = v;
+        __m512 nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats_at));
+            const __m512 x_2 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 64)));
+            const __m512 x_3 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 128)));
+            const __m512 x_4 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 192)));
+            lowest = _mm512_min_ps(x, lowest);
+            highest = _mm512_max_ps(x, highest);
+            const __m512 v_2 = _mm512_mul_ps(x, v);
+            nothing = _mm512_add_ps(v_2, nothing);
+            lowest_2 = _mm512_min_ps(x_2, lowest_2);
+            highest_2 = _mm512_max_ps(x_2, highest_2);
+            const __m512 v_3 = _mm512_mul_ps(x_2, v);
+            nothing_2 = _mm512_add_ps(v_3, nothing_2);
+            lowest_3 = _mm512_min_ps(x_3, lowest_3);
+            highest_3 = _mm512_max_ps(x_3, highest_3);
+            const __m512 v_4 = _mm512_mul_ps(x_3, v);
+            nothing_3 = _mm512_add_ps(v_4, nothing_3);
+            lowest_4 = _mm512_min_ps(x_4, lowest_4);
+            highest_4 = _mm512_max_ps(x_4, highest_4);
+            const __m512 v_5 = _mm512_mul_ps(x_4, v);
+            nothing_4 = _mm512_add_ps(v_5, nothing_4);
+            floats_at += 256;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
+        const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
+        const __m512 v_4 = _mm512_min_ps(v_2, v_3);
+        const __m512i v_5 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 78);
+        const __m512 v_6 = _mm512_min_ps(v_4, _mm512_castsi512_ps(v_5));
+        const __m512i v_7 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_6), _mm512_castps_si512(v_6), 177);
+        const __m512i v_8 = _mm512_castps_si512(_mm512_min_ps(v_6, _mm512_castsi512_ps(v_7)));
+        const __m512i v_9 = _mm512_unpacklo_epi64(v_8, v_8);
+        const __m512i v_10 = _mm512_unpackhi_epi64(v_8, v_8);
+        const __m512i v_11 =
+            _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(v_9), _mm512_castsi512_ps(v_10)));
+        const __m512i v_12 = _mm512_unpacklo_epi32(v_11, v_11);
+        const __m512i v_13 = _mm512_unpacklo_epi64(v_12, v_12);
+        const __m512i v_14 = _mm512_unpackhi_epi64(v_12, v_12);
+        const __m512 v_15 = _mm512_min_ps(_mm512_castsi512_ps(v_13), _mm512_castsi512_ps(v_14));
+        const __m512 v_16 = _mm512_max_ps(highest, highest_2);
+        const __m512 v_17 = _mm512_max_ps(highest_3, highest_4);
+        const __m512 v_18 = _mm512_max_ps(v_16, v_17);
+        const __m512i v_19 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_18), _mm512_castps_si512(v_18), 78);
+        const __m512 v_20 = _mm512_max_ps(v_18, _mm512_castsi512_ps(v_19));
+        const __m512i v_21 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_20), _mm512_castps_si512(v_20), 177);
+        const __m512i v_22 = _mm512_castps_si512(_mm512_max_ps(v_20, _mm512_castsi512_ps(v_21)));
+        const __m512i v_23 = _mm512_unpacklo_epi64(v_22, v_22);
+        const __m512i v_24 = _mm512_unpackhi_epi64(v_22, v_22);
+        const __m512i v_25 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_23),
+            _mm512_castsi512_ps(v_24)));
+        const __m512i v_26 = _mm512_unpacklo_epi32(v_25, v_25);
+        const __m512i v_27 = _mm512_unpacklo_epi64(v_26, v_26);
+        const __m512i v_28 = _mm512_unpackhi_epi64(v_26, v_26);
+        const __m512 v_29 = _mm512_max_ps(_mm512_castsi512_ps(v_27), _mm512_castsi512_ps(v_28));
+        const __m512 v_30 = _mm512_add_ps(nothing, nothing_2);
+        const __m512 v_31 = _mm512_add_ps(nothing_3, nothing_4);
+        const __m512 v_32 = _mm512_add_ps(v_30, v_31);
+        const __m512i v_33 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_32), _mm512_castps_si512(v_32), 78);
+        const __m512 v_34 = _mm512_add_ps(v_32, _mm512_castsi512_ps(v_33));
+        const __m512i v_35 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_34), _mm512_castps_si512(v_34), 177);
+        const __m512i v_36 = _mm512_castps_si512(_mm512_add_ps(v_34, _mm512_castsi512_ps(v_35)));
+        const __m512i v_37 = _mm512_unpacklo_epi64(v_36, v_36);
+        const __m512i v_38 = _mm512_unpackhi_epi64(v_36, v_36);
+        const __m512i v_39 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(v_37),
+            _mm512_castsi512_ps(v_38)));
+        const __m512i v_40 = _mm512_unpacklo_epi32(v_39, v_39);
+        const __m512i v_41 = _mm512_unpacklo_epi64(v_40, v_40);
+        const __m512i v_42 = _mm512_unpackhi_epi64(v_40, v_40);
+        const __m512 v_43 = _mm512_add_ps(_mm512_castsi512_ps(v_41), _mm512_castsi512_ps(v_42));
+        const __m512 range = _mm512_sub_ps(v_29, v_15);
+        __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x437f0000));
+        const __m512 v_44 = _mm512_div_ps(bits, range);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f000000));
+        const __m512 v_45 = _mm512_mul_ps(bits, v_29);
+        const __m512 v_46 = _mm512_mul_ps(bits, v_15);
+        const __m512 v_47 = _mm512_sub_ps(v_45, v_46);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42ff0000));
+        const __m512i v_48 = _mm512_castps_si512(_mm512_div_ps(bits, v_47));
+        __m512i bits_2 = _mm512_set1_epi32((int32_t)0x80800000);
+        const __m512i v_49 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+        const __m512i fits = _mm512_srai_epi32(v_49, 31);
+        const __m512i v_50 = _mm512_xor_si512(_mm512_castps_si512(v_44), v_48);
+        const __m512i v_51 = _mm512_and_si512(v_50, fits);
+        const __m512i factor = _mm512_xor_si512(v_48, v_51);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
+        const __m512i v_52 = _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(factor), bits));
+        bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+        const __m512i v_53 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+        const __m512i empty = _mm512_srai_epi32(v_53, 31);
+        bits_2 = _mm512_set1_epi32((int32_t)0x3f800000);
+        const __m512i v_54 = _mm512_xor_si512(bits_2, v_52);
+        const __m512i v_55 = _mm512_and_si512(v_54, empty);
+        const __m512 factor_2 = _mm512_castsi512_ps(_mm512_xor_si512(v_52, v_55));
+        const __m512 low = _mm512_mul_ps(v_15, factor_2);
+        const __m512 high = _mm512_mul_ps(v_29, factor_2);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+        const __m512 bits_3 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+        const __m512 v_56 = _mm512_add_ps(bits, low);
+        const __m512 v_57 = _mm512_add_ps(bits_3, high);
+        const __m512 v_58 = _mm512_add_ps(v_56, v_57);
+        const __m512i v_59 = _mm512_setzero_si512();
+        const __m512i v_60 = _mm512_sub_epi32(v_59, _mm512_castps_si512(v_58));
+        const __m512i positive = _mm512_srai_epi32(v_60, 31);
+        const __m512 v_61 = _mm512_sub_ps(bits, low);
+        const __m512i v_62 = _mm512_castps_si512(_mm512_sub_ps(bits_3, high));
+        const __m512i v_63 = _mm512_xor_si512(_mm512_castps_si512(v_61), v_62);
+        const __m512i v_64 = _mm512_and_si512(v_63, positive);
+        const __m512i zero_point = _mm512_xor_si512(v_62, v_64);
+        const __m512 v_65 = _mm512_max_ps(_mm512_castsi512_ps(zero_point), bits);
+        const __m512 v_66 = _mm512_min_ps(v_65, bits_3);
+        const __m512i v_67 = _mm512_cvtps_epi32(v_66);
+        const __m512 rounded = _mm512_cvtepi32_ps(v_67);
+        bits_2 = _mm512_set1_epi32((int32_t)0x7fffffff);
+        const __m512i v_68 = _mm512_and_si512(_mm512_castps_si512(v_43), bits_2);
+        bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+        const __m512i v_69 = _mm512_add_epi32(v_68, bits_2);
+        const __m512i finite = _mm512_srai_epi32(v_69, 31);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
+        const __m512 v_70 = _mm512_div_ps(bits, factor_2);
+        const __m512i v_71 = _mm512_and_si512(_mm512_castps_si512(factor_2), finite);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+        const __m512 v_72 = _mm512_sub_ps(bits, rounded);
+        const __m512i v_73 = _mm512_and_si512(_mm512_castps_si512(v_72), finite);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+        const __m512 v_74 = _mm512_sub_ps(bits, rounded);
+        const __m512i v_75 = _mm512_and_si512(_mm512_castps_si512(v_74), finite);
+        const __m512i v_76 = _mm512_and_si512(v_67, finite);
+        bits_2 = _mm512_set1_epi32((int32_t)0x7fc00000);
+        const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
+        const __m512i v_78 = _mm512_and_si512(v_77, finite);
+        const __m512i scale = _mm512_xor_si512(bits_2, v_78);
+        _mm512_storeu_si512((void *)how, v_71);
+        _mm512_storeu_si512((void *)(how + 192), v_73);
+        _mm512_storeu_si512((void *)(how + 384), v_75);
+        _mm512_storeu_si512((void *)(how + 576), v_76);
+        _mm512_storeu_si512((void *)(how + 768), scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const __m512 factor_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at)));
+          const __m512 lowest_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 192)));
+          const __m512 highest_5 =
+              _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 384)));
+          const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
+          __m512i v_79 = _mm512_setzero_si512();
+          const size_t steps = block / 32;
+          uint8_t* place = packed_at + 0 + s_3 * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
+            const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
+            const __m512 v_80 = _mm512_mul_ps(x, factor_3);
+            const __m512 v_81 = _mm512_max_ps(v_80, lowest_5);
+            const __m512 v_82 = _mm512_min_ps(v_81, highest_5);
+            const __m512i v_83 = _mm512_cvtps_epi32(v_82);
+            const __m512i v_84 = _mm512_add_epi32(v_83, zero_point_2);
+            const __m512 v_85 = _mm512_mul_ps(x_2, factor_3);
+            const __m512 v_86 = _mm512_max_ps(v_85, lowest_5);
+            const __m512 v_87 = _mm512_min_ps(v_86, highest_5);
+            const __m512i v_88 = _mm512_cvtps_epi32(v_87);
+            const __m512i v_89 = _mm512_add_epi32(v_88, zero_point_2);
+            const __m128i v_90 = _mm512_cvtsepi32_epi8(v_84);
+            _mm_storeu_si128((__m128i *)scratch, v_90);
+            const __m128i v_91 = _mm512_cvtsepi32_epi8(v_89);
+            _mm_storeu_si128((__m128i *)(scratch + 16), v_91);
+            const size_t stride = 4 * 4;
+            const size_t steps_2 = 32 / 16;
+            uint8_t* place_at = place;
+            uint8_t* scratch_at = scratch;
+            // group loop
+            for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+              memcpy(place_at, scratch_at, 4);
+              uint8_t* to = place_at + stride;
+              memcpy(to, scratch_at + 4, 4);
+              to += stride;
+              memcpy(to, scratch_at + 8, 4);
+              to += stride;
+              memcpy(to, scratch_at + 12, 4);
+              place_at = to + stride;
+              scratch_at += 16;
+            }
+            const __m512i v_92 = _mm512_add_epi32(v_84, v_89);
+            v_79 = _mm512_add_epi32(v_92, v_79);
+            floats += 128;
+            place += 4 * 32;
+          }
+          const __m512i v_80 = _mm512_shuffle_i32x4(v_79, v_79, 78);
+          const __m512i v_81 = _mm512_add_epi32(v_79, v_80);
+          const __m512i v_82 = _mm512_shuffle_i32x4(v_81, v_81, 177);
+          const __m512i v_83 = _mm512_add_epi32(v_81, v_82);
+          const __m512i v_84 = _mm512_unpacklo_epi64(v_83, v_83);
+          const __m512i v_85 = _mm512_unpackhi_epi64(v_83, v_83);
+          const __m512i v_86 = _mm512_add_epi32(v_84, v_85);
+          const __m512i v_87 = _mm512_unpacklo_epi32(v_86, v_86);
+          const __m512i v_88 = _mm512_unpacklo_epi64(v_87, v_87);
+          const __m512i v_89 = _mm512_unpackhi_epi64(v_87, v_87);
+          const __m512i v_90 = _mm512_add_epi32(v_88, v_89);
+          const __m512i v_91 = _mm512_mullo_epi32(v_90, sum_factor_2);
+          const __m512i kept = _mm512_add_epi32(v_91, sum_base);
+          _mm512_storeu_si512((void *)lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 576);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 16;
+        value = (uint32_t)tw_load_i32(how + 768);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 4;
+      packed += packed_stride;
+    }
   }
 }
 

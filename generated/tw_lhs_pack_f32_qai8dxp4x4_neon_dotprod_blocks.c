@@ -33,531 +33,667 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 4,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 4             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod")))
-static void row_range(const tw_args* args) {
-  const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  float32x4_t lowest = v;
-  float32x4_t highest = v;
-  float32x4_t nothing = v;
-  float32x4_t lowest_2 = v;
-  float32x4_t highest_2 = v;
-  float32x4_t nothing_2 = v;
-  float32x4_t lowest_3 = v;
-  float32x4_t highest_3 = v;
-  float32x4_t nothing_3 = v;
-  float32x4_t lowest_4 = v;
-  float32x4_t highest_4 = v;
-  float32x4_t nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
-    highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
-    nothing = vfmaq_f32(nothing, x, v);
-    lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
-    highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
-    nothing_2 = vfmaq_f32(nothing_2, x_2, v);
-    lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
-    highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
-    nothing_3 = vfmaq_f32(nothing_3, x_3, v);
-    lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
-    highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
-    nothing_4 = vfmaq_f32(nothing_4, x_4, v);
-    lhs += 64;
-  }
-  const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest_2, lowest), lowest_2, lowest);
-  const float32x4_t v_3 = vbslq_f32(vcgtq_f32(highest_2, highest), highest_2, highest);
-  const float32x4_t v_4 = vaddq_f32(nothing_2, nothing);
-  const float32x4_t v_5 = vbslq_f32(vcltq_f32(lowest_3, v_2), lowest_3, v_2);
-  const float32x4_t v_6 = vbslq_f32(vcgtq_f32(highest_3, v_3), highest_3, v_3);
-  const float32x4_t v_7 = vaddq_f32(nothing_3, v_4);
-  const float32x4_t v_8 = vbslq_f32(vcltq_f32(lowest_4, v_5), lowest_4, v_5);
-  const float32x4_t v_9 = vbslq_f32(vcgtq_f32(highest_4, v_6), highest_4, v_6);
-  const float32x4_t v_10 = vaddq_f32(nothing_4, v_7);
-  vst1q_s8((int8_t *)((uint8_t*)args->dst), vreinterpretq_s8_f32(v_8));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 16), vreinterpretq_s8_f32(v_9));
-  vst1q_s8((int8_t *)((uint8_t*)args->dst + 32), vreinterpretq_s8_f32(v_10));
-}
-
-enum { STEP = 16 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
+  uint8_t scratch_memory[1152];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 4 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 320;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 4 * 4 * 4;
+    const size_t next_2 = next + 32 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
+    const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 4;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 4 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 4 ? left : 4;
+      uint8_t* const behind = packed + blocks * next_2;
+      if (rows != 4) {
+        memset(packed, 0, (size_t)(behind + 32 - packed));
       }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 16;
+        const size_t whole = s_4 * 16;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 64);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        size_t whole_steps = k / 16;
+        rest = k - whole_steps * 16;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        float32x4_t lowest = v;
+        float32x4_t highest = v;
+        float32x4_t nothing = v;
+        float32x4_t lowest_2 = v;
+        float32x4_t highest_2 = v;
+        float32x4_t nothing_2 = v;
+        float32x4_t lowest_3 = v;
+        float32x4_t highest_3 = v;
+        float32x4_t nothing_3 = v;
+        float32x4_t lowest_4 = v;
+        float32x4_t highest_4 = v;
+        float32x4_t nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats_at));
+            const float32x4_t x_2 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 16)));
+            const float32x4_t x_3 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
+            const float32x4_t x_4 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
+            lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
+            highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
+            const float32x4_t v_2 = vmulq_f32(x, v);
+            nothing = vaddq_f32(v_2, nothing);
+            lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
+            highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
+            const float32x4_t v_3 = vmulq_f32(x_2, v);
+            nothing_2 = vaddq_f32(v_3, nothing_2);
+            lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
+            highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
+            const float32x4_t v_4 = vmulq_f32(x_3, v);
+            nothing_3 = vaddq_f32(v_4, nothing_3);
+            lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
+            highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
+            const float32x4_t v_5 = vmulq_f32(x_4, v);
+            nothing_4 = vaddq_f32(v_5, nothing_4);
+            floats_at += 64;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
+        const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
+        const uint64x2_t v_4 = vreinterpretq_u64_f32(vbslq_f32(vcltq_f32(v_2, v_3), v_2, v_3));
+        const uint64x2_t v_5 = vzip1q_u64(v_4, v_4);
+        const uint64x2_t v_6 = vzip2q_u64(v_4, v_4);
+        const uint32x4_t v_7 = vreinterpretq_u32_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_5),
+            vreinterpretq_f32_u64(v_6)), vreinterpretq_f32_u64(v_5), vreinterpretq_f32_u64(v_6)));
+        const uint64x2_t v_8 = vreinterpretq_u64_u32(vzip1q_u32(v_7, v_7));
+        const uint64x2_t v_9 = vzip1q_u64(v_8, v_8);
+        const uint64x2_t v_10 = vzip2q_u64(v_8, v_8);
+        const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_9),
+            vreinterpretq_f32_u64(v_10)), vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
+        const float32x4_t v_12 = vbslq_f32(vcgtq_f32(highest, highest_2), highest, highest_2);
+        const float32x4_t v_13 = vbslq_f32(vcgtq_f32(highest_3, highest_4), highest_3, highest_4);
+        const uint64x2_t v_14 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_12, v_13), v_12, v_13));
+        const uint64x2_t v_15 = vzip1q_u64(v_14, v_14);
+        const uint64x2_t v_16 = vzip2q_u64(v_14, v_14);
+        const uint32x4_t v_17 =
+            vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_15),
+            vreinterpretq_f32_u64(v_16)), vreinterpretq_f32_u64(v_15),
+            vreinterpretq_f32_u64(v_16)));
+        const uint64x2_t v_18 = vreinterpretq_u64_u32(vzip1q_u32(v_17, v_17));
+        const uint64x2_t v_19 = vzip1q_u64(v_18, v_18);
+        const uint64x2_t v_20 = vzip2q_u64(v_18, v_18);
+        const float32x4_t v_21 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_19),
+            vreinterpretq_f32_u64(v_20)), vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+        const float32x4_t v_22 = vaddq_f32(nothing, nothing_2);
+        const float32x4_t v_23 = vaddq_f32(nothing_3, nothing_4);
+        const uint64x2_t v_24 = vreinterpretq_u64_f32(vaddq_f32(v_22, v_23));
+        const uint64x2_t v_25 = vzip1q_u64(v_24, v_24);
+        const uint64x2_t v_26 = vzip2q_u64(v_24, v_24);
+        const uint32x4_t v_27 = vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u64(v_25),
+            vreinterpretq_f32_u64(v_26)));
+        const uint64x2_t v_28 = vreinterpretq_u64_u32(vzip1q_u32(v_27, v_27));
+        const uint64x2_t v_29 = vzip1q_u64(v_28, v_28);
+        const uint64x2_t v_30 = vzip2q_u64(v_28, v_28);
+        const float32x4_t v_31 =
+            vaddq_f32(vreinterpretq_f32_u64(v_29), vreinterpretq_f32_u64(v_30));
+        const float32x4_t range = vsubq_f32(v_21, v_11);
+        float32x4_t bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x437f0000));
+        const float32x4_t v_32 = vdivq_f32(bits, range);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f000000));
+        const float32x4_t v_33 = vmulq_f32(bits, v_21);
+        const float32x4_t v_34 = vmulq_f32(bits, v_11);
+        const float32x4_t v_35 = vsubq_f32(v_33, v_34);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42ff0000));
+        const uint8x16_t v_36 = vreinterpretq_u8_f32(vdivq_f32(bits, v_35));
+        int32x4_t bits_2 = vdupq_n_s32((int32_t)0x80800000);
+        const int32x4_t v_37 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t fits = vshrq_n_s32(v_37, 31);
+        const uint8x16_t v_38 = veorq_u8(vreinterpretq_u8_f32(v_32), v_36);
+        const uint8x16_t v_39 = vandq_u8(v_38, vreinterpretq_u8_s32(fits));
+        const uint8x16_t factor = veorq_u8(v_36, v_39);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f7fffff));
+        const uint8x16_t v_40 =
+            vreinterpretq_u8_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(factor), bits),
+            vreinterpretq_f32_u8(factor), bits));
+        bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
+        const int32x4_t v_41 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t empty = vshrq_n_s32(v_41, 31);
+        uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x3f800000));
+        const uint8x16_t v_42 = veorq_u8(bits_3, v_40);
+        const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(empty));
+        const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_40, v_43));
+        const float32x4_t low = vmulq_f32(v_11, factor_2);
+        const float32x4_t high = vmulq_f32(v_21, factor_2);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
+        const float32x4_t bits_4 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+        const float32x4_t v_44 = vaddq_f32(bits, low);
+        const float32x4_t v_45 = vaddq_f32(bits_4, high);
+        const float32x4_t v_46 = vaddq_f32(v_44, v_45);
+        const int32x4_t v_47 = vdupq_n_s32(0);
+        const int32x4_t v_48 = vsubq_s32(v_47, vreinterpretq_s32_f32(v_46));
+        const int32x4_t positive = vshrq_n_s32(v_48, 31);
+        const float32x4_t v_49 = vsubq_f32(bits, low);
+        const uint8x16_t v_50 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
+        const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_f32(v_49), v_50);
+        const uint8x16_t v_52 = vandq_u8(v_51, vreinterpretq_u8_s32(positive));
+        const uint8x16_t zero_point = veorq_u8(v_50, v_52);
+        const float32x4_t v_53 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
+            vreinterpretq_f32_u8(zero_point), bits);
+        const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, bits_4), v_53, bits_4);
+        const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
+        const float32x4_t rounded = vcvtq_f32_s32(v_55);
+        bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+        const uint8x16_t v_56 = vandq_u8(vreinterpretq_u8_f32(v_31), bits_3);
+        bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
+        const int32x4_t v_57 = vaddq_s32(vreinterpretq_s32_u8(v_56), bits_2);
+        const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_57, 31));
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f800000));
+        const float32x4_t v_58 = vdivq_f32(bits, factor_2);
+        const uint8x16_t v_59 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
+        const float32x4_t v_60 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_61 = vandq_u8(vreinterpretq_u8_f32(v_60), finite);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+        const float32x4_t v_62 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_63 = vandq_u8(vreinterpretq_u8_f32(v_62), finite);
+        const uint8x16_t v_64 = vandq_u8(vreinterpretq_u8_s32(v_55), finite);
+        bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
+        const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
+        const uint8x16_t v_66 = vandq_u8(v_65, finite);
+        const uint8x16_t scale = veorq_u8(bits_3, v_66);
+        vst1q_s8((int8_t *)how, vreinterpretq_s8_u8(v_59));
+        vst1q_s8((int8_t *)(how + 144), vreinterpretq_s8_u8(v_61));
+        vst1q_s8((int8_t *)(how + 288), vreinterpretq_s8_u8(v_63));
+        vst1q_s8((int8_t *)(how + 432), vreinterpretq_s8_u8(v_64));
+        vst1q_s8((int8_t *)(how + 576), vreinterpretq_s8_u8(scale));
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const float32x4_t factor_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+          const float32x4_t lowest_5 =
+              vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 144)));
+          const float32x4_t highest_5 =
+              vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 288)));
+          const int32x4_t zero_point_2 = vdupq_n_s32(tw_load_i32(how_at + 432));
+          const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+          const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+          const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+          const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
+          const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 64)));
+          const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 80)));
+          const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 96)));
+          const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
+          const float32x4_t v_67 = vmulq_f32(x, factor_3);
+          const float32x4_t v_68 = vbslq_f32(vcgtq_f32(v_67, lowest_5), v_67, lowest_5);
+          const float32x4_t v_69 = vbslq_f32(vcltq_f32(v_68, highest_5), v_68, highest_5);
+          const int32x4_t v_70 = vcvtnq_s32_f32(v_69);
+          const int32x4_t v_71 = vaddq_s32(v_70, zero_point_2);
+          const float32x4_t v_72 = vmulq_f32(x_2, factor_3);
+          const float32x4_t v_73 = vbslq_f32(vcgtq_f32(v_72, lowest_5), v_72, lowest_5);
+          const float32x4_t v_74 = vbslq_f32(vcltq_f32(v_73, highest_5), v_73, highest_5);
+          const int32x4_t v_75 = vcvtnq_s32_f32(v_74);
+          const int32x4_t v_76 = vaddq_s32(v_75, zero_point_2);
+          const float32x4_t v_77 = vmulq_f32(x_3, factor_3);
+          const float32x4_t v_78 = vbslq_f32(vcgtq_f32(v_77, lowest_5), v_77, lowest_5);
+          const float32x4_t v_79 = vbslq_f32(vcltq_f32(v_78, highest_5), v_78, highest_5);
+          const int32x4_t v_80 = vcvtnq_s32_f32(v_79);
+          const int32x4_t v_81 = vaddq_s32(v_80, zero_point_2);
+          const float32x4_t v_82 = vmulq_f32(x_4, factor_3);
+          const float32x4_t v_83 = vbslq_f32(vcgtq_f32(v_82, lowest_5), v_82, lowest_5);
+          const float32x4_t v_84 = vbslq_f32(vcltq_f32(v_83, highest_5), v_83, highest_5);
+          const int32x4_t v_85 = vcvtnq_s32_f32(v_84);
+          const int32x4_t v_86 = vaddq_s32(v_85, zero_point_2);
+          const float32x4_t v_87 = vmulq_f32(x_5, factor_3);
+          const float32x4_t v_88 = vbslq_f32(vcgtq_f32(v_87, lowest_5), v_87, lowest_5);
+          const float32x4_t v_89 = vbslq_f32(vcltq_f32(v_88, highest_5), v_88, highest_5);
+          const int32x4_t v_90 = vcvtnq_s32_f32(v_89);
+          const int32x4_t v_91 = vaddq_s32(v_90, zero_point_2);
+          const float32x4_t v_92 = vmulq_f32(x_6, factor_3);
+          const float32x4_t v_93 = vbslq_f32(vcgtq_f32(v_92, lowest_5), v_92, lowest_5);
+          const float32x4_t v_94 = vbslq_f32(vcltq_f32(v_93, highest_5), v_93, highest_5);
+          const int32x4_t v_95 = vcvtnq_s32_f32(v_94);
+          const int32x4_t v_96 = vaddq_s32(v_95, zero_point_2);
+          const float32x4_t v_97 = vmulq_f32(x_7, factor_3);
+          const float32x4_t v_98 = vbslq_f32(vcgtq_f32(v_97, lowest_5), v_97, lowest_5);
+          const float32x4_t v_99 = vbslq_f32(vcltq_f32(v_98, highest_5), v_98, highest_5);
+          const int32x4_t v_100 = vcvtnq_s32_f32(v_99);
+          const int32x4_t v_101 = vaddq_s32(v_100, zero_point_2);
+          const float32x4_t v_102 = vmulq_f32(x_8, factor_3);
+          const float32x4_t v_103 = vbslq_f32(vcgtq_f32(v_102, lowest_5), v_102, lowest_5);
+          const float32x4_t v_104 = vbslq_f32(vcltq_f32(v_103, highest_5), v_103, highest_5);
+          const int32x4_t v_105 = vcvtnq_s32_f32(v_104);
+          const int32x4_t v_106 = vaddq_s32(v_105, zero_point_2);
+          const uint16x8_t v_107 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_71), vreinterpretq_u16_s32(v_76));
+          const uint16x8_t v_108 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_81), vreinterpretq_u16_s32(v_86));
+          const uint8x16_t v_109 =
+              vuzp1q_u8(vreinterpretq_u8_u16(v_107), vreinterpretq_u8_u16(v_108));
+          vst1q_s8((int8_t *)scratch, vreinterpretq_s8_u8(v_109));
+          const uint16x8_t v_110 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_91), vreinterpretq_u16_s32(v_96));
+          const uint16x8_t v_111 =
+              vuzp1q_u16(vreinterpretq_u16_s32(v_101), vreinterpretq_u16_s32(v_106));
+          const uint8x16_t v_112 =
+              vuzp1q_u8(vreinterpretq_u8_u16(v_110), vreinterpretq_u8_u16(v_111));
+          vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_112));
+          const size_t stride = 4 * 4;
+          const size_t steps = 32 / 16;
+          uint8_t* place = packed_at + next + s_3 * 4;
+          uint8_t* scratch_at = scratch;
+          // group loop
+          for (size_t i_group = 0; i_group < steps; ++i_group) {
+            memcpy(place, scratch_at, 4);
+            uint8_t* to = place + stride;
+            memcpy(to, scratch_at + 4, 4);
+            to += stride;
+            memcpy(to, scratch_at + 8, 4);
+            to += stride;
+            memcpy(to, scratch_at + 12, 4);
+            place = to + stride;
+            scratch_at += 16;
+          }
+          const int32x4_t v_113 = vaddq_s32(v_71, v_76);
+          const int32x4_t v_114 = vaddq_s32(v_81, v_86);
+          const int32x4_t v_115 = vaddq_s32(v_91, v_96);
+          const int32x4_t v_116 = vaddq_s32(v_101, v_106);
+          const int32x4_t v_117 = vaddq_s32(v_113, v_114);
+          const int32x4_t v_118 = vaddq_s32(v_115, v_116);
+          const uint64x2_t v_119 = vreinterpretq_u64_s32(vaddq_s32(v_117, v_118));
+          const uint64x2_t v_120 = vzip1q_u64(v_119, v_119);
+          const uint64x2_t v_121 = vzip2q_u64(v_119, v_119);
+          const uint32x4_t v_122 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_120),
+              vreinterpretq_s32_u64(v_121)));
+          const uint64x2_t v_123 = vreinterpretq_u64_u32(vzip1q_u32(v_122, v_122));
+          const uint64x2_t v_124 = vzip1q_u64(v_123, v_123);
+          const uint64x2_t v_125 = vzip2q_u64(v_123, v_123);
+          const int32x4_t v_126 =
+              vaddq_s32(vreinterpretq_s32_u64(v_124), vreinterpretq_s32_u64(v_125));
+          uint8_t* const copies = packed_at + 0 + s_3 * 4 * 4;
+          const int32x4_t v_127 = vmulq_s32(v_126, sum_factor_2);
+          const int32x4_t kept = vaddq_s32(v_127, sum_base);
+          vst1q_s8((int8_t *)copies, vreinterpretq_s8_s32(kept));
+          floats += 128;
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 432);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 16;
+        value = (uint32_t)tw_load_i32(how + 576);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 4;
+      packed += packed_stride;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-__attribute__((target("arch=armv8.2-a+dotprod")))
-static void quantize_blocks(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-    int32x4_t v = vdupq_n_s32(0);
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-      const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-      const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-      const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-      const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-      const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-      const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-      const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-      const float32x4_t x_9 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 128)));
-      const float32x4_t x_10 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 144)));
-      const float32x4_t x_11 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 160)));
-      const float32x4_t x_12 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 176)));
-      const float32x4_t x_13 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 192)));
-      const float32x4_t x_14 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 208)));
-      const float32x4_t x_15 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 224)));
-      const float32x4_t x_16 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 240)));
-      const float32x4_t v_2 = vmulq_f32(x, factor);
-      const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
-      const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
-      const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
-      const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
-      const float32x4_t v_7 = vmulq_f32(x_2, factor);
-      const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
-      const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
-      const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
-      const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
-      const float32x4_t v_12 = vmulq_f32(x_3, factor);
-      const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
-      const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
-      const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
-      const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
-      const float32x4_t v_17 = vmulq_f32(x_4, factor);
-      const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
-      const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
-      const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
-      const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
-      const float32x4_t v_22 = vmulq_f32(x_5, factor);
-      const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
-      const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
-      const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
-      const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
-      const float32x4_t v_27 = vmulq_f32(x_6, factor);
-      const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
-      const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
-      const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
-      const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
-      const float32x4_t v_32 = vmulq_f32(x_7, factor);
-      const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
-      const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
-      const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
-      const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
-      const float32x4_t v_37 = vmulq_f32(x_8, factor);
-      const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
-      const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
-      const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
-      const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
-      const float32x4_t v_42 = vmulq_f32(x_9, factor);
-      const float32x4_t v_43 = vbslq_f32(vcgtq_f32(v_42, lowest), v_42, lowest);
-      const float32x4_t v_44 = vbslq_f32(vcltq_f32(v_43, highest), v_43, highest);
-      const int32x4_t v_45 = vcvtnq_s32_f32(v_44);
-      const int32x4_t v_46 = vaddq_s32(v_45, zero_point);
-      const float32x4_t v_47 = vmulq_f32(x_10, factor);
-      const float32x4_t v_48 = vbslq_f32(vcgtq_f32(v_47, lowest), v_47, lowest);
-      const float32x4_t v_49 = vbslq_f32(vcltq_f32(v_48, highest), v_48, highest);
-      const int32x4_t v_50 = vcvtnq_s32_f32(v_49);
-      const int32x4_t v_51 = vaddq_s32(v_50, zero_point);
-      const float32x4_t v_52 = vmulq_f32(x_11, factor);
-      const float32x4_t v_53 = vbslq_f32(vcgtq_f32(v_52, lowest), v_52, lowest);
-      const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, highest), v_53, highest);
-      const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
-      const int32x4_t v_56 = vaddq_s32(v_55, zero_point);
-      const float32x4_t v_57 = vmulq_f32(x_12, factor);
-      const float32x4_t v_58 = vbslq_f32(vcgtq_f32(v_57, lowest), v_57, lowest);
-      const float32x4_t v_59 = vbslq_f32(vcltq_f32(v_58, highest), v_58, highest);
-      const int32x4_t v_60 = vcvtnq_s32_f32(v_59);
-      const int32x4_t v_61 = vaddq_s32(v_60, zero_point);
-      const float32x4_t v_62 = vmulq_f32(x_13, factor);
-      const float32x4_t v_63 = vbslq_f32(vcgtq_f32(v_62, lowest), v_62, lowest);
-      const float32x4_t v_64 = vbslq_f32(vcltq_f32(v_63, highest), v_63, highest);
-      const int32x4_t v_65 = vcvtnq_s32_f32(v_64);
-      const int32x4_t v_66 = vaddq_s32(v_65, zero_point);
-      const float32x4_t v_67 = vmulq_f32(x_14, factor);
-      const float32x4_t v_68 = vbslq_f32(vcgtq_f32(v_67, lowest), v_67, lowest);
-      const float32x4_t v_69 = vbslq_f32(vcltq_f32(v_68, highest), v_68, highest);
-      const int32x4_t v_70 = vcvtnq_s32_f32(v_69);
-      const int32x4_t v_71 = vaddq_s32(v_70, zero_point);
-      const float32x4_t v_72 = vmulq_f32(x_15, factor);
-      const float32x4_t v_73 = vbslq_f32(vcgtq_f32(v_72, lowest), v_72, lowest);
-      const float32x4_t v_74 = vbslq_f32(vcltq_f32(v_73, highest), v_73, highest);
-      const int32x4_t v_75 = vcvtnq_s32_f32(v_74);
-      const int32x4_t v_76 = vaddq_s32(v_75, zero_point);
-      const float32x4_t v_77 = vmulq_f32(x_16, factor);
-      const float32x4_t v_78 = vbslq_f32(vcgtq_f32(v_77, lowest), v_77, lowest);
-      const float32x4_t v_79 = vbslq_f32(vcltq_f32(v_78, highest), v_78, highest);
-      const int32x4_t v_80 = vcvtnq_s32_f32(v_79);
-      const int32x4_t v_81 = vaddq_s32(v_80, zero_point);
-      const uint16x8_t v_82 = vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
-      const uint16x8_t v_83 = vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
-      const uint8x16_t v_84 = vuzp1q_u8(vreinterpretq_u8_u16(v_82), vreinterpretq_u8_u16(v_83));
-      vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_84));
-      const uint16x8_t v_85 = vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
-      const uint16x8_t v_86 = vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
-      const uint8x16_t v_87 = vuzp1q_u8(vreinterpretq_u8_u16(v_85), vreinterpretq_u8_u16(v_86));
-      vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_87));
-      const uint16x8_t v_88 = vuzp1q_u16(vreinterpretq_u16_s32(v_46), vreinterpretq_u16_s32(v_51));
-      const uint16x8_t v_89 = vuzp1q_u16(vreinterpretq_u16_s32(v_56), vreinterpretq_u16_s32(v_61));
-      const uint8x16_t v_90 = vuzp1q_u8(vreinterpretq_u8_u16(v_88), vreinterpretq_u8_u16(v_89));
-      vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_90));
-      const uint16x8_t v_91 = vuzp1q_u16(vreinterpretq_u16_s32(v_66), vreinterpretq_u16_s32(v_71));
-      const uint16x8_t v_92 = vuzp1q_u16(vreinterpretq_u16_s32(v_76), vreinterpretq_u16_s32(v_81));
-      const uint8x16_t v_93 = vuzp1q_u8(vreinterpretq_u8_u16(v_91), vreinterpretq_u8_u16(v_92));
-      vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_93));
-      const int32x4_t v_94 = vaddq_s32(v_6, v_11);
-      const int32x4_t v_95 = vaddq_s32(v_16, v_21);
-      const int32x4_t v_96 = vaddq_s32(v_26, v_31);
-      const int32x4_t v_97 = vaddq_s32(v_36, v_41);
-      const int32x4_t v_98 = vaddq_s32(v_46, v_51);
-      const int32x4_t v_99 = vaddq_s32(v_56, v_61);
-      const int32x4_t v_100 = vaddq_s32(v_66, v_71);
-      const int32x4_t v_101 = vaddq_s32(v_76, v_81);
-      const int32x4_t v_102 = vaddq_s32(v_94, v_95);
-      const int32x4_t v_103 = vaddq_s32(v_96, v_97);
-      const int32x4_t v_104 = vaddq_s32(v_98, v_99);
-      const int32x4_t v_105 = vaddq_s32(v_100, v_101);
-      const int32x4_t v_106 = vaddq_s32(v_102, v_103);
-      const int32x4_t v_107 = vaddq_s32(v_104, v_105);
-      const int32x4_t v_108 = vaddq_s32(v_106, v_107);
-      v = vaddq_s32(v_108, v);
-      lhs += 256;
-      dst += 64;
-    }
-    const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
-    const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
-    const uint32x4_t v_4 =
-        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2), vreinterpretq_s32_u64(v_3)));
-    const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
-    const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
-    const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-    const int32x4_t v_8 = vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_8));
-    lookup += 20;
-    s += 4;
-  }
-}
-
-__attribute__((target("arch=armv8.2-a+dotprod")))
-static void quantize_blocks_of_32(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-    const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-    const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-    const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-    const float32x4_t v = vmulq_f32(x, factor);
-    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
-    const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
-    const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
-    const float32x4_t v_6 = vmulq_f32(x_2, factor);
-    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
-    const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
-    const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
-    const float32x4_t v_11 = vmulq_f32(x_3, factor);
-    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
-    const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
-    const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
-    const float32x4_t v_16 = vmulq_f32(x_4, factor);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
-    const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
-    const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-    const float32x4_t v_21 = vmulq_f32(x_5, factor);
-    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
-    const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
-    const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
-    const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
-    const float32x4_t v_26 = vmulq_f32(x_6, factor);
-    const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
-    const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
-    const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
-    const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
-    const float32x4_t v_31 = vmulq_f32(x_7, factor);
-    const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
-    const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
-    const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
-    const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
-    const float32x4_t v_36 = vmulq_f32(x_8, factor);
-    const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
-    const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
-    const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
-    const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
-    const uint16x8_t v_41 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-    const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-    const uint8x16_t v_43 = vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_43));
-    const uint16x8_t v_44 = vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
-    const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
-    const uint8x16_t v_46 = vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_46));
-    const int32x4_t v_47 = vaddq_s32(v_5, v_10);
-    const int32x4_t v_48 = vaddq_s32(v_15, v_20);
-    const int32x4_t v_49 = vaddq_s32(v_25, v_30);
-    const int32x4_t v_50 = vaddq_s32(v_35, v_40);
-    const int32x4_t v_51 = vaddq_s32(v_47, v_48);
-    const int32x4_t v_52 = vaddq_s32(v_49, v_50);
-    const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
-    const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
-    const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
-    const uint32x4_t v_56 =
-        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54), vreinterpretq_s32_u64(v_55)));
-    const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
-    const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
-    const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
-    const int32x4_t v_60 = vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_60));
-    lhs += 128;
-    dst += 32;
-    lookup += 20;
-    s += 4;
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {4, 0, 0, 0, 0};
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  (void)how;
-  (void)scale_copies;
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 4);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 4 && scales == 1) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 4, 1);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  how[0] = quantization_of(inner, floats, args->k);
-  for (size_t i = 1; i < AT_ONCE; ++i) how[i] = how[0];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-  uint8_t *const behind = to + blocks * at->bytes;
-  tw_store_i32(behind + 4 * (0 * at->panel + r), -how->zero_point);
-  tw_store_i32(behind + 4 * (1 * at->panel + r), tw_bits_of_f32(how->scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 8);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1088;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + sum_copies * 4 * 4;
+    const size_t next_2 = next + block * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
+    const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 4;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 4 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 4 ? left : 4;
+      uint8_t* const behind = packed + blocks * next_2;
+      if (rows != 4) {
+        memset(packed, 0, (size_t)(behind + 32 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const size_t k = args->k;
+        const size_t s_4 = k / 16;
+        const size_t whole = s_4 * 16;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 64);
+          memcpy(tail, floats + whole * 4, rest * 4);
+        }
+        const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+        size_t whole_steps = k / 16;
+        rest = k - whole_steps * 16;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        float32x4_t lowest = v;
+        float32x4_t highest = v;
+        float32x4_t nothing = v;
+        float32x4_t lowest_2 = v;
+        float32x4_t highest_2 = v;
+        float32x4_t nothing_2 = v;
+        float32x4_t lowest_3 = v;
+        float32x4_t highest_3 = v;
+        float32x4_t nothing_3 = v;
+        float32x4_t lowest_4 = v;
+        float32x4_t highest_4 = v;
+        float32x4_t nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats_at));
+            const float32x4_t x_2 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 16)));
+            const float32x4_t x_3 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
+            const float32x4_t x_4 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
+            lowest = vbslq_f32(vcltq_f32(x, lowest), x, lowest);
+            highest = vbslq_f32(vcgtq_f32(x, highest), x, highest);
+            const float32x4_t v_2 = vmulq_f32(x, v);
+            nothing = vaddq_f32(v_2, nothing);
+            lowest_2 = vbslq_f32(vcltq_f32(x_2, lowest_2), x_2, lowest_2);
+            highest_2 = vbslq_f32(vcgtq_f32(x_2, highest_2), x_2, highest_2);
+            const float32x4_t v_3 = vmulq_f32(x_2, v);
+            nothing_2 = vaddq_f32(v_3, nothing_2);
+            lowest_3 = vbslq_f32(vcltq_f32(x_3, lowest_3), x_3, lowest_3);
+            highest_3 = vbslq_f32(vcgtq_f32(x_3, highest_3), x_3, highest_3);
+            const float32x4_t v_4 = vmulq_f32(x_3, v);
+            nothing_3 = vaddq_f32(v_4, nothing_3);
+            lowest_4 = vbslq_f32(vcltq_f32(x_4, lowest_4), x_4, lowest_4);
+            highest_4 = vbslq_f32(vcgtq_f32(x_4, highest_4), x_4, highest_4);
+            const float32x4_t v_5 = vmulq_f32(x_4, v);
+            nothing_4 = vaddq_f32(v_5, nothing_4);
+            floats_at += 64;
+          }
+          uint8_t* const s_5 = tail;
+          whole_steps = 1;
+          floats_at = s_5;
+        }
+        const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
+        const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
+        const uint64x2_t v_4 = vreinterpretq_u64_f32(vbslq_f32(vcltq_f32(v_2, v_3), v_2, v_3));
+        const uint64x2_t v_5 = vzip1q_u64(v_4, v_4);
+        const uint64x2_t v_6 = vzip2q_u64(v_4, v_4);
+        const uint32x4_t v_7 = vreinterpretq_u32_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_5),
+            vreinterpretq_f32_u64(v_6)), vreinterpretq_f32_u64(v_5), vreinterpretq_f32_u64(v_6)));
+        const uint64x2_t v_8 = vreinterpretq_u64_u32(vzip1q_u32(v_7, v_7));
+        const uint64x2_t v_9 = vzip1q_u64(v_8, v_8);
+        const uint64x2_t v_10 = vzip2q_u64(v_8, v_8);
+        const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u64(v_9),
+            vreinterpretq_f32_u64(v_10)), vreinterpretq_f32_u64(v_9), vreinterpretq_f32_u64(v_10));
+        const float32x4_t v_12 = vbslq_f32(vcgtq_f32(highest, highest_2), highest, highest_2);
+        const float32x4_t v_13 = vbslq_f32(vcgtq_f32(highest_3, highest_4), highest_3, highest_4);
+        const uint64x2_t v_14 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_12, v_13), v_12, v_13));
+        const uint64x2_t v_15 = vzip1q_u64(v_14, v_14);
+        const uint64x2_t v_16 = vzip2q_u64(v_14, v_14);
+        const uint32x4_t v_17 =
+            vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_15),
+            vreinterpretq_f32_u64(v_16)), vreinterpretq_f32_u64(v_15),
+            vreinterpretq_f32_u64(v_16)));
+        const uint64x2_t v_18 = vreinterpretq_u64_u32(vzip1q_u32(v_17, v_17));
+        const uint64x2_t v_19 = vzip1q_u64(v_18, v_18);
+        const uint64x2_t v_20 = vzip2q_u64(v_18, v_18);
+        const float32x4_t v_21 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_19),
+            vreinterpretq_f32_u64(v_20)), vreinterpretq_f32_u64(v_19), vreinterpretq_f32_u64(v_20));
+        const float32x4_t v_22 = vaddq_f32(nothing, nothing_2);
+        const float32x4_t v_23 = vaddq_f32(nothing_3, nothing_4);
+        const uint64x2_t v_24 = vreinterpretq_u64_f32(vaddq_f32(v_22, v_23));
+        const uint64x2_t v_25 = vzip1q_u64(v_24, v_24);
+        const uint64x2_t v_26 = vzip2q_u64(v_24, v_24);
+        const uint32x4_t v_27 = vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u64(v_25),
+            vreinterpretq_f32_u64(v_26)));
+        const uint64x2_t v_28 = vreinterpretq_u64_u32(vzip1q_u32(v_27, v_27));
+        const uint64x2_t v_29 = vzip1q_u64(v_28, v_28);
+        const uint64x2_t v_30 = vzip2q_u64(v_28, v_28);
+        const float32x4_t v_31 =
+            vaddq_f32(vreinterpretq_f32_u64(v_29), vreinterpretq_f32_u64(v_30));
+        const float32x4_t range = vsubq_f32(v_21, v_11);
+        float32x4_t bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x437f0000));
+        const float32x4_t v_32 = vdivq_f32(bits, range);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f000000));
+        const float32x4_t v_33 = vmulq_f32(bits, v_21);
+        const float32x4_t v_34 = vmulq_f32(bits, v_11);
+        const float32x4_t v_35 = vsubq_f32(v_33, v_34);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42ff0000));
+        const uint8x16_t v_36 = vreinterpretq_u8_f32(vdivq_f32(bits, v_35));
+        int32x4_t bits_2 = vdupq_n_s32((int32_t)0x80800000);
+        const int32x4_t v_37 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t fits = vshrq_n_s32(v_37, 31);
+        const uint8x16_t v_38 = veorq_u8(vreinterpretq_u8_f32(v_32), v_36);
+        const uint8x16_t v_39 = vandq_u8(v_38, vreinterpretq_u8_s32(fits));
+        const uint8x16_t factor = veorq_u8(v_36, v_39);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f7fffff));
+        const uint8x16_t v_40 =
+            vreinterpretq_u8_f32(vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(factor), bits),
+            vreinterpretq_f32_u8(factor), bits));
+        bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
+        const int32x4_t v_41 = vaddq_s32(vreinterpretq_s32_f32(range), bits_2);
+        const int32x4_t empty = vshrq_n_s32(v_41, 31);
+        uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x3f800000));
+        const uint8x16_t v_42 = veorq_u8(bits_3, v_40);
+        const uint8x16_t v_43 = vandq_u8(v_42, vreinterpretq_u8_s32(empty));
+        const float32x4_t factor_2 = vreinterpretq_f32_u8(veorq_u8(v_40, v_43));
+        const float32x4_t low = vmulq_f32(v_11, factor_2);
+        const float32x4_t high = vmulq_f32(v_21, factor_2);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
+        const float32x4_t bits_4 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+        const float32x4_t v_44 = vaddq_f32(bits, low);
+        const float32x4_t v_45 = vaddq_f32(bits_4, high);
+        const float32x4_t v_46 = vaddq_f32(v_44, v_45);
+        const int32x4_t v_47 = vdupq_n_s32(0);
+        const int32x4_t v_48 = vsubq_s32(v_47, vreinterpretq_s32_f32(v_46));
+        const int32x4_t positive = vshrq_n_s32(v_48, 31);
+        const float32x4_t v_49 = vsubq_f32(bits, low);
+        const uint8x16_t v_50 = vreinterpretq_u8_f32(vsubq_f32(bits_4, high));
+        const uint8x16_t v_51 = veorq_u8(vreinterpretq_u8_f32(v_49), v_50);
+        const uint8x16_t v_52 = vandq_u8(v_51, vreinterpretq_u8_s32(positive));
+        const uint8x16_t zero_point = veorq_u8(v_50, v_52);
+        const float32x4_t v_53 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u8(zero_point), bits),
+            vreinterpretq_f32_u8(zero_point), bits);
+        const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, bits_4), v_53, bits_4);
+        const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
+        const float32x4_t rounded = vcvtq_f32_s32(v_55);
+        bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+        const uint8x16_t v_56 = vandq_u8(vreinterpretq_u8_f32(v_31), bits_3);
+        bits_2 = vreinterpretq_s32_u8(vdupq_n_u8(255));
+        const int32x4_t v_57 = vaddq_s32(vreinterpretq_s32_u8(v_56), bits_2);
+        const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v_57, 31));
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x3f800000));
+        const float32x4_t v_58 = vdivq_f32(bits, factor_2);
+        const uint8x16_t v_59 = vandq_u8(vreinterpretq_u8_f32(factor_2), finite);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0xc3000000));
+        const float32x4_t v_60 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_61 = vandq_u8(vreinterpretq_u8_f32(v_60), finite);
+        bits = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+        const float32x4_t v_62 = vsubq_f32(bits, rounded);
+        const uint8x16_t v_63 = vandq_u8(vreinterpretq_u8_f32(v_62), finite);
+        const uint8x16_t v_64 = vandq_u8(vreinterpretq_u8_s32(v_55), finite);
+        bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
+        const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
+        const uint8x16_t v_66 = vandq_u8(v_65, finite);
+        const uint8x16_t scale = veorq_u8(bits_3, v_66);
+        vst1q_s8((int8_t *)how, vreinterpretq_s8_u8(v_59));
+        vst1q_s8((int8_t *)(how + 144), vreinterpretq_s8_u8(v_61));
+        vst1q_s8((int8_t *)(how + 288), vreinterpretq_s8_u8(v_63));
+        vst1q_s8((int8_t *)(how + 432), vreinterpretq_s8_u8(v_64));
+        vst1q_s8((int8_t *)(how + 576), vreinterpretq_s8_u8(scale));
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const float32x4_t factor_3 = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+          const float32x4_t lowest_5 =
+              vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 144)));
+          const float32x4_t highest_5 =
+              vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 288)));
+          const int32x4_t zero_point_2 = vdupq_n_s32(tw_load_i32(how_at + 432));
+          int32x4_t v_67 = vdupq_n_s32(0);
+          const size_t steps = block / 32;
+          uint8_t* place = packed_at + next + s_3 * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
+            const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 64)));
+            const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 80)));
+            const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 96)));
+            const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
+            const float32x4_t v_68 = vmulq_f32(x, factor_3);
+            const float32x4_t v_69 = vbslq_f32(vcgtq_f32(v_68, lowest_5), v_68, lowest_5);
+            const float32x4_t v_70 = vbslq_f32(vcltq_f32(v_69, highest_5), v_69, highest_5);
+            const int32x4_t v_71 = vcvtnq_s32_f32(v_70);
+            const int32x4_t v_72 = vaddq_s32(v_71, zero_point_2);
+            const float32x4_t v_73 = vmulq_f32(x_2, factor_3);
+            const float32x4_t v_74 = vbslq_f32(vcgtq_f32(v_73, lowest_5), v_73, lowest_5);
+            const float32x4_t v_75 = vbslq_f32(vcltq_f32(v_74, highest_5), v_74, highest_5);
+            const int32x4_t v_76 = vcvtnq_s32_f32(v_75);
+            const int32x4_t v_77 = vaddq_s32(v_76, zero_point_2);
+            const float32x4_t v_78 = vmulq_f32(x_3, factor_3);
+            const float32x4_t v_79 = vbslq_f32(vcgtq_f32(v_78, lowest_5), v_78, lowest_5);
+            const float32x4_t v_80 = vbslq_f32(vcltq_f32(v_79, highest_5), v_79, highest_5);
+            const int32x4_t v_81 = vcvtnq_s32_f32(v_80);
+            const int32x4_t v_82 = vaddq_s32(v_81, zero_point_2);
+            const float32x4_t v_83 = vmulq_f32(x_4, factor_3);
+            const float32x4_t v_84 = vbslq_f32(vcgtq_f32(v_83, lowest_5), v_83, lowest_5);
+            const float32x4_t v_85 = vbslq_f32(vcltq_f32(v_84, highest_5), v_84, highest_5);
+            const int32x4_t v_86 = vcvtnq_s32_f32(v_85);
+            const int32x4_t v_87 = vaddq_s32(v_86, zero_point_2);
+            const float32x4_t v_88 = vmulq_f32(x_5, factor_3);
+            const float32x4_t v_89 = vbslq_f32(vcgtq_f32(v_88, lowest_5), v_88, lowest_5);
+            const float32x4_t v_90 = vbslq_f32(vcltq_f32(v_89, highest_5), v_89, highest_5);
+            const int32x4_t v_91 = vcvtnq_s32_f32(v_90);
+            const int32x4_t v_92 = vaddq_s32(v_91, zero_point_2);
+            const float32x4_t v_93 = vmulq_f32(x_6, factor_3);
+            const float32x4_t v_94 = vbslq_f32(vcgtq_f32(v_93, lowest_5), v_93, lowest_5);
+            const float32x4_t v_95 = vbslq_f32(vcltq_f32(v_94, highest_5), v_94, highest_5);
+            const int32x4_t v_96 = vcvtnq_s32_f32(v_95);
+            const int32x4_t v_97 = vaddq_s32(v_96, zero_point_2);
+            const float32x4_t v_98 = vmulq_f32(x_7, factor_3);
+            const float32x4_t v_99 = vbslq_f32(vcgtq_f32(v_98, lowest_5), v_98, lowest_5);
+            const float32x4_t v_100 = vbslq_f32(vcltq_f32(v_99, highest_5), v_99, highest_5);
+            const int32x4_t v_101 = vcvtnq_s32_f32(v_100);
+            const int32x4_t v_102 = vaddq_s32(v_101, zero_point_2);
+            const float32x4_t v_103 = vmulq_f32(x_8, factor_3);
+            const float32x4_t v_104 = vbslq_f32(vcgtq_f32(v_103, lowest_5), v_103, lowest_5);
+            const float32x4_t v_105 = vbslq_f32(vcltq_f32(v_104, highest_5), v_104, highest_5);
+            const int32x4_t v_106 = vcvtnq_s32_f32(v_105);
+            const int32x4_t v_107 = vaddq_s32(v_106, zero_point_2);
+            const uint16x8_t v_108 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_72), vreinterpretq_u16_s32(v_77));
+            const uint16x8_t v_109 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_82), vreinterpretq_u16_s32(v_87));
+            const uint8x16_t v_110 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_108), vreinterpretq_u8_u16(v_109));
+            vst1q_s8((int8_t *)scratch, vreinterpretq_s8_u8(v_110));
+            const uint16x8_t v_111 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_92), vreinterpretq_u16_s32(v_97));
+            const uint16x8_t v_112 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_102), vreinterpretq_u16_s32(v_107));
+            const uint8x16_t v_113 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_111), vreinterpretq_u8_u16(v_112));
+            vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_113));
+            const size_t stride = 4 * 4;
+            const size_t steps_2 = 32 / 16;
+            uint8_t* place_at = place;
+            uint8_t* scratch_at = scratch;
+            // group loop
+            for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+              memcpy(place_at, scratch_at, 4);
+              uint8_t* to = place_at + stride;
+              memcpy(to, scratch_at + 4, 4);
+              to += stride;
+              memcpy(to, scratch_at + 8, 4);
+              to += stride;
+              memcpy(to, scratch_at + 12, 4);
+              place_at = to + stride;
+              scratch_at += 16;
+            }
+            const int32x4_t v_114 = vaddq_s32(v_72, v_77);
+            const int32x4_t v_115 = vaddq_s32(v_82, v_87);
+            const int32x4_t v_116 = vaddq_s32(v_92, v_97);
+            const int32x4_t v_117 = vaddq_s32(v_102, v_107);
+            const int32x4_t v_118 = vaddq_s32(v_114, v_115);
+            const int32x4_t v_119 = vaddq_s32(v_116, v_117);
+            const int32x4_t v_120 = vaddq_s32(v_118, v_119);
+            v_67 = vaddq_s32(v_120, v_67);
+            floats += 128;
+            place += 4 * 32;
+          }
+          const uint64x2_t v_68 =
+              vzip1q_u64(vreinterpretq_u64_s32(v_67), vreinterpretq_u64_s32(v_67));
+          const uint64x2_t v_69 =
+              vzip2q_u64(vreinterpretq_u64_s32(v_67), vreinterpretq_u64_s32(v_67));
+          const uint32x4_t v_70 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_68),
+              vreinterpretq_s32_u64(v_69)));
+          const uint64x2_t v_71 = vreinterpretq_u64_u32(vzip1q_u32(v_70, v_70));
+          const uint64x2_t v_72 = vzip1q_u64(v_71, v_71);
+          const uint64x2_t v_73 = vzip2q_u64(v_71, v_71);
+          const int32x4_t v_74 =
+              vaddq_s32(vreinterpretq_s32_u64(v_72), vreinterpretq_s32_u64(v_73));
+          const int32x4_t v_75 = vmulq_s32(v_74, sum_factor_2);
+          const int32x4_t kept = vaddq_s32(v_75, sum_base);
+          vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + 0 + s_3 * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += next_2;
+        }
+        uint8_t* field = behind + s_3 * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 432);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 16;
+        value = (uint32_t)tw_load_i32(how + 576);
+        tw_store_i32(field, (int32_t)value);
+        s_3 += 1;
+      }
+      row += 4;
+      packed += packed_stride;
+    }
   }
 }
 

@@ -30,311 +30,377 @@ extern "C" {
 
 void tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 8,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 16             // of the vectors that inner loops leave behind
-};
-
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void row_range(const tw_args* args) {
-  const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  __m512 lowest = v;
-  __m512 highest = v;
-  __m512 nothing = v;
-  __m512 lowest_2 = v;
-  __m512 highest_2 = v;
-  __m512 nothing_2 = v;
-  __m512 lowest_3 = v;
-  __m512 highest_3 = v;
-  __m512 nothing_3 = v;
-  __m512 lowest_4 = v;
-  __m512 highest_4 = v;
-  __m512 nothing_4 = v;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
-    const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
-    const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-    const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 192)));
-    lowest = _mm512_min_ps(x, lowest);
-    highest = _mm512_max_ps(x, highest);
-    nothing = _mm512_fmadd_ps(x, v, nothing);
-    lowest_2 = _mm512_min_ps(x_2, lowest_2);
-    highest_2 = _mm512_max_ps(x_2, highest_2);
-    nothing_2 = _mm512_fmadd_ps(x_2, v, nothing_2);
-    lowest_3 = _mm512_min_ps(x_3, lowest_3);
-    highest_3 = _mm512_max_ps(x_3, highest_3);
-    nothing_3 = _mm512_fmadd_ps(x_3, v, nothing_3);
-    lowest_4 = _mm512_min_ps(x_4, lowest_4);
-    highest_4 = _mm512_max_ps(x_4, highest_4);
-    nothing_4 = _mm512_fmadd_ps(x_4, v, nothing_4);
-    lhs += 256;
-  }
-  const __m512 v_2 = _mm512_min_ps(lowest_2, lowest);
-  const __m512 v_3 = _mm512_max_ps(highest_2, highest);
-  const __m512 v_4 = _mm512_add_ps(nothing_2, nothing);
-  const __m512 v_5 = _mm512_min_ps(lowest_3, v_2);
-  const __m512 v_6 = _mm512_max_ps(highest_3, v_3);
-  const __m512 v_7 = _mm512_add_ps(nothing_3, v_4);
-  const __m512 v_8 = _mm512_min_ps(lowest_4, v_5);
-  const __m512 v_9 = _mm512_max_ps(highest_4, v_6);
-  const __m512 v_10 = _mm512_add_ps(nothing_4, v_7);
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst), _mm512_castps_si512(v_8));
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst + 64), _mm512_castps_si512(v_9));
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst + 128), _mm512_castps_si512(v_10));
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
-static void quantize_row(const tw_args* args) {
-  const uint8_t* const lookup = (const uint8_t*)args->lookup;
-  const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup)));
-  const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 4)));
-  const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(lookup + 8)));
-  const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(lookup + 12));
-  __m512i sum = _mm512_setzero_si512();
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  __m512i sum_2 = sum;
-  __m512i sum_3 = sum;
-  __m512i sum_4 = sum;
-  // k loop
-  for (size_t i_k = 0; i_k < args->n; ++i_k) {
-    const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)lhs));
-    const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 64)));
-    const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 128)));
-    const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(lhs + 192)));
-    const __m512 v = _mm512_mul_ps(x, factor);
-    const __m512 v_2 = _mm512_max_ps(v, lowest);
-    const __m512 v_3 = _mm512_min_ps(v_2, highest);
-    const __m512i v_4 = _mm512_cvtps_epi32(v_3);
-    const __m512i v_5 = _mm512_add_epi32(v_4, zero_point);
-    const __m512 v_6 = _mm512_mul_ps(x_2, factor);
-    const __m512 v_7 = _mm512_max_ps(v_6, lowest);
-    const __m512 v_8 = _mm512_min_ps(v_7, highest);
-    const __m512i v_9 = _mm512_cvtps_epi32(v_8);
-    const __m512i v_10 = _mm512_add_epi32(v_9, zero_point);
-    const __m512 v_11 = _mm512_mul_ps(x_3, factor);
-    const __m512 v_12 = _mm512_max_ps(v_11, lowest);
-    const __m512 v_13 = _mm512_min_ps(v_12, highest);
-    const __m512i v_14 = _mm512_cvtps_epi32(v_13);
-    const __m512i v_15 = _mm512_add_epi32(v_14, zero_point);
-    const __m512 v_16 = _mm512_mul_ps(x_4, factor);
-    const __m512 v_17 = _mm512_max_ps(v_16, lowest);
-    const __m512 v_18 = _mm512_min_ps(v_17, highest);
-    const __m512i v_19 = _mm512_cvtps_epi32(v_18);
-    const __m512i v_20 = _mm512_add_epi32(v_19, zero_point);
-    sum = _mm512_add_epi32(sum, v_5);
-    sum_2 = _mm512_add_epi32(sum_2, v_10);
-    sum_3 = _mm512_add_epi32(sum_3, v_15);
-    sum_4 = _mm512_add_epi32(sum_4, v_20);
-    const __m128i v_21 = _mm512_cvtsepi32_epi8(v_5);
-    _mm_storeu_si128((__m128i *)dst, v_21);
-    const __m128i v_22 = _mm512_cvtsepi32_epi8(v_10);
-    _mm_storeu_si128((__m128i *)(dst + 16), v_22);
-    const __m128i v_23 = _mm512_cvtsepi32_epi8(v_15);
-    _mm_storeu_si128((__m128i *)(dst + 32), v_23);
-    const __m128i v_24 = _mm512_cvtsepi32_epi8(v_20);
-    _mm_storeu_si128((__m128i *)(dst + 48), v_24);
-    lhs += 256;
-    dst += 64;
-  }
-  const __m512i v = _mm512_add_epi32(sum, sum_2);
-  const __m512i v_2 = _mm512_add_epi32(v, sum_3);
-  const __m512i v_3 = _mm512_add_epi32(v_2, sum_4);
-  _mm512_storeu_si512((void *)((uint8_t*)args->dst + args->dst_stride), v_3);
-}
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum { STEP = 64 };  // floats of one step of the inner loops
-
-// Returns whether all values are finite.
-static int find_range(tw_args *inner, const uint8_t *row, size_t k, float *lowest,
-                      float *highest) {
-  float tail[STEP] = {0};
-  const size_t whole = k - k % STEP;
-  memcpy(tail, row + whole * sizeof(float), (k - whole) * sizeof(float));
-  *lowest = 0;
-  *highest = 0;
-  int finite = 1;
-  for (int part = 0; part < (whole < k ? 2 : 1); ++part) {
-    float range[3 * LANES];  // lowest, highest, and zeros unless there are infinities or NaNs
-    float *const high = range + LANES, *const none = range + 2 * LANES;
-    inner->lhs = part == 0 ? (const void *)row : tail;
-    inner->n = part == 0 ? whole / STEP : 1;
-    inner->dst = range;
-    row_range(inner);
-    // By halves, which compilers do with vectors.
-    for (int half = LANES / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        range[lane] = tw_min_f32(range[lane], range[lane + half]);
-        high[lane] = tw_max_f32(high[lane], high[lane + half]);
-        none[lane] += none[lane + half];
+void tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni(const tw_pack_args* args) {
+  uint8_t scratch_memory[1216];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  uint8_t* const tail = scratch + 320;
+  uint8_t* const how = scratch + 576;
+  uint8_t* const sums = scratch + 1088;
+  uint8_t* const lanes = scratch + 1120;
+  const size_t k = args->k;
+  const size_t s = (args->k + 31) / 32;
+  const size_t padded = s * 32;
+  const size_t row_begin = args->row_begin;
+  const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+  const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+  const size_t packed_stride = args->packed_stride;
+  const size_t s_2 = row_begin / 8;
+  size_t row = row_begin;
+  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  // panel loop: 8 per iteration
+  for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+    const size_t left = row_end - row;
+    const size_t rows = left < 8 ? left : 8;
+    if (rows != 8) {
+      const size_t bytes = padded * 8 + 8 * (0 + args->sum_copies + 1 + 1) * 4;
+      memset(packed, 0, bytes);
+    }
+    const uint8_t* const source = (const uint8_t*)args->source;
+    const size_t source_stride = args->source_stride;
+    size_t s_3 = 0;
+    // row loop
+    for (size_t i_row = 0; i_row < rows; ++i_row) {
+      const uint8_t* floats = source + (row + s_3) * source_stride;
+      uint8_t* const s_4 = how + s_3 * 4;
+      const size_t s_5 = k / 64;
+      const size_t whole = s_5 * 64;
+      size_t rest = k - whole;
+      if (rest != 0) {
+        memset(tail, 0, 256);
+        memcpy(tail, floats + whole * 4, rest * 4);
       }
+      const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
+      size_t whole_steps = k / 64;
+      rest = k - whole_steps * 64;
+      const size_t parts = rest == 0 ? 1 : 2;
+      __m512 lowest = v;
+      __m512 highest = v;
+      __m512 nothing = v;
+      __m512 lowest_2 = v;
+      __m512 highest_2 = v;
+      __m512 nothing_2 = v;
+      __m512 lowest_3 = v;
+      __m512 highest_3 = v;
+      __m512 nothing_3 = v;
+      __m512 lowest_4 = v;
+      __m512 highest_4 = v;
+      __m512 nothing_4 = v;
+      // part loop
+      for (size_t i_part = 0; i_part < parts; ++i_part) {
+        // k loop
+        for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+          const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
+          const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
+          const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 128)));
+          const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 192)));
+          lowest = _mm512_min_ps(x, lowest);
+          highest = _mm512_max_ps(x, highest);
+          const __m512 v_2 = _mm512_mul_ps(x, v);
+          nothing = _mm512_add_ps(v_2, nothing);
+          lowest_2 = _mm512_min_ps(x_2, lowest_2);
+          highest_2 = _mm512_max_ps(x_2, highest_2);
+          const __m512 v_3 = _mm512_mul_ps(x_2, v);
+          nothing_2 = _mm512_add_ps(v_3, nothing_2);
+          lowest_3 = _mm512_min_ps(x_3, lowest_3);
+          highest_3 = _mm512_max_ps(x_3, highest_3);
+          const __m512 v_4 = _mm512_mul_ps(x_3, v);
+          nothing_3 = _mm512_add_ps(v_4, nothing_3);
+          lowest_4 = _mm512_min_ps(x_4, lowest_4);
+          highest_4 = _mm512_max_ps(x_4, highest_4);
+          const __m512 v_5 = _mm512_mul_ps(x_4, v);
+          nothing_4 = _mm512_add_ps(v_5, nothing_4);
+          floats += 256;
+        }
+        uint8_t* const s_6 = tail;
+        whole_steps = 1;
+        floats = s_6;
+      }
+      const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
+      const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
+      const __m512 v_4 = _mm512_min_ps(v_2, v_3);
+      const __m512i v_5 =
+          _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 78);
+      const __m512 v_6 = _mm512_min_ps(v_4, _mm512_castsi512_ps(v_5));
+      const __m512i v_7 =
+          _mm512_shuffle_i32x4(_mm512_castps_si512(v_6), _mm512_castps_si512(v_6), 177);
+      const __m512i v_8 = _mm512_castps_si512(_mm512_min_ps(v_6, _mm512_castsi512_ps(v_7)));
+      const __m512i v_9 = _mm512_unpacklo_epi64(v_8, v_8);
+      const __m512i v_10 = _mm512_unpackhi_epi64(v_8, v_8);
+      const __m512i v_11 =
+          _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(v_9), _mm512_castsi512_ps(v_10)));
+      const __m512i v_12 = _mm512_unpacklo_epi32(v_11, v_11);
+      const __m512i v_13 = _mm512_unpacklo_epi64(v_12, v_12);
+      const __m512i v_14 = _mm512_unpackhi_epi64(v_12, v_12);
+      const __m512 v_15 = _mm512_min_ps(_mm512_castsi512_ps(v_13), _mm512_castsi512_ps(v_14));
+      const __m512 v_16 = _mm512_max_ps(highest, highest_2);
+      const __m512 v_17 = _mm512_max_ps(highest_3, highest_4);
+      const __m512 v_18 = _mm512_max_ps(v_16, v_17);
+      const __m512i v_19 =
+          _mm512_shuffle_i32x4(_mm512_castps_si512(v_18), _mm512_castps_si512(v_18), 78);
+      const __m512 v_20 = _mm512_max_ps(v_18, _mm512_castsi512_ps(v_19));
+      const __m512i v_21 =
+          _mm512_shuffle_i32x4(_mm512_castps_si512(v_20), _mm512_castps_si512(v_20), 177);
+      const __m512i v_22 = _mm512_castps_si512(_mm512_max_ps(v_20, _mm512_castsi512_ps(v_21)));
+      const __m512i v_23 = _mm512_unpacklo_epi64(v_22, v_22);
+      const __m512i v_24 = _mm512_unpackhi_epi64(v_22, v_22);
+      const __m512i v_25 =
+          _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_23), _mm512_castsi512_ps(v_24)));
+      const __m512i v_26 = _mm512_unpacklo_epi32(v_25, v_25);
+      const __m512i v_27 = _mm512_unpacklo_epi64(v_26, v_26);
+      const __m512i v_28 = _mm512_unpackhi_epi64(v_26, v_26);
+      const __m512 v_29 = _mm512_max_ps(_mm512_castsi512_ps(v_27), _mm512_castsi512_ps(v_28));
+      const __m512 v_30 = _mm512_add_ps(nothing, nothing_2);
+      const __m512 v_31 = _mm512_add_ps(nothing_3, nothing_4);
+      const __m512 v_32 = _mm512_add_ps(v_30, v_31);
+      const __m512i v_33 =
+          _mm512_shuffle_i32x4(_mm512_castps_si512(v_32), _mm512_castps_si512(v_32), 78);
+      const __m512 v_34 = _mm512_add_ps(v_32, _mm512_castsi512_ps(v_33));
+      const __m512i v_35 =
+          _mm512_shuffle_i32x4(_mm512_castps_si512(v_34), _mm512_castps_si512(v_34), 177);
+      const __m512i v_36 = _mm512_castps_si512(_mm512_add_ps(v_34, _mm512_castsi512_ps(v_35)));
+      const __m512i v_37 = _mm512_unpacklo_epi64(v_36, v_36);
+      const __m512i v_38 = _mm512_unpackhi_epi64(v_36, v_36);
+      const __m512i v_39 =
+          _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(v_37), _mm512_castsi512_ps(v_38)));
+      const __m512i v_40 = _mm512_unpacklo_epi32(v_39, v_39);
+      const __m512i v_41 = _mm512_unpacklo_epi64(v_40, v_40);
+      const __m512i v_42 = _mm512_unpackhi_epi64(v_40, v_40);
+      const __m512 v_43 = _mm512_add_ps(_mm512_castsi512_ps(v_41), _mm512_castsi512_ps(v_42));
+      const __m512 range = _mm512_sub_ps(v_29, v_15);
+      __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x437f0000));
+      const __m512 v_44 = _mm512_div_ps(bits, range);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f000000));
+      const __m512 v_45 = _mm512_mul_ps(bits, v_29);
+      const __m512 v_46 = _mm512_mul_ps(bits, v_15);
+      const __m512 v_47 = _mm512_sub_ps(v_45, v_46);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42ff0000));
+      const __m512i v_48 = _mm512_castps_si512(_mm512_div_ps(bits, v_47));
+      __m512i bits_2 = _mm512_set1_epi32((int32_t)0x80800000);
+      const __m512i v_49 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+      const __m512i fits = _mm512_srai_epi32(v_49, 31);
+      const __m512i v_50 = _mm512_xor_si512(_mm512_castps_si512(v_44), v_48);
+      const __m512i v_51 = _mm512_and_si512(v_50, fits);
+      const __m512i factor = _mm512_xor_si512(v_48, v_51);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
+      const __m512i v_52 = _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(factor), bits));
+      bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+      const __m512i v_53 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+      const __m512i empty = _mm512_srai_epi32(v_53, 31);
+      bits_2 = _mm512_set1_epi32((int32_t)0x3f800000);
+      const __m512i v_54 = _mm512_xor_si512(bits_2, v_52);
+      const __m512i v_55 = _mm512_and_si512(v_54, empty);
+      const __m512 factor_2 = _mm512_castsi512_ps(_mm512_xor_si512(v_52, v_55));
+      const __m512 low = _mm512_mul_ps(v_15, factor_2);
+      const __m512 high = _mm512_mul_ps(v_29, factor_2);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+      const __m512 bits_3 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+      const __m512 v_56 = _mm512_add_ps(bits, low);
+      const __m512 v_57 = _mm512_add_ps(bits_3, high);
+      const __m512 v_58 = _mm512_add_ps(v_56, v_57);
+      const __m512i v_59 = _mm512_setzero_si512();
+      const __m512i v_60 = _mm512_sub_epi32(v_59, _mm512_castps_si512(v_58));
+      const __m512i positive = _mm512_srai_epi32(v_60, 31);
+      const __m512 v_61 = _mm512_sub_ps(bits, low);
+      const __m512i v_62 = _mm512_castps_si512(_mm512_sub_ps(bits_3, high));
+      const __m512i v_63 = _mm512_xor_si512(_mm512_castps_si512(v_61), v_62);
+      const __m512i v_64 = _mm512_and_si512(v_63, positive);
+      const __m512i zero_point = _mm512_xor_si512(v_62, v_64);
+      const __m512 v_65 = _mm512_max_ps(_mm512_castsi512_ps(zero_point), bits);
+      const __m512 v_66 = _mm512_min_ps(v_65, bits_3);
+      const __m512i v_67 = _mm512_cvtps_epi32(v_66);
+      const __m512 rounded = _mm512_cvtepi32_ps(v_67);
+      bits_2 = _mm512_set1_epi32((int32_t)0x7fffffff);
+      const __m512i v_68 = _mm512_and_si512(_mm512_castps_si512(v_43), bits_2);
+      bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+      const __m512i v_69 = _mm512_add_epi32(v_68, bits_2);
+      const __m512i finite = _mm512_srai_epi32(v_69, 31);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
+      const __m512 v_70 = _mm512_div_ps(bits, factor_2);
+      const __m512i v_71 = _mm512_and_si512(_mm512_castps_si512(factor_2), finite);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+      const __m512 v_72 = _mm512_sub_ps(bits, rounded);
+      const __m512i v_73 = _mm512_and_si512(_mm512_castps_si512(v_72), finite);
+      bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+      const __m512 v_74 = _mm512_sub_ps(bits, rounded);
+      const __m512i v_75 = _mm512_and_si512(_mm512_castps_si512(v_74), finite);
+      const __m512i v_76 = _mm512_and_si512(v_67, finite);
+      bits_2 = _mm512_set1_epi32((int32_t)0x7fc00000);
+      const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
+      const __m512i v_78 = _mm512_and_si512(v_77, finite);
+      const __m512i scale = _mm512_xor_si512(bits_2, v_78);
+      _mm512_storeu_si512((void *)s_4, v_71);
+      _mm512_storeu_si512((void *)(s_4 + 96), v_73);
+      _mm512_storeu_si512((void *)(s_4 + 192), v_75);
+      _mm512_storeu_si512((void *)(s_4 + 288), v_76);
+      _mm512_storeu_si512((void *)(s_4 + 384), scale);
+      tw_store_i32(sums + s_3 * 4, (int32_t)0);
+      s_3 += 1;
     }
-    *lowest = tw_min_f32(*range, *lowest);
-    *highest = tw_max_f32(*high, *highest);
-    finite &= *none == 0;
-  }
-  return finite;
-}
-
-// To nearest even; for |x| below 2^22.
-static float round_f32(float x) {
-  const float shift = 12582912.0f;
-  return (x + shift) - shift;
-}
-
-// Values per code, inverted. Ranges that a float cannot hold are taken by halves; where the inverse
-// is more than a float can hold, the largest one is near enough to make codes of denormals.
-static float choose_factor(float lowest, float highest) {
-  const float largest = 3.402823466e+38f;
-  const float range = highest - lowest;
-  if (range == 0) return 1;
-  const float factor =
-      range <= largest ? 255.0f / range : 127.5f / (0.5f * highest - 0.5f * lowest);
-  return tw_min_f32(factor, largest);
-}
-
-static quantization choose_quantization(float lowest, float highest) {
-  quantization out;
-  out.factor = choose_factor(lowest, highest);
-  const float low = lowest * out.factor;
-  const float high = highest * out.factor;
-  const float zero = (-128.0f + low) + (127.0f + high) > 0 ? -128.0f - low : 127.0f - high;
-  const float rounded = round_f32(tw_min_f32(tw_max_f32(zero, -128.0f), 127.0f));
-  out.zero_point = (int32_t)rounded;
-  out.lowest = -128.0f - rounded;
-  out.highest = 127.0f - rounded;
-  out.scale = 1.0f / out.factor;
-  return out;
-}
-
-// Of `count` values. With an infinity or a NaN among them codes are 0 and the scale is a NaN, as
-// the row's outputs will be.
-static quantization quantization_of(tw_args *inner, const uint8_t *floats, size_t count) {
-  const quantization none = {0, 0, 0, 0, tw_f32_of_bits(0x7fc00000)};
-  float lowest, highest;
-  const int finite = find_range(inner, floats, count, &lowest, &highest);
-  return finite ? choose_quantization(lowest, highest) : none;
-}
-
-enum { CHUNK = 256 };  // values of k that are quantized at a time
-
-typedef struct code_chunk {
-  int8_t codes[CHUNK];
-  int32_t sums[LANES];
-} code_chunk;
-
-static int32_t quantize_steps(tw_args *inner, const void *floats, size_t steps, code_chunk *chunk,
-                              size_t at) {
-  inner->lhs = floats;
-  inner->n = steps;
-  inner->dst = chunk->codes + at;
-  inner->dst_stride = offsetof(code_chunk, sums) - at;
-  quantize_row(inner);
-  int32_t sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += chunk->sums[lane];
-  return sum;
-}
-
-// Quantizes `count` floats; codes up to the next multiple of K_MULTIPLE are 0. Returns their sum.
-static int32_t quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                              const quantization *how, code_chunk *chunk) {
-  const size_t rest = count % STEP;
-  const size_t whole = count - rest;
-  inner->lookup = how;
-  int32_t sum = quantize_steps(inner, floats, whole / STEP, chunk, 0);
-  if (rest != 0) {
-    float tail[STEP] = {0};
-    memcpy(tail, floats + whole * sizeof(float), rest * sizeof(float));
-    sum += quantize_steps(inner, tail, 1, chunk, whole);
-    sum -= (int32_t)(STEP - rest) * how->zero_point;  // zeros behind the tail
-  }
-  memset(chunk->codes + count, 0, (K_MULTIPLE - count % K_MULTIPLE) % K_MULTIPLE);
-  return sum;
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// What stands behind the codes of a panel's rows.
-static void write_fields(const tw_pack_args *args, uint8_t *at, size_t panel, size_t rows,
-                         const quantization *how, const int32_t *sums) {
-  for (size_t r = 0; r < rows * args->sum_copies; ++r) tw_store_i32(at + 4 * r, kept_sum(args, sums[r]));
-  at += 4 * panel * args->sum_copies;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, -how[r].zero_point);
-  at += 4 * panel;
-  for (size_t r = 0; r < rows; ++r) tw_store_i32(at + 4 * r, tw_bits_of_f32(how[r].scale));
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, size_t panel, size_t row,
-                       size_t rows, size_t padded, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  const size_t field_bytes = 4 * (2 + args->sum_copies);
-  quantization how[MOST_ROWS];
-  int32_t sums[MOST_ROWS] = {0};
-  for (size_t r = 0; r < rows; ++r) {
-    how[r] = quantization_of(inner, source + r * args->source_stride, args->k);
-  }
-  if (rows < panel) memset(to, 0, panel * (padded * CODE_BYTES + field_bytes));
-  for (size_t k = 0; k < padded; k += CHUNK) {
-    const size_t values = smaller(args->k - k, CHUNK);
-    const size_t groups = (values + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE / KR;
-    for (size_t r = 0; r < rows; ++r) {
-      code_chunk chunk;
-      const uint8_t *const floats = source + r * args->source_stride + k * sizeof(float);
-      sums[r] += quantize_chunk(inner, floats, values, &how[r], &chunk);
-      put_groups(to + k * panel * CODE_BYTES + r * GROUP_BYTES, chunk.codes, groups, panel);
+    size_t s_4 = 0;
+    // chunk loop: 256 per iteration
+    for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
+      const size_t s_5 = k > s_4 ? k - s_4 : 0;
+      const size_t count = s_5 < 256 ? s_5 : 256;
+      uint8_t* const begin = packed + s_4 * 8;
+      const uint8_t* const source_2 = (const uint8_t*)args->source;
+      const size_t source_stride_2 = args->source_stride;
+      size_t s_6 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* const floats = source_2 + (row + s_6) * source_stride_2;
+        const uint8_t* s_7 = floats + s_4 * 4;
+        uint8_t* const s_8 = how + s_6 * 4;
+        const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(s_8)));
+        const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(s_8 + 96)));
+        const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(s_8 + 192)));
+        const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(s_8 + 288));
+        const size_t s_9 = count / 64;
+        size_t whole = s_9 * 64;
+        uint8_t* const behind = scratch + whole;
+        __m512i sum = _mm512_setzero_si512();
+        const size_t s_10 = count / 64;
+        whole = s_10 * 64;
+        size_t rest = count - whole;
+        if (rest != 0) {
+          memset(tail, 0, 256);
+          memcpy(tail, s_7 + whole * 4, rest * 4);
+        }
+        size_t whole_steps = count / 64;
+        rest = count - whole_steps * 64;
+        const size_t parts = rest == 0 ? 1 : 2;
+        uint8_t* scratch_at = scratch;
+        __m512i sum_2 = sum;
+        __m512i sum_3 = sum;
+        __m512i sum_4 = sum;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)s_7));
+            const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(s_7 + 64)));
+            const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(s_7 + 128)));
+            const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(s_7 + 192)));
+            const __m512 v = _mm512_mul_ps(x, factor);
+            const __m512 v_2 = _mm512_max_ps(v, lowest);
+            const __m512 v_3 = _mm512_min_ps(v_2, highest);
+            const __m512i v_4 = _mm512_cvtps_epi32(v_3);
+            const __m512i v_5 = _mm512_add_epi32(v_4, zero_point);
+            const __m512 v_6 = _mm512_mul_ps(x_2, factor);
+            const __m512 v_7 = _mm512_max_ps(v_6, lowest);
+            const __m512 v_8 = _mm512_min_ps(v_7, highest);
+            const __m512i v_9 = _mm512_cvtps_epi32(v_8);
+            const __m512i v_10 = _mm512_add_epi32(v_9, zero_point);
+            const __m512 v_11 = _mm512_mul_ps(x_3, factor);
+            const __m512 v_12 = _mm512_max_ps(v_11, lowest);
+            const __m512 v_13 = _mm512_min_ps(v_12, highest);
+            const __m512i v_14 = _mm512_cvtps_epi32(v_13);
+            const __m512i v_15 = _mm512_add_epi32(v_14, zero_point);
+            const __m512 v_16 = _mm512_mul_ps(x_4, factor);
+            const __m512 v_17 = _mm512_max_ps(v_16, lowest);
+            const __m512 v_18 = _mm512_min_ps(v_17, highest);
+            const __m512i v_19 = _mm512_cvtps_epi32(v_18);
+            const __m512i v_20 = _mm512_add_epi32(v_19, zero_point);
+            const __m128i v_21 = _mm512_cvtsepi32_epi8(v_5);
+            _mm_storeu_si128((__m128i *)scratch_at, v_21);
+            const __m128i v_22 = _mm512_cvtsepi32_epi8(v_10);
+            _mm_storeu_si128((__m128i *)(scratch_at + 16), v_22);
+            const __m128i v_23 = _mm512_cvtsepi32_epi8(v_15);
+            _mm_storeu_si128((__m128i *)(scratch_at + 32), v_23);
+            const __m128i v_24 = _mm512_cvtsepi32_epi8(v_20);
+            _mm_storeu_si128((__m128i *)(scratch_at + 48), v_24);
+            sum = _mm512_add_epi32(sum, v_5);
+            sum_2 = _mm512_add_epi32(sum_2, v_10);
+            sum_3 = _mm512_add_epi32(sum_3, v_15);
+            sum_4 = _mm512_add_epi32(sum_4, v_20);
+            s_7 += 256;
+            scratch_at += 64;
+          }
+          uint8_t* const s_11 = tail;
+          scratch_at = behind;
+          whole_steps = 1;
+          s_7 = s_11;
+        }
+        uint8_t* const end = scratch + count;
+        const size_t s_11 = (count + 31) / 32;
+        memset(end, 0, s_11 * 32 - count);
+        const __m512i v = _mm512_add_epi32(sum, sum_2);
+        const __m512i v_2 = _mm512_add_epi32(sum_3, sum_4);
+        const __m512i v_3 = _mm512_add_epi32(v, v_2);
+        const __m512i v_4 = _mm512_shuffle_i32x4(v_3, v_3, 78);
+        const __m512i v_5 = _mm512_add_epi32(v_3, v_4);
+        const __m512i v_6 = _mm512_shuffle_i32x4(v_5, v_5, 177);
+        const __m512i v_7 = _mm512_add_epi32(v_5, v_6);
+        const __m512i v_8 = _mm512_unpacklo_epi64(v_7, v_7);
+        const __m512i v_9 = _mm512_unpackhi_epi64(v_7, v_7);
+        const __m512i v_10 = _mm512_add_epi32(v_8, v_9);
+        const __m512i v_11 = _mm512_unpacklo_epi32(v_10, v_10);
+        const __m512i v_12 = _mm512_unpacklo_epi64(v_11, v_11);
+        const __m512i v_13 = _mm512_unpackhi_epi64(v_11, v_11);
+        const __m512i v_14 = _mm512_add_epi32(v_12, v_13);
+        _mm512_storeu_si512((void *)lanes, v_14);
+        const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
+        const size_t s_12 = (count + 63) / 64;
+        const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_6 * 4 + 288);
+        uint8_t* const s_13 = sums + s_6 * 4;
+        const size_t s_14 = (uint32_t)tw_load_i32(s_13);
+        tw_store_i32(s_13, (int32_t)(s_14 + (sum_5 - (s_12 * 64 - count) * zero_point_2)));
+        const size_t s_15 = (count + 31) / 32;
+        const size_t padded_2 = s_15 * 32;
+        const size_t stride = 8 * 4;
+        const size_t steps = padded_2 / 16;
+        uint8_t* s_16 = begin + s_6 * 4;
+        uint8_t* scratch_at_2 = scratch;
+        // group loop
+        for (size_t i_group = 0; i_group < steps; ++i_group) {
+          memcpy(s_16, scratch_at_2, 4);
+          uint8_t* to = s_16 + stride;
+          memcpy(to, scratch_at_2 + 4, 4);
+          to += stride;
+          memcpy(to, scratch_at_2 + 8, 4);
+          to += stride;
+          memcpy(to, scratch_at_2 + 12, 4);
+          s_16 = to + stride;
+          scratch_at_2 += 16;
+        }
+        s_6 += 1;
+      }
+      s_4 += 256;
     }
-  }
-  write_fields(args, to + padded * panel * CODE_BYTES, panel, rows, how, sums);
-}
-
-void tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni(const tw_pack_args *args) {
-  const size_t panel = 8;
-  const size_t padded = (args->k + K_MULTIPLE - 1) / K_MULTIPLE * K_MULTIPLE;
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += panel) {
-    pack_panel(args, &inner, panel, row, smaller(end - row, panel), padded,
-               (uint8_t *)args->packed + row / panel * args->packed_stride);
+    uint8_t* const fields = packed + padded * 8;
+    const size_t sum_copies = args->sum_copies;
+    const size_t s_5 = rows * sum_copies;
+    size_t s_6 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_5; ++i_field) {
+      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+      const size_t factor = (uint32_t)tw_load_i32(sum_factor);
+      const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
+      const size_t kept = s_7 * factor + base;
+      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
+      s_6 += 1;
+    }
+    uint8_t* next = fields + 32 * sum_copies;
+    const size_t s_7 = rows;
+    size_t s_8 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_7; ++i_field) {
+      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 288);
+      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
+      s_8 += 1;
+    }
+    next += 32;
+    const size_t s_9 = rows;
+    size_t s_10 = 0;
+    // field loop
+    for (size_t i_field = 0; i_field < s_9; ++i_field) {
+      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 384);
+      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
+      s_10 += 1;
+    }
+    row += 8;
+    packed += packed_stride;
   }
 }
 

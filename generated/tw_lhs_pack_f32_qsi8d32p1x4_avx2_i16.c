@@ -27,449 +27,502 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 1,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 2,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 8             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
 __attribute__((target("avx2,fma,f16c,bmi2")))
-static void block_ranges(const tw_args* args) {
-  const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
-  const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const __m256i x = _mm256_loadu_si256((const __m256i *)lhs);
-      const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(lhs + 32));
-      const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(lhs + 64));
-      const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(lhs + 96));
-      const __m256i x_5 = _mm256_loadu_si256((const __m256i *)(lhs + 128));
-      const __m256i x_6 = _mm256_loadu_si256((const __m256i *)(lhs + 160));
-      const __m256i x_7 = _mm256_loadu_si256((const __m256i *)(lhs + 192));
-      const __m256i x_8 = _mm256_loadu_si256((const __m256i *)(lhs + 224));
-      const __m256i v_2 = _mm256_and_si256(x, magnitude);
-      const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
-      const __m256i v_4 = _mm256_and_si256(x_2, magnitude);
-      const __m256 v_5 = _mm256_min_ps(_mm256_castsi256_ps(v_4), infinity);
-      const __m256i v_6 = _mm256_and_si256(x_3, magnitude);
-      const __m256 v_7 = _mm256_min_ps(_mm256_castsi256_ps(v_6), infinity);
-      const __m256i v_8 = _mm256_and_si256(x_4, magnitude);
-      const __m256 v_9 = _mm256_min_ps(_mm256_castsi256_ps(v_8), infinity);
-      const __m256i v_10 = _mm256_and_si256(x_5, magnitude);
-      const __m256 v_11 = _mm256_min_ps(_mm256_castsi256_ps(v_10), infinity);
-      const __m256i v_12 = _mm256_and_si256(x_6, magnitude);
-      const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_12), infinity);
-      const __m256i v_14 = _mm256_and_si256(x_7, magnitude);
-      const __m256 v_15 = _mm256_min_ps(_mm256_castsi256_ps(v_14), infinity);
-      const __m256i v_16 = _mm256_and_si256(x_8, magnitude);
-      const __m256 v_17 = _mm256_min_ps(_mm256_castsi256_ps(v_16), infinity);
-      const __m256 v_18 = _mm256_max_ps(v_3, v_5);
-      const __m256 v_19 = _mm256_max_ps(v_7, v_9);
-      const __m256 v_20 = _mm256_max_ps(v_11, v_13);
-      const __m256 v_21 = _mm256_max_ps(v_15, v_17);
-      const __m256 v_22 = _mm256_max_ps(v_18, v_19);
-      const __m256 v_23 = _mm256_max_ps(v_20, v_21);
-      const __m256 v_24 = _mm256_max_ps(v_22, v_23);
-      v = _mm256_max_ps(v_24, v);
-      lhs += 256;
+void tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
+  uint8_t scratch_memory[1280];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const largest = scratch + 192;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 32 * 2;
+    const size_t next_2 = next + 1 * 4;
+    const size_t next_3 = next_2 + 1 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * next_3;
+      if (rows != 1) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
+          const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            const __m256i x = _mm256_loadu_si256((const __m256i *)floats_at);
+            const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(floats_at + 32));
+            const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(floats_at + 64));
+            const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(floats_at + 96));
+            const __m256i v = _mm256_and_si256(x, magnitude);
+            const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
+            const __m256i v_3 = _mm256_and_si256(x_2, magnitude);
+            const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
+            const __m256i v_5 = _mm256_and_si256(x_3, magnitude);
+            const __m256 v_6 = _mm256_min_ps(_mm256_castsi256_ps(v_5), infinity);
+            const __m256i v_7 = _mm256_and_si256(x_4, magnitude);
+            const __m256 v_8 = _mm256_min_ps(_mm256_castsi256_ps(v_7), infinity);
+            const __m256 v_9 = _mm256_max_ps(v_2, v_4);
+            const __m256 v_10 = _mm256_max_ps(v_6, v_8);
+            const __m256 v_11 = _mm256_max_ps(v_9, v_10);
+            const __m256i v_12 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_11), 78);
+            const __m256i v_13 =
+                _mm256_castps_si256(_mm256_max_ps(v_11, _mm256_castsi256_ps(v_12)));
+            const __m256i v_14 = _mm256_unpacklo_epi64(v_13, v_13);
+            const __m256i v_15 = _mm256_unpackhi_epi64(v_13, v_13);
+            const __m256i v_16 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_14),
+                _mm256_castsi256_ps(v_15)));
+            const __m256i v_17 = _mm256_unpacklo_epi32(v_16, v_16);
+            const __m256i v_18 = _mm256_unpacklo_epi64(v_17, v_17);
+            const __m256i v_19 = _mm256_unpackhi_epi64(v_17, v_17);
+            const __m256 v_20 = _mm256_max_ps(_mm256_castsi256_ps(v_18), _mm256_castsi256_ps(v_19));
+            _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_20));
+            floats_at += 128;
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 8 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
+            const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
+            __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
+            const __m256i v = _mm256_add_epi32(largest_2, bits);
+            const __m256i finite = _mm256_srai_epi32(v, 31);
+            bits = _mm256_set1_epi32((int32_t)0xf2800000);
+            const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
+            const __m256i small = _mm256_srai_epi32(v_2, 31);
+            const __m256i v_3 = _mm256_setzero_si256();
+            const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+            const __m256i v_4 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
+            const __m256i v_6 = _mm256_and_si256(v_5, small);
+            const __m256i factor = _mm256_xor_si256(v_4, v_6);
+            const __m256i v_7 =
+                _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_9 = _mm256_and_si256(v_8, small);
+            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            const __m256i v_10 = _mm256_and_si256(factor, finite);
+            bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
+            const __m256i v_11 = _mm256_and_si256(bits, finite);
+            const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
+            bits = _mm256_set1_epi32((int32_t)0x7fc00000);
+            const __m256i v_13 = _mm256_xor_si256(scale, bits);
+            const __m256i v_14 = _mm256_and_si256(v_13, finite);
+            scale = _mm256_xor_si256(bits, v_14);
+            _mm256_storeu_si256((__m256i *)how_at, v_10);
+            _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
+            _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
+            _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
+            _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
+            largest_at_2 += 32;
+            how_at += 32;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
+            const __m256 lowest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
+            const __m256 highest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
+            const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
+            const __m256 x_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
+            const __m256 v = _mm256_mul_ps(x, factor);
+            const __m256 v_2 = _mm256_max_ps(v, lowest);
+            const __m256 v_3 = _mm256_min_ps(v_2, highest);
+            const __m256i v_4 = _mm256_cvtps_epi32(v_3);
+            const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
+            const __m256 v_6 = _mm256_mul_ps(x_2, factor);
+            const __m256 v_7 = _mm256_max_ps(v_6, lowest);
+            const __m256 v_8 = _mm256_min_ps(v_7, highest);
+            const __m256i v_9 = _mm256_cvtps_epi32(v_8);
+            const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
+            const __m256 v_11 = _mm256_mul_ps(x_3, factor);
+            const __m256 v_12 = _mm256_max_ps(v_11, lowest);
+            const __m256 v_13 = _mm256_min_ps(v_12, highest);
+            const __m256i v_14 = _mm256_cvtps_epi32(v_13);
+            const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
+            const __m256 v_16 = _mm256_mul_ps(x_4, factor);
+            const __m256 v_17 = _mm256_max_ps(v_16, lowest);
+            const __m256 v_18 = _mm256_min_ps(v_17, highest);
+            const __m256i v_19 = _mm256_cvtps_epi32(v_18);
+            const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
+            const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
+            const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
+            _mm256_storeu_si256((__m256i *)scratch, v_22);
+            const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
+            const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
+            _mm256_storeu_si256((__m256i *)(scratch + 32), v_24);
+            const size_t stride = 1 * 8;
+            const size_t steps = 32 / 16;
+            uint8_t* place = packed_at + 0 + s_3 * 8;
+            uint8_t* scratch_at = scratch;
+            // group loop
+            for (size_t i_group = 0; i_group < steps; ++i_group) {
+              size_t code = tw_load_u16(scratch_at);
+              tw_store_u16(place, (uint16_t)code);
+              code = tw_load_u16(scratch_at + 2);
+              tw_store_u16(place + 4, (uint16_t)code);
+              code = tw_load_u16(scratch_at + 4);
+              tw_store_u16(place + 2, (uint16_t)code);
+              code = tw_load_u16(scratch_at + 6);
+              tw_store_u16(place + 6, (uint16_t)code);
+              uint8_t* to = place + stride;
+              uint8_t* const s_4 = scratch_at + 8;
+              code = tw_load_u16(s_4);
+              tw_store_u16(to, (uint16_t)code);
+              code = tw_load_u16(s_4 + 2);
+              tw_store_u16(to + 4, (uint16_t)code);
+              code = tw_load_u16(s_4 + 4);
+              tw_store_u16(to + 2, (uint16_t)code);
+              code = tw_load_u16(s_4 + 6);
+              tw_store_u16(to + 6, (uint16_t)code);
+              to += stride;
+              uint8_t* const s_5 = scratch_at + 16;
+              code = tw_load_u16(s_5);
+              tw_store_u16(to, (uint16_t)code);
+              code = tw_load_u16(s_5 + 2);
+              tw_store_u16(to + 4, (uint16_t)code);
+              code = tw_load_u16(s_5 + 4);
+              tw_store_u16(to + 2, (uint16_t)code);
+              code = tw_load_u16(s_5 + 6);
+              tw_store_u16(to + 6, (uint16_t)code);
+              to += stride;
+              uint8_t* const s_6 = scratch_at + 24;
+              code = tw_load_u16(s_6);
+              tw_store_u16(to, (uint16_t)code);
+              code = tw_load_u16(s_6 + 2);
+              tw_store_u16(to + 4, (uint16_t)code);
+              code = tw_load_u16(s_6 + 4);
+              tw_store_u16(to + 2, (uint16_t)code);
+              code = tw_load_u16(s_6 + 6);
+              tw_store_u16(to + 6, (uint16_t)code);
+              place = to + stride;
+              scratch_at += 32;
+            }
+            const __m256i v_25 = _mm256_add_epi32(v_5, v_10);
+            const __m256i v_26 = _mm256_add_epi32(v_15, v_20);
+            const __m256i v_27 = _mm256_add_epi32(v_25, v_26);
+            const __m256i v_28 = _mm256_permute4x64_epi64(v_27, 78);
+            const __m256i v_29 = _mm256_add_epi32(v_27, v_28);
+            const __m256i v_30 = _mm256_unpacklo_epi64(v_29, v_29);
+            const __m256i v_31 = _mm256_unpackhi_epi64(v_29, v_29);
+            const __m256i v_32 = _mm256_add_epi32(v_30, v_31);
+            const __m256i v_33 = _mm256_unpacklo_epi32(v_32, v_32);
+            const __m256i v_34 = _mm256_unpacklo_epi64(v_33, v_33);
+            const __m256i v_35 = _mm256_unpackhi_epi64(v_33, v_33);
+            const __m256i v_36 = _mm256_add_epi32(v_34, v_35);
+            uint8_t* copies = packed_at + next + s_3 * 4;
+            const __m256i v_37 = _mm256_mullo_epi32(v_36, sum_factor_2);
+            const __m256i kept = _mm256_add_epi32(v_37, sum_base);
+            _mm256_storeu_si256((__m256i *)lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            tw_store_i32(copies, (int32_t)value);
+            copies = packed_at + next_2 + s_3 * 4;
+            value = (uint32_t)tw_load_i32(how_at_2 + 640);
+            tw_store_i32(copies, (int32_t)value);
+            floats += 128;
+            packed_at += next_3;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+        }
+        s_3 += 1;
+      }
+      row += 1;
+      packed += packed_stride;
     }
-    const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
-    const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
-    const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-    const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-    const __m256i v_6 =
-        _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_4), _mm256_castsi256_ps(v_5)));
-    const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-    const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-    const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-    const __m256 v_10 = _mm256_max_ps(_mm256_castsi256_ps(v_8), _mm256_castsi256_ps(v_9));
-    _mm256_storeu_si256((__m256i *)dst, _mm256_castps_si256(v_10));
-    dst += 4;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void block_ranges_of_32(const tw_args* args) {
-  const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
-  const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m256i x = _mm256_loadu_si256((const __m256i *)lhs);
-    const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(lhs + 32));
-    const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(lhs + 64));
-    const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(lhs + 96));
-    const __m256i v = _mm256_and_si256(x, magnitude);
-    const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
-    const __m256i v_3 = _mm256_and_si256(x_2, magnitude);
-    const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
-    const __m256i v_5 = _mm256_and_si256(x_3, magnitude);
-    const __m256 v_6 = _mm256_min_ps(_mm256_castsi256_ps(v_5), infinity);
-    const __m256i v_7 = _mm256_and_si256(x_4, magnitude);
-    const __m256 v_8 = _mm256_min_ps(_mm256_castsi256_ps(v_7), infinity);
-    const __m256 v_9 = _mm256_max_ps(v_2, v_4);
-    const __m256 v_10 = _mm256_max_ps(v_6, v_8);
-    const __m256 v_11 = _mm256_max_ps(v_9, v_10);
-    const __m256i v_12 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_11), 78);
-    const __m256i v_13 = _mm256_castps_si256(_mm256_max_ps(v_11, _mm256_castsi256_ps(v_12)));
-    const __m256i v_14 = _mm256_unpacklo_epi64(v_13, v_13);
-    const __m256i v_15 = _mm256_unpackhi_epi64(v_13, v_13);
-    const __m256i v_16 =
-        _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_14), _mm256_castsi256_ps(v_15)));
-    const __m256i v_17 = _mm256_unpacklo_epi32(v_16, v_16);
-    const __m256i v_18 = _mm256_unpacklo_epi64(v_17, v_17);
-    const __m256i v_19 = _mm256_unpackhi_epi64(v_17, v_17);
-    const __m256 v_20 = _mm256_max_ps(_mm256_castsi256_ps(v_18), _mm256_castsi256_ps(v_19));
-    _mm256_storeu_si256((__m256i *)dst, _mm256_castps_si256(v_20));
-    lhs += 128;
-    dst += 4;
-  }
-}
-
-// Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
-// then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
-// all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
-// numbers.
-static quantization quantization_of(float largest) {
-  quantization out = {0, -127, 127, 0, 0};
-  if (largest > 3.402823466e+38f) {
-    out.lowest = out.highest = 0;
-    out.scale = tw_f32_of_bits(0x7fc00000);
-    return out;
-  }
-  if (largest < 7.888609052e-31f) return out;
-  out.factor = 127.0f / largest;
-  out.scale = largest / 127.0f;
-  return out;
-}
-
-// Of each of `count` blocks, at most AT_ONCE.
-static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t count,
-                                 quantization *how) {
-  float largest[AT_ONCE + LANES];  // the inner loop writes whole vectors
-  inner->lhs = floats;
-  inner->n = count;
-  inner->dst = largest;
-  inner->block == 32 ? block_ranges_of_32(inner) : block_ranges(inner);
-  for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void quantize_blocks(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
-    const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
-    const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
-    const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
-    __m256i v = _mm256_setzero_si256();
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-      const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-      const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-      const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-      const __m256 x_5 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 128)));
-      const __m256 x_6 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 160)));
-      const __m256 x_7 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 192)));
-      const __m256 x_8 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 224)));
-      const __m256 v_2 = _mm256_mul_ps(x, factor);
-      const __m256 v_3 = _mm256_max_ps(v_2, lowest);
-      const __m256 v_4 = _mm256_min_ps(v_3, highest);
-      const __m256i v_5 = _mm256_cvtps_epi32(v_4);
-      const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
-      const __m256 v_7 = _mm256_mul_ps(x_2, factor);
-      const __m256 v_8 = _mm256_max_ps(v_7, lowest);
-      const __m256 v_9 = _mm256_min_ps(v_8, highest);
-      const __m256i v_10 = _mm256_cvtps_epi32(v_9);
-      const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
-      const __m256 v_12 = _mm256_mul_ps(x_3, factor);
-      const __m256 v_13 = _mm256_max_ps(v_12, lowest);
-      const __m256 v_14 = _mm256_min_ps(v_13, highest);
-      const __m256i v_15 = _mm256_cvtps_epi32(v_14);
-      const __m256i v_16 = _mm256_add_epi32(v_15, zero_point);
-      const __m256 v_17 = _mm256_mul_ps(x_4, factor);
-      const __m256 v_18 = _mm256_max_ps(v_17, lowest);
-      const __m256 v_19 = _mm256_min_ps(v_18, highest);
-      const __m256i v_20 = _mm256_cvtps_epi32(v_19);
-      const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
-      const __m256 v_22 = _mm256_mul_ps(x_5, factor);
-      const __m256 v_23 = _mm256_max_ps(v_22, lowest);
-      const __m256 v_24 = _mm256_min_ps(v_23, highest);
-      const __m256i v_25 = _mm256_cvtps_epi32(v_24);
-      const __m256i v_26 = _mm256_add_epi32(v_25, zero_point);
-      const __m256 v_27 = _mm256_mul_ps(x_6, factor);
-      const __m256 v_28 = _mm256_max_ps(v_27, lowest);
-      const __m256 v_29 = _mm256_min_ps(v_28, highest);
-      const __m256i v_30 = _mm256_cvtps_epi32(v_29);
-      const __m256i v_31 = _mm256_add_epi32(v_30, zero_point);
-      const __m256 v_32 = _mm256_mul_ps(x_7, factor);
-      const __m256 v_33 = _mm256_max_ps(v_32, lowest);
-      const __m256 v_34 = _mm256_min_ps(v_33, highest);
-      const __m256i v_35 = _mm256_cvtps_epi32(v_34);
-      const __m256i v_36 = _mm256_add_epi32(v_35, zero_point);
-      const __m256 v_37 = _mm256_mul_ps(x_8, factor);
-      const __m256 v_38 = _mm256_max_ps(v_37, lowest);
-      const __m256 v_39 = _mm256_min_ps(v_38, highest);
-      const __m256i v_40 = _mm256_cvtps_epi32(v_39);
-      const __m256i v_41 = _mm256_add_epi32(v_40, zero_point);
-      const __m256i v_42 = _mm256_packs_epi32(v_6, v_11);
-      const __m256i v_43 = _mm256_permute4x64_epi64(v_42, 216);
-      const __m256i v_44 = _mm256_packs_epi32(v_16, v_21);
-      const __m256i v_45 = _mm256_permute4x64_epi64(v_44, 216);
-      const __m256i v_46 = _mm256_packs_epi16(v_43, v_45);
-      const __m256i v_47 = _mm256_permute4x64_epi64(v_46, 216);
-      _mm256_storeu_si256((__m256i *)dst, v_47);
-      const __m256i v_48 = _mm256_packs_epi32(v_26, v_31);
-      const __m256i v_49 = _mm256_permute4x64_epi64(v_48, 216);
-      const __m256i v_50 = _mm256_packs_epi32(v_36, v_41);
-      const __m256i v_51 = _mm256_permute4x64_epi64(v_50, 216);
-      const __m256i v_52 = _mm256_packs_epi16(v_49, v_51);
-      const __m256i v_53 = _mm256_permute4x64_epi64(v_52, 216);
-      _mm256_storeu_si256((__m256i *)(dst + 32), v_53);
-      const __m256i v_54 = _mm256_add_epi32(v_6, v_11);
-      const __m256i v_55 = _mm256_add_epi32(v_16, v_21);
-      const __m256i v_56 = _mm256_add_epi32(v_26, v_31);
-      const __m256i v_57 = _mm256_add_epi32(v_36, v_41);
-      const __m256i v_58 = _mm256_add_epi32(v_54, v_55);
-      const __m256i v_59 = _mm256_add_epi32(v_56, v_57);
-      const __m256i v_60 = _mm256_add_epi32(v_58, v_59);
-      v = _mm256_add_epi32(v_60, v);
-      lhs += 256;
-      dst += 64;
-    }
-    const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
-    const __m256i v_3 = _mm256_add_epi32(v, v_2);
-    const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-    const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-    const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
-    const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-    const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-    const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-    const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
-    _mm256_storeu_si256((__m256i *)s, v_10);
-    lookup += 20;
-    s += 4;
-  }
-}
-
-__attribute__((target("avx2,fma,f16c,bmi2")))
-static void quantize_blocks_of_32(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup)));
-    const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 4)));
-    const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(lookup + 8)));
-    const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(lookup + 12));
-    const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lhs));
-    const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 32)));
-    const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 64)));
-    const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(lhs + 96)));
-    const __m256 v = _mm256_mul_ps(x, factor);
-    const __m256 v_2 = _mm256_max_ps(v, lowest);
-    const __m256 v_3 = _mm256_min_ps(v_2, highest);
-    const __m256i v_4 = _mm256_cvtps_epi32(v_3);
-    const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
-    const __m256 v_6 = _mm256_mul_ps(x_2, factor);
-    const __m256 v_7 = _mm256_max_ps(v_6, lowest);
-    const __m256 v_8 = _mm256_min_ps(v_7, highest);
-    const __m256i v_9 = _mm256_cvtps_epi32(v_8);
-    const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
-    const __m256 v_11 = _mm256_mul_ps(x_3, factor);
-    const __m256 v_12 = _mm256_max_ps(v_11, lowest);
-    const __m256 v_13 = _mm256_min_ps(v_12, highest);
-    const __m256i v_14 = _mm256_cvtps_epi32(v_13);
-    const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
-    const __m256 v_16 = _mm256_mul_ps(x_4, factor);
-    const __m256 v_17 = _mm256_max_ps(v_16, lowest);
-    const __m256 v_18 = _mm256_min_ps(v_17, highest);
-    const __m256i v_19 = _mm256_cvtps_epi32(v_18);
-    const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
-    const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
-    const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
-    const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
-    const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
-    const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
-    const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
-    _mm256_storeu_si256((__m256i *)dst, v_26);
-    const __m256i v_27 = _mm256_add_epi32(v_5, v_10);
-    const __m256i v_28 = _mm256_add_epi32(v_15, v_20);
-    const __m256i v_29 = _mm256_add_epi32(v_27, v_28);
-    const __m256i v_30 = _mm256_permute4x64_epi64(v_29, 78);
-    const __m256i v_31 = _mm256_add_epi32(v_29, v_30);
-    const __m256i v_32 = _mm256_unpacklo_epi64(v_31, v_31);
-    const __m256i v_33 = _mm256_unpackhi_epi64(v_31, v_31);
-    const __m256i v_34 = _mm256_add_epi32(v_32, v_33);
-    const __m256i v_35 = _mm256_unpacklo_epi32(v_34, v_34);
-    const __m256i v_36 = _mm256_unpacklo_epi64(v_35, v_35);
-    const __m256i v_37 = _mm256_unpackhi_epi64(v_35, v_35);
-    const __m256i v_38 = _mm256_add_epi32(v_36, v_37);
-    _mm256_storeu_si256((__m256i *)s, v_38);
-    lhs += 128;
-    dst += 32;
-    lookup += 20;
-    s += 4;
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
-}
-
-// As 16 bits: the even codes, then the odd ones.
-static void put_group(uint8_t *to, const int8_t *codes) {
-  int16_t wide[KR];
-  for (int i = 0; i < KR; ++i) wide[i % 2 * (KR / 2) + i / 2] = codes[i];
-  memcpy(to, wide, sizeof wide);
-}
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {1, 0, 0, 0, 0};
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  at.scales = at.bytes;
-  at.bytes += at.panel * 4 * args->scale_copies;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 1);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    store_copies(to + at.scales + 4 * scale_copies * r, tw_bits_of_f32(how[i].scale), scale_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    choose_quantizations(inner, floats, count, how);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 0);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 192;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + block * 2;
+    const size_t next_2 = next + sum_copies * 4;
+    const size_t next_3 = next_2 + scale_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * next_3;
+      if (rows != 1) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
+          const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+            const size_t steps = block / 32;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              const __m256i x = _mm256_loadu_si256((const __m256i *)floats_at);
+              const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(floats_at + 32));
+              const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(floats_at + 64));
+              const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(floats_at + 96));
+              const __m256i v_2 = _mm256_and_si256(x, magnitude);
+              const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
+              const __m256i v_4 = _mm256_and_si256(x_2, magnitude);
+              const __m256 v_5 = _mm256_min_ps(_mm256_castsi256_ps(v_4), infinity);
+              const __m256i v_6 = _mm256_and_si256(x_3, magnitude);
+              const __m256 v_7 = _mm256_min_ps(_mm256_castsi256_ps(v_6), infinity);
+              const __m256i v_8 = _mm256_and_si256(x_4, magnitude);
+              const __m256 v_9 = _mm256_min_ps(_mm256_castsi256_ps(v_8), infinity);
+              const __m256 v_10 = _mm256_max_ps(v_3, v_5);
+              const __m256 v_11 = _mm256_max_ps(v_7, v_9);
+              const __m256 v_12 = _mm256_max_ps(v_10, v_11);
+              v = _mm256_max_ps(v_12, v);
+              floats_at += 128;
+            }
+            const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
+            const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
+            const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
+            const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
+            const __m256i v_6 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_4),
+                _mm256_castsi256_ps(v_5)));
+            const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256 v_10 = _mm256_max_ps(_mm256_castsi256_ps(v_8), _mm256_castsi256_ps(v_9));
+            _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_10));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 8 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
+            const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
+            __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
+            const __m256i v = _mm256_add_epi32(largest_2, bits);
+            const __m256i finite = _mm256_srai_epi32(v, 31);
+            bits = _mm256_set1_epi32((int32_t)0xf2800000);
+            const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
+            const __m256i small = _mm256_srai_epi32(v_2, 31);
+            const __m256i v_3 = _mm256_setzero_si256();
+            const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+            const __m256i v_4 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
+            const __m256i v_6 = _mm256_and_si256(v_5, small);
+            const __m256i factor = _mm256_xor_si256(v_4, v_6);
+            const __m256i v_7 =
+                _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_9 = _mm256_and_si256(v_8, small);
+            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            const __m256i v_10 = _mm256_and_si256(factor, finite);
+            bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
+            const __m256i v_11 = _mm256_and_si256(bits, finite);
+            const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
+            bits = _mm256_set1_epi32((int32_t)0x7fc00000);
+            const __m256i v_13 = _mm256_xor_si256(scale, bits);
+            const __m256i v_14 = _mm256_and_si256(v_13, finite);
+            scale = _mm256_xor_si256(bits, v_14);
+            _mm256_storeu_si256((__m256i *)how_at, v_10);
+            _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
+            _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
+            _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
+            _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
+            largest_at_2 += 32;
+            how_at += 32;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
+            const __m256 lowest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
+            const __m256 highest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
+            const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
+            __m256i v = _mm256_setzero_si256();
+            const size_t steps = block / 32;
+            uint8_t* place = packed_at + 0 + s_3 * 8;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
+              const __m256 x_2 =
+                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
+              const __m256 x_3 =
+                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+              const __m256 x_4 =
+                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
+              const __m256 v_2 = _mm256_mul_ps(x, factor);
+              const __m256 v_3 = _mm256_max_ps(v_2, lowest);
+              const __m256 v_4 = _mm256_min_ps(v_3, highest);
+              const __m256i v_5 = _mm256_cvtps_epi32(v_4);
+              const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
+              const __m256 v_7 = _mm256_mul_ps(x_2, factor);
+              const __m256 v_8 = _mm256_max_ps(v_7, lowest);
+              const __m256 v_9 = _mm256_min_ps(v_8, highest);
+              const __m256i v_10 = _mm256_cvtps_epi32(v_9);
+              const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
+              const __m256 v_12 = _mm256_mul_ps(x_3, factor);
+              const __m256 v_13 = _mm256_max_ps(v_12, lowest);
+              const __m256 v_14 = _mm256_min_ps(v_13, highest);
+              const __m256i v_15 = _mm256_cvtps_epi32(v_14);
+              const __m256i v_16 = _mm256_add_epi32(v_15, zero_point);
+              const __m256 v_17 = _mm256_mul_ps(x_4, factor);
+              const __m256 v_18 = _mm256_max_ps(v_17, lowest);
+              const __m256 v_19 = _mm256_min_ps(v_18, highest);
+              const __m256i v_20 = _mm256_cvtps_epi32(v_19);
+              const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
+              const __m256i v_22 = _mm256_packs_epi32(v_6, v_11);
+              const __m256i v_23 = _mm256_permute4x64_epi64(v_22, 216);
+              _mm256_storeu_si256((__m256i *)scratch, v_23);
+              const __m256i v_24 = _mm256_packs_epi32(v_16, v_21);
+              const __m256i v_25 = _mm256_permute4x64_epi64(v_24, 216);
+              _mm256_storeu_si256((__m256i *)(scratch + 32), v_25);
+              const size_t stride = 1 * 8;
+              const size_t steps_2 = 32 / 16;
+              uint8_t* place_at = place;
+              uint8_t* scratch_at = scratch;
+              // group loop
+              for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+                size_t code = tw_load_u16(scratch_at);
+                tw_store_u16(place_at, (uint16_t)code);
+                code = tw_load_u16(scratch_at + 2);
+                tw_store_u16(place_at + 4, (uint16_t)code);
+                code = tw_load_u16(scratch_at + 4);
+                tw_store_u16(place_at + 2, (uint16_t)code);
+                code = tw_load_u16(scratch_at + 6);
+                tw_store_u16(place_at + 6, (uint16_t)code);
+                uint8_t* to = place_at + stride;
+                uint8_t* const s_4 = scratch_at + 8;
+                code = tw_load_u16(s_4);
+                tw_store_u16(to, (uint16_t)code);
+                code = tw_load_u16(s_4 + 2);
+                tw_store_u16(to + 4, (uint16_t)code);
+                code = tw_load_u16(s_4 + 4);
+                tw_store_u16(to + 2, (uint16_t)code);
+                code = tw_load_u16(s_4 + 6);
+                tw_store_u16(to + 6, (uint16_t)code);
+                to += stride;
+                uint8_t* const s_5 = scratch_at + 16;
+                code = tw_load_u16(s_5);
+                tw_store_u16(to, (uint16_t)code);
+                code = tw_load_u16(s_5 + 2);
+                tw_store_u16(to + 4, (uint16_t)code);
+                code = tw_load_u16(s_5 + 4);
+                tw_store_u16(to + 2, (uint16_t)code);
+                code = tw_load_u16(s_5 + 6);
+                tw_store_u16(to + 6, (uint16_t)code);
+                to += stride;
+                uint8_t* const s_6 = scratch_at + 24;
+                code = tw_load_u16(s_6);
+                tw_store_u16(to, (uint16_t)code);
+                code = tw_load_u16(s_6 + 2);
+                tw_store_u16(to + 4, (uint16_t)code);
+                code = tw_load_u16(s_6 + 4);
+                tw_store_u16(to + 2, (uint16_t)code);
+                code = tw_load_u16(s_6 + 6);
+                tw_store_u16(to + 6, (uint16_t)code);
+                place_at = to + stride;
+                scratch_at += 32;
+              }
+              const __m256i v_26 = _mm256_add_epi32(v_6, v_11);
+              const __m256i v_27 = _mm256_add_epi32(v_16, v_21);
+              const __m256i v_28 = _mm256_add_epi32(v_26, v_27);
+              v = _mm256_add_epi32(v_28, v);
+              floats += 128;
+              place += 1 * 64;
+            }
+            const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
+            const __m256i v_3 = _mm256_add_epi32(v, v_2);
+            const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
+            const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
+            const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
+            const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
+            const __m256i v_11 = _mm256_mullo_epi32(v_10, sum_factor_2);
+            const __m256i kept = _mm256_add_epi32(v_11, sum_base);
+            _mm256_storeu_si256((__m256i *)lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 640);
+            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += next_3;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+        }
+        s_3 += 1;
+      }
+      row += 1;
+      packed += packed_stride;
+    }
   }
 }
 

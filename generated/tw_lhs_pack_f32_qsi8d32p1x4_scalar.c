@@ -29,215 +29,307 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 1,    // of a panel
-  KR = 4,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 1             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
-// In plain C.
-static void block_ranges(const tw_args *args) {
-  const uint8_t *floats = (const uint8_t *)args->lhs;
-  float *const largest = (float *)args->dst;
-  for (size_t b = 0; b < args->n; ++b) {
-    // Of numbers without their sign, bits are in the numbers' order, and a NaN's come last.
-    int32_t bits = 0;
-    for (size_t i = 0; i < args->block; ++i, floats += sizeof(float)) {
-      const int32_t magnitude = tw_load_i32(floats) & 0x7fffffff;
-      bits = magnitude > bits ? magnitude : bits;
+void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
+  uint8_t scratch_memory[1088];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const largest = scratch + 128;
+    uint8_t* const how = scratch + 320;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 32;
+    const size_t next_2 = next + 1 * 4;
+    const size_t next_3 = next_2 + 1 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32_t sum_factor_2 = tw_load_i32(sum_factor);
+    const int32_t sum_base = tw_load_i32(sum_factor + 4);
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const int32_t magnitude = (int32_t)0x7fffffff;
+          const float infinity = tw_f32_of_bits((int32_t)0x7f800000);
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            float v = tw_f32_of_bits(0);
+            const size_t steps = 32 / 4;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              const int32_t x = tw_load_i32(floats_at);
+              const int32_t x_2 = tw_load_i32(floats_at + 4);
+              const int32_t x_3 = tw_load_i32(floats_at + 8);
+              const int32_t x_4 = tw_load_i32(floats_at + 12);
+              const int32_t v_2 = (x & magnitude);
+              const float v_3 = tw_min_f32(tw_f32_of_bits(v_2), infinity);
+              const int32_t v_4 = (x_2 & magnitude);
+              const float v_5 = tw_min_f32(tw_f32_of_bits(v_4), infinity);
+              const int32_t v_6 = (x_3 & magnitude);
+              const float v_7 = tw_min_f32(tw_f32_of_bits(v_6), infinity);
+              const int32_t v_8 = (x_4 & magnitude);
+              const float v_9 = tw_min_f32(tw_f32_of_bits(v_8), infinity);
+              const float v_10 = tw_max_f32(v_3, v_5);
+              const float v_11 = tw_max_f32(v_7, v_9);
+              const float v_12 = tw_max_f32(v_10, v_11);
+              v = tw_max_f32(v_12, v);
+              floats_at += 16;
+            }
+            tw_store_i32(largest_at, tw_bits_of_f32(v));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop
+          for (size_t i_parameters = 0; i_parameters < count; ++i_parameters) {
+            const int32_t largest_2 = tw_load_i32(largest_at_2);
+            int32_t bits = (int32_t)0x80800000;
+            const int32_t v = tw_add_i32(largest_2, bits);
+            const int32_t finite = (v >> 31);
+            bits = (int32_t)0xf2800000;
+            const int32_t v_2 = tw_add_i32(largest_2, bits);
+            const int32_t small = (v_2 >> 31);
+            const int32_t v_3 = 0;
+            const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
+            const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
+            const int32_t v_5 = (v_3 ^ v_4);
+            const int32_t v_6 = (v_5 & small);
+            const int32_t factor = (v_4 ^ v_6);
+            const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
+            const int32_t v_8 = (v_3 ^ v_7);
+            const int32_t v_9 = (v_8 & small);
+            int32_t scale = (v_7 ^ v_9);
+            const int32_t v_10 = (factor & finite);
+            bits = (int32_t)0xc2fe0000;
+            const int32_t v_11 = (bits & finite);
+            const int32_t v_12 = (tw_bits_of_f32(bits_2) & finite);
+            bits = (int32_t)0x7fc00000;
+            const int32_t v_13 = (scale ^ bits);
+            const int32_t v_14 = (v_13 & finite);
+            scale = (bits ^ v_14);
+            tw_store_i32(how_at, v_10);
+            tw_store_i32(how_at + 132, v_11);
+            tw_store_i32(how_at + 264, v_12);
+            tw_store_i32(how_at + 396, v_3);
+            tw_store_i32(how_at + 528, scale);
+            largest_at_2 += 4;
+            how_at += 4;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const float factor = tw_f32_of_bits(tw_load_i32(how_at_2));
+            const float lowest = tw_f32_of_bits(tw_load_i32(how_at_2 + 132));
+            const float highest = tw_f32_of_bits(tw_load_i32(how_at_2 + 264));
+            int32_t zero_point = tw_load_i32(how_at_2 + 396);
+            const float bits = tw_f32_of_bits((int32_t)0x4b400000);
+            zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
+            int32_t v = 0;
+            uint8_t* place = packed_at + 0 + s_3 * 4;
+            // k loop
+            for (size_t i_k = 0; i_k < 32; ++i_k) {
+              const float x = tw_f32_of_bits(tw_load_i32(floats));
+              const float v_2 = (x * factor);
+              const float v_3 = tw_max_f32(v_2, lowest);
+              const float v_4 = tw_min_f32(v_3, highest);
+              const float v_5 = (v_4 + bits);
+              const int32_t v_6 = tw_add_i32(tw_bits_of_f32(v_5), zero_point);
+              *(place) = (uint8_t)((uint32_t)v_6 >> (8 * 0));
+              v = tw_add_i32(v_6, v);
+              floats += 4;
+              place += 1;
+            }
+            uint8_t* copies = packed_at + next + s_3 * 4;
+            const int32_t v_2 = tw_mul_i32(v, sum_factor_2);
+            const int32_t kept = tw_add_i32(v_2, sum_base);
+            tw_store_i32(copies, kept);
+            copies = packed_at + next_2 + s_3 * 4;
+            const int32_t scale = tw_load_i32(how_at_2 + 528);
+            tw_store_i32(copies, scale);
+            packed_at += next_3;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+        }
+        s_3 += 1;
+      }
+      row += 1;
+      packed += packed_stride;
     }
-    largest[b] = tw_f32_of_bits(bits < 0x7f800000 ? bits : 0x7f800000);
-  }
-}
-
-// Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
-// then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
-// all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
-// numbers.
-static quantization quantization_of(float largest) {
-  quantization out = {0, -127, 127, 0, 0};
-  if (largest > 3.402823466e+38f) {
-    out.lowest = out.highest = 0;
-    out.scale = tw_f32_of_bits(0x7fc00000);
-    return out;
-  }
-  if (largest < 7.888609052e-31f) return out;
-  out.factor = 127.0f / largest;
-  out.scale = largest / 127.0f;
-  return out;
-}
-
-// Of each of `count` blocks, at most AT_ONCE.
-static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t count,
-                                 quantization *how) {
-  float largest[AT_ONCE + LANES];  // the inner loop writes whole vectors
-  inner->lhs = floats;
-  inner->n = count;
-  inner->dst = largest;
-  block_ranges(inner);
-  for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
-}
-
-// In plain C.
-static void quantize_blocks(const tw_args *args) {
-  const quantization *const how = (const quantization *)args->lookup;
-  const uint8_t *floats = (const uint8_t *)args->lhs;
-  int8_t *codes = (int8_t *)args->dst;
-  int32_t *const sums = (int32_t *)(void *)(codes + args->dst_stride);
-  const float shift = 12582912.0f;  // rounds to nearest even
-  for (size_t b = 0; b < args->n; ++b) {
-    sums[b] = 0;
-    for (size_t i = 0; i < args->block; ++i, floats += sizeof(float)) {
-      const float scaled = tw_f32_of_bits(tw_load_i32(floats)) * how[b].factor;
-      const float clamped = tw_min_f32(tw_max_f32(scaled, how[b].lowest), how[b].highest);
-      const int32_t code = (int32_t)((clamped + shift) - shift) + how[b].zero_point;
-      *codes++ = (int8_t)code;
-      sums[b] += code;
-    }
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  quantize_blocks(inner);
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {1, 0, 0, 0, 0};
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  at.scales = at.bytes;
-  at.bytes += at.panel * 4 * args->scale_copies;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 1);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    store_copies(to + at.scales + 4 * scale_copies * r, tw_bits_of_f32(how[i].scale), scale_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 1 && scales == 1) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 1, 1);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    choose_quantizations(inner, floats, count, how);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 0);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 128;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1024;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + block;
+    const size_t next_2 = next + sum_copies * 4;
+    const size_t next_3 = next_2 + scale_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32_t sum_factor_2 = tw_load_i32(sum_factor);
+    const int32_t sum_base = tw_load_i32(sum_factor + 4);
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const int32_t magnitude = (int32_t)0x7fffffff;
+          const float infinity = tw_f32_of_bits((int32_t)0x7f800000);
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            float v = tw_f32_of_bits(0);
+            const size_t steps = block / 4;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              const int32_t x = tw_load_i32(floats_at);
+              const int32_t x_2 = tw_load_i32(floats_at + 4);
+              const int32_t x_3 = tw_load_i32(floats_at + 8);
+              const int32_t x_4 = tw_load_i32(floats_at + 12);
+              const int32_t v_2 = (x & magnitude);
+              const float v_3 = tw_min_f32(tw_f32_of_bits(v_2), infinity);
+              const int32_t v_4 = (x_2 & magnitude);
+              const float v_5 = tw_min_f32(tw_f32_of_bits(v_4), infinity);
+              const int32_t v_6 = (x_3 & magnitude);
+              const float v_7 = tw_min_f32(tw_f32_of_bits(v_6), infinity);
+              const int32_t v_8 = (x_4 & magnitude);
+              const float v_9 = tw_min_f32(tw_f32_of_bits(v_8), infinity);
+              const float v_10 = tw_max_f32(v_3, v_5);
+              const float v_11 = tw_max_f32(v_7, v_9);
+              const float v_12 = tw_max_f32(v_10, v_11);
+              v = tw_max_f32(v_12, v);
+              floats_at += 16;
+            }
+            tw_store_i32(largest_at, tw_bits_of_f32(v));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop
+          for (size_t i_parameters = 0; i_parameters < count; ++i_parameters) {
+            const int32_t largest_2 = tw_load_i32(largest_at_2);
+            int32_t bits = (int32_t)0x80800000;
+            const int32_t v = tw_add_i32(largest_2, bits);
+            const int32_t finite = (v >> 31);
+            bits = (int32_t)0xf2800000;
+            const int32_t v_2 = tw_add_i32(largest_2, bits);
+            const int32_t small = (v_2 >> 31);
+            const int32_t v_3 = 0;
+            const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
+            const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
+            const int32_t v_5 = (v_3 ^ v_4);
+            const int32_t v_6 = (v_5 & small);
+            const int32_t factor = (v_4 ^ v_6);
+            const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
+            const int32_t v_8 = (v_3 ^ v_7);
+            const int32_t v_9 = (v_8 & small);
+            int32_t scale = (v_7 ^ v_9);
+            const int32_t v_10 = (factor & finite);
+            bits = (int32_t)0xc2fe0000;
+            const int32_t v_11 = (bits & finite);
+            const int32_t v_12 = (tw_bits_of_f32(bits_2) & finite);
+            bits = (int32_t)0x7fc00000;
+            const int32_t v_13 = (scale ^ bits);
+            const int32_t v_14 = (v_13 & finite);
+            scale = (bits ^ v_14);
+            tw_store_i32(how_at, v_10);
+            tw_store_i32(how_at + 132, v_11);
+            tw_store_i32(how_at + 264, v_12);
+            tw_store_i32(how_at + 396, v_3);
+            tw_store_i32(how_at + 528, scale);
+            largest_at_2 += 4;
+            how_at += 4;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const float factor = tw_f32_of_bits(tw_load_i32(how_at_2));
+            const float lowest = tw_f32_of_bits(tw_load_i32(how_at_2 + 132));
+            const float highest = tw_f32_of_bits(tw_load_i32(how_at_2 + 264));
+            int32_t zero_point = tw_load_i32(how_at_2 + 396);
+            const float bits = tw_f32_of_bits((int32_t)0x4b400000);
+            zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
+            int32_t v = 0;
+            uint8_t* place = packed_at + 0 + s_3 * 4;
+            // k loop
+            for (size_t i_k = 0; i_k < block; ++i_k) {
+              const float x = tw_f32_of_bits(tw_load_i32(floats));
+              const float v_2 = (x * factor);
+              const float v_3 = tw_max_f32(v_2, lowest);
+              const float v_4 = tw_min_f32(v_3, highest);
+              const float v_5 = (v_4 + bits);
+              const int32_t v_6 = tw_add_i32(tw_bits_of_f32(v_5), zero_point);
+              *(place) = (uint8_t)((uint32_t)v_6 >> (8 * 0));
+              v = tw_add_i32(v_6, v);
+              floats += 4;
+              place += 1;
+            }
+            const int32_t v_2 = tw_mul_i32(v, sum_factor_2);
+            const int32_t kept = tw_add_i32(v_2, sum_base);
+            tw_store_i32(lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 528);
+            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += next_3;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+        }
+        s_3 += 1;
+      }
+      row += 1;
+      packed += packed_stride;
+    }
   }
 }
 

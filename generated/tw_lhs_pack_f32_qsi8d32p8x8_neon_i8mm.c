@@ -36,603 +36,565 @@ extern "C" {
 
 void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args);
 
-enum {
-  MOST_ROWS = 8,    // of a panel
-  KR = 8,                  // neighbors in k of a row that stay together
-  CODE_BYTES = 1,
-  GROUP_BYTES = KR * CODE_BYTES,
-  K_MULTIPLE = 32,  // k is padded to a multiple of this
-  LANES = 4             // of the vectors that inner loops leave behind
-};
-
-// code = round(x * factor) + zero_point; the bounds keep codes within int8.
-// x = (code - zero_point) * scale
-typedef struct quantization {
-  float factor, lowest, highest;
-  int32_t zero_point;
-  float scale;
-} quantization;
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-enum {
-  AT_ONCE = 32,  // blocks of a row that are quantized at a time
-  // Of them. 4 KiB apart, loads of sums would wait for stores of codes.
-  MOST_CODES = 3840
-};
-
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void block_ranges(const tw_args* args) {
-  const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-  const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
-      const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-      const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-      const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-      const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-      const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-      const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-      const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-      const uint8x16_t x_9 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 128)));
-      const uint8x16_t x_10 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 144)));
-      const uint8x16_t x_11 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 160)));
-      const uint8x16_t x_12 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 176)));
-      const uint8x16_t x_13 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 192)));
-      const uint8x16_t x_14 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 208)));
-      const uint8x16_t x_15 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 224)));
-      const uint8x16_t x_16 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 240)));
-      const uint8x16_t v_2 = vandq_u8(x, magnitude);
-      const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
-          vreinterpretq_f32_u8(v_2), infinity);
-      const uint8x16_t v_4 = vandq_u8(x_2, magnitude);
-      const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
-          vreinterpretq_f32_u8(v_4), infinity);
-      const uint8x16_t v_6 = vandq_u8(x_3, magnitude);
-      const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
-          vreinterpretq_f32_u8(v_6), infinity);
-      const uint8x16_t v_8 = vandq_u8(x_4, magnitude);
-      const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
-          vreinterpretq_f32_u8(v_8), infinity);
-      const uint8x16_t v_10 = vandq_u8(x_5, magnitude);
-      const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_10), infinity),
-          vreinterpretq_f32_u8(v_10), infinity);
-      const uint8x16_t v_12 = vandq_u8(x_6, magnitude);
-      const float32x4_t v_13 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_12), infinity),
-          vreinterpretq_f32_u8(v_12), infinity);
-      const uint8x16_t v_14 = vandq_u8(x_7, magnitude);
-      const float32x4_t v_15 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_14), infinity),
-          vreinterpretq_f32_u8(v_14), infinity);
-      const uint8x16_t v_16 = vandq_u8(x_8, magnitude);
-      const float32x4_t v_17 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_16), infinity),
-          vreinterpretq_f32_u8(v_16), infinity);
-      const uint8x16_t v_18 = vandq_u8(x_9, magnitude);
-      const float32x4_t v_19 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_18), infinity),
-          vreinterpretq_f32_u8(v_18), infinity);
-      const uint8x16_t v_20 = vandq_u8(x_10, magnitude);
-      const float32x4_t v_21 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_20), infinity),
-          vreinterpretq_f32_u8(v_20), infinity);
-      const uint8x16_t v_22 = vandq_u8(x_11, magnitude);
-      const float32x4_t v_23 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_22), infinity),
-          vreinterpretq_f32_u8(v_22), infinity);
-      const uint8x16_t v_24 = vandq_u8(x_12, magnitude);
-      const float32x4_t v_25 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_24), infinity),
-          vreinterpretq_f32_u8(v_24), infinity);
-      const uint8x16_t v_26 = vandq_u8(x_13, magnitude);
-      const float32x4_t v_27 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_26), infinity),
-          vreinterpretq_f32_u8(v_26), infinity);
-      const uint8x16_t v_28 = vandq_u8(x_14, magnitude);
-      const float32x4_t v_29 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_28), infinity),
-          vreinterpretq_f32_u8(v_28), infinity);
-      const uint8x16_t v_30 = vandq_u8(x_15, magnitude);
-      const float32x4_t v_31 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_30), infinity),
-          vreinterpretq_f32_u8(v_30), infinity);
-      const uint8x16_t v_32 = vandq_u8(x_16, magnitude);
-      const float32x4_t v_33 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_32), infinity),
-          vreinterpretq_f32_u8(v_32), infinity);
-      const float32x4_t v_34 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
-      const float32x4_t v_35 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
-      const float32x4_t v_36 = vbslq_f32(vcgtq_f32(v_11, v_13), v_11, v_13);
-      const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_15, v_17), v_15, v_17);
-      const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_19, v_21), v_19, v_21);
-      const float32x4_t v_39 = vbslq_f32(vcgtq_f32(v_23, v_25), v_23, v_25);
-      const float32x4_t v_40 = vbslq_f32(vcgtq_f32(v_27, v_29), v_27, v_29);
-      const float32x4_t v_41 = vbslq_f32(vcgtq_f32(v_31, v_33), v_31, v_33);
-      const float32x4_t v_42 = vbslq_f32(vcgtq_f32(v_34, v_35), v_34, v_35);
-      const float32x4_t v_43 = vbslq_f32(vcgtq_f32(v_36, v_37), v_36, v_37);
-      const float32x4_t v_44 = vbslq_f32(vcgtq_f32(v_38, v_39), v_38, v_39);
-      const float32x4_t v_45 = vbslq_f32(vcgtq_f32(v_40, v_41), v_40, v_41);
-      const float32x4_t v_46 = vbslq_f32(vcgtq_f32(v_42, v_43), v_42, v_43);
-      const float32x4_t v_47 = vbslq_f32(vcgtq_f32(v_44, v_45), v_44, v_45);
-      const float32x4_t v_48 = vbslq_f32(vcgtq_f32(v_46, v_47), v_46, v_47);
-      v = vbslq_f32(vcgtq_f32(v_48, v), v_48, v);
-      lhs += 256;
+void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
+  uint8_t scratch_memory[1152];
+  uint8_t* const scratch = tw_hidden(scratch_memory);
+  const size_t s = args->sum_copies - 2 == 0 ? args->scale_copies - 2 : 1;
+  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  if (unusual == 0) {
+    uint8_t* const largest = scratch + 128;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1088;
+    const size_t blocks = args->k / 32;
+    const size_t next = 0 + 2 * 4 * 8;
+    const size_t next_2 = next + 32 * 8;
+    const size_t next_3 = next_2 + 2 * 4 * 8;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
+    const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 8;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 8 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 8 ? left : 8;
+      uint8_t* const behind = packed + blocks * next_3;
+      if (rows != 8) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)floats_at));
+            const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 16)));
+            const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
+            const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
+            const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 64)));
+            const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 80)));
+            const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 96)));
+            const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 112)));
+            const uint8x16_t v = vandq_u8(x, magnitude);
+            const float32x4_t v_2 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity),
+                vreinterpretq_f32_u8(v), infinity);
+            const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
+            const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
+                vreinterpretq_f32_u8(v_3), infinity);
+            const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
+            const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
+                vreinterpretq_f32_u8(v_5), infinity);
+            const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
+            const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
+                vreinterpretq_f32_u8(v_7), infinity);
+            const uint8x16_t v_9 = vandq_u8(x_5, magnitude);
+            const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
+                vreinterpretq_f32_u8(v_9), infinity);
+            const uint8x16_t v_11 = vandq_u8(x_6, magnitude);
+            const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
+                vreinterpretq_f32_u8(v_11), infinity);
+            const uint8x16_t v_13 = vandq_u8(x_7, magnitude);
+            const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
+                vreinterpretq_f32_u8(v_13), infinity);
+            const uint8x16_t v_15 = vandq_u8(x_8, magnitude);
+            const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
+                vreinterpretq_f32_u8(v_15), infinity);
+            const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
+            const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
+            const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
+            const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
+            const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
+            const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
+            const uint64x2_t v_23 =
+                vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
+            const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
+            const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
+            const uint32x4_t v_26 =
+                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
+                vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24),
+                vreinterpretq_f32_u64(v_25)));
+            const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
+            const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
+            const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
+            const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
+                vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28),
+                vreinterpretq_f32_u64(v_29));
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_30));
+            floats_at += 128;
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 4 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 4) {
+            const float32x4_t largest_2 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)largest_at_2));
+            int32x4_t bits = vdupq_n_s32((int32_t)0x80800000);
+            const int32x4_t v = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
+            const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v, 31));
+            bits = vdupq_n_s32((int32_t)0xf2800000);
+            const int32x4_t v_2 = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
+            const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
+            const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
+            const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
+            const uint8x16_t v_5 = veorq_u8(v_3, v_4);
+            const uint8x16_t v_6 = vandq_u8(v_5, small);
+            const uint8x16_t factor = veorq_u8(v_4, v_6);
+            const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
+            const uint8x16_t v_8 = veorq_u8(v_3, v_7);
+            const uint8x16_t v_9 = vandq_u8(v_8, small);
+            uint8x16_t scale = veorq_u8(v_7, v_9);
+            const uint8x16_t v_10 = vandq_u8(factor, finite);
+            uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
+            const uint8x16_t v_11 = vandq_u8(bits_3, finite);
+            const uint8x16_t v_12 = vandq_u8(vreinterpretq_u8_f32(bits_2), finite);
+            bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
+            const uint8x16_t v_13 = veorq_u8(scale, bits_3);
+            const uint8x16_t v_14 = vandq_u8(v_13, finite);
+            scale = veorq_u8(bits_3, v_14);
+            vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_10));
+            vst1q_s8((int8_t *)(how_at + 144), vreinterpretq_s8_u8(v_11));
+            vst1q_s8((int8_t *)(how_at + 288), vreinterpretq_s8_u8(v_12));
+            vst1q_s8((int8_t *)(how_at + 432), vreinterpretq_s8_u8(v_3));
+            vst1q_s8((int8_t *)(how_at + 576), vreinterpretq_s8_u8(scale));
+            largest_at_2 += 16;
+            how_at += 16;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2)));
+            const float32x4_t lowest =
+                vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 144)));
+            const float32x4_t highest =
+                vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 288)));
+            const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
+            const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 64)));
+            const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 80)));
+            const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 96)));
+            const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
+            const float32x4_t v = vmulq_f32(x, factor);
+            const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
+            const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
+            const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
+            const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
+            const float32x4_t v_6 = vmulq_f32(x_2, factor);
+            const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
+            const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
+            const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
+            const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
+            const float32x4_t v_11 = vmulq_f32(x_3, factor);
+            const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
+            const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
+            const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
+            const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
+            const float32x4_t v_16 = vmulq_f32(x_4, factor);
+            const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
+            const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
+            const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
+            const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
+            const float32x4_t v_21 = vmulq_f32(x_5, factor);
+            const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
+            const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
+            const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
+            const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
+            const float32x4_t v_26 = vmulq_f32(x_6, factor);
+            const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
+            const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
+            const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
+            const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
+            const float32x4_t v_31 = vmulq_f32(x_7, factor);
+            const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
+            const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
+            const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
+            const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
+            const float32x4_t v_36 = vmulq_f32(x_8, factor);
+            const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
+            const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
+            const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
+            const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
+            const uint16x8_t v_41 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
+            const uint16x8_t v_42 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
+            const uint8x16_t v_43 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
+            vst1q_s8((int8_t *)scratch, vreinterpretq_s8_u8(v_43));
+            const uint16x8_t v_44 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
+            const uint16x8_t v_45 =
+                vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
+            const uint8x16_t v_46 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
+            vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_46));
+            const size_t stride = 8 * 8;
+            const size_t steps = 32 / 32;
+            uint8_t* place = packed_at + next + s_3 * 8;
+            uint8_t* scratch_at = scratch;
+            // group loop
+            for (size_t i_group = 0; i_group < steps; ++i_group) {
+              memcpy(place, scratch_at, 8);
+              uint8_t* to = place + stride;
+              memcpy(to, scratch_at + 8, 8);
+              to += stride;
+              memcpy(to, scratch_at + 16, 8);
+              to += stride;
+              memcpy(to, scratch_at + 24, 8);
+              place = to + stride;
+              scratch_at += 32;
+            }
+            const int32x4_t v_47 = vaddq_s32(v_5, v_10);
+            const int32x4_t v_48 = vaddq_s32(v_15, v_20);
+            const int32x4_t v_49 = vaddq_s32(v_25, v_30);
+            const int32x4_t v_50 = vaddq_s32(v_35, v_40);
+            const int32x4_t v_51 = vaddq_s32(v_47, v_48);
+            const int32x4_t v_52 = vaddq_s32(v_49, v_50);
+            const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
+            const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
+            const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
+            const uint32x4_t v_56 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54),
+                vreinterpretq_s32_u64(v_55)));
+            const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
+            const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
+            const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
+            const int32x4_t v_60 =
+                vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
+            uint8_t* copies = packed_at + 0 + s_3 * 2 * 4;
+            const int32x4_t v_61 = vmulq_s32(v_60, sum_factor_2);
+            const int32x4_t kept = vaddq_s32(v_61, sum_base);
+            vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            tw_store_i32(copies, (int32_t)value);
+            tw_store_i32(copies + 4, (int32_t)value);
+            copies = packed_at + next_2 + s_3 * 2 * 4;
+            value = (uint32_t)tw_load_i32(how_at_2 + 576);
+            tw_store_i32(copies, (int32_t)value);
+            tw_store_i32(copies + 4, (int32_t)value);
+            floats += 128;
+            packed_at += next_3;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+        }
+        s_3 += 1;
+      }
+      row += 8;
+      packed += packed_stride;
     }
-    const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
-    const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
-    const uint32x4_t v_4 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
-        vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2), vreinterpretq_f32_u64(v_3)));
-    const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
-    const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
-    const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-    const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
-        vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6), vreinterpretq_f32_u64(v_7));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(v_8));
-    dst += 4;
-  }
-}
-
-__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void block_ranges_of_32(const tw_args* args) {
-  const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-  const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)lhs));
-    const uint8x16_t x_2 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const uint8x16_t x_3 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const uint8x16_t x_4 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const uint8x16_t x_5 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-    const uint8x16_t x_6 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-    const uint8x16_t x_7 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-    const uint8x16_t x_8 = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-    const uint8x16_t v = vandq_u8(x, magnitude);
-    const float32x4_t v_2 =
-        vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity), vreinterpretq_f32_u8(v), infinity);
-    const uint8x16_t v_3 = vandq_u8(x_2, magnitude);
-    const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
-        vreinterpretq_f32_u8(v_3), infinity);
-    const uint8x16_t v_5 = vandq_u8(x_3, magnitude);
-    const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
-        vreinterpretq_f32_u8(v_5), infinity);
-    const uint8x16_t v_7 = vandq_u8(x_4, magnitude);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
-        vreinterpretq_f32_u8(v_7), infinity);
-    const uint8x16_t v_9 = vandq_u8(x_5, magnitude);
-    const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
-        vreinterpretq_f32_u8(v_9), infinity);
-    const uint8x16_t v_11 = vandq_u8(x_6, magnitude);
-    const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
-        vreinterpretq_f32_u8(v_11), infinity);
-    const uint8x16_t v_13 = vandq_u8(x_7, magnitude);
-    const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
-        vreinterpretq_f32_u8(v_13), infinity);
-    const uint8x16_t v_15 = vandq_u8(x_8, magnitude);
-    const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
-        vreinterpretq_f32_u8(v_15), infinity);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
-    const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
-    const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
-    const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
-    const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
-    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
-    const uint64x2_t v_23 = vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
-    const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
-    const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
-    const uint32x4_t v_26 = vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
-        vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24), vreinterpretq_f32_u64(v_25)));
-    const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
-    const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
-    const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
-    const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
-        vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28), vreinterpretq_f32_u64(v_29));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_f32(v_30));
-    lhs += 128;
-    dst += 4;
-  }
-}
-
-// Symmetric, codes -127 to 127. With an infinity or a NaN among the values, of which `largest` is
-// then infinite, codes are 0 and the scale is a NaN, as the row's outputs will be. Values that are
-// all below 2^-100 count as zeros: so every factor is finite, and scales are far from denormal
-// numbers.
-static quantization quantization_of(float largest) {
-  quantization out = {0, -127, 127, 0, 0};
-  if (largest > 3.402823466e+38f) {
-    out.lowest = out.highest = 0;
-    out.scale = tw_f32_of_bits(0x7fc00000);
-    return out;
-  }
-  if (largest < 7.888609052e-31f) return out;
-  out.factor = 127.0f / largest;
-  out.scale = largest / 127.0f;
-  return out;
-}
-
-// Of each of `count` blocks, at most AT_ONCE.
-static void choose_quantizations(tw_args *inner, const uint8_t *floats, size_t count,
-                                 quantization *how) {
-  float largest[AT_ONCE + LANES];  // the inner loop writes whole vectors
-  inner->lhs = floats;
-  inner->n = count;
-  inner->dst = largest;
-  inner->block == 32 ? block_ranges_of_32(inner) : block_ranges(inner);
-  for (size_t b = 0; b < count; ++b) how[b] = quantization_of(largest[b]);
-}
-
-__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void quantize_blocks(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-    int32x4_t v = vdupq_n_s32(0);
-    const size_t steps = args->block >> 6;
-    // k loop
-    for (size_t i_k = 0; i_k < steps; ++i_k) {
-      const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-      const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-      const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-      const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-      const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-      const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-      const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-      const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-      const float32x4_t x_9 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 128)));
-      const float32x4_t x_10 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 144)));
-      const float32x4_t x_11 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 160)));
-      const float32x4_t x_12 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 176)));
-      const float32x4_t x_13 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 192)));
-      const float32x4_t x_14 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 208)));
-      const float32x4_t x_15 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 224)));
-      const float32x4_t x_16 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 240)));
-      const float32x4_t v_2 = vmulq_f32(x, factor);
-      const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
-      const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
-      const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
-      const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
-      const float32x4_t v_7 = vmulq_f32(x_2, factor);
-      const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
-      const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
-      const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
-      const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
-      const float32x4_t v_12 = vmulq_f32(x_3, factor);
-      const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
-      const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
-      const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
-      const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
-      const float32x4_t v_17 = vmulq_f32(x_4, factor);
-      const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
-      const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
-      const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
-      const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
-      const float32x4_t v_22 = vmulq_f32(x_5, factor);
-      const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
-      const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
-      const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
-      const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
-      const float32x4_t v_27 = vmulq_f32(x_6, factor);
-      const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
-      const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
-      const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
-      const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
-      const float32x4_t v_32 = vmulq_f32(x_7, factor);
-      const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
-      const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
-      const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
-      const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
-      const float32x4_t v_37 = vmulq_f32(x_8, factor);
-      const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
-      const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
-      const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
-      const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
-      const float32x4_t v_42 = vmulq_f32(x_9, factor);
-      const float32x4_t v_43 = vbslq_f32(vcgtq_f32(v_42, lowest), v_42, lowest);
-      const float32x4_t v_44 = vbslq_f32(vcltq_f32(v_43, highest), v_43, highest);
-      const int32x4_t v_45 = vcvtnq_s32_f32(v_44);
-      const int32x4_t v_46 = vaddq_s32(v_45, zero_point);
-      const float32x4_t v_47 = vmulq_f32(x_10, factor);
-      const float32x4_t v_48 = vbslq_f32(vcgtq_f32(v_47, lowest), v_47, lowest);
-      const float32x4_t v_49 = vbslq_f32(vcltq_f32(v_48, highest), v_48, highest);
-      const int32x4_t v_50 = vcvtnq_s32_f32(v_49);
-      const int32x4_t v_51 = vaddq_s32(v_50, zero_point);
-      const float32x4_t v_52 = vmulq_f32(x_11, factor);
-      const float32x4_t v_53 = vbslq_f32(vcgtq_f32(v_52, lowest), v_52, lowest);
-      const float32x4_t v_54 = vbslq_f32(vcltq_f32(v_53, highest), v_53, highest);
-      const int32x4_t v_55 = vcvtnq_s32_f32(v_54);
-      const int32x4_t v_56 = vaddq_s32(v_55, zero_point);
-      const float32x4_t v_57 = vmulq_f32(x_12, factor);
-      const float32x4_t v_58 = vbslq_f32(vcgtq_f32(v_57, lowest), v_57, lowest);
-      const float32x4_t v_59 = vbslq_f32(vcltq_f32(v_58, highest), v_58, highest);
-      const int32x4_t v_60 = vcvtnq_s32_f32(v_59);
-      const int32x4_t v_61 = vaddq_s32(v_60, zero_point);
-      const float32x4_t v_62 = vmulq_f32(x_13, factor);
-      const float32x4_t v_63 = vbslq_f32(vcgtq_f32(v_62, lowest), v_62, lowest);
-      const float32x4_t v_64 = vbslq_f32(vcltq_f32(v_63, highest), v_63, highest);
-      const int32x4_t v_65 = vcvtnq_s32_f32(v_64);
-      const int32x4_t v_66 = vaddq_s32(v_65, zero_point);
-      const float32x4_t v_67 = vmulq_f32(x_14, factor);
-      const float32x4_t v_68 = vbslq_f32(vcgtq_f32(v_67, lowest), v_67, lowest);
-      const float32x4_t v_69 = vbslq_f32(vcltq_f32(v_68, highest), v_68, highest);
-      const int32x4_t v_70 = vcvtnq_s32_f32(v_69);
-      const int32x4_t v_71 = vaddq_s32(v_70, zero_point);
-      const float32x4_t v_72 = vmulq_f32(x_15, factor);
-      const float32x4_t v_73 = vbslq_f32(vcgtq_f32(v_72, lowest), v_72, lowest);
-      const float32x4_t v_74 = vbslq_f32(vcltq_f32(v_73, highest), v_73, highest);
-      const int32x4_t v_75 = vcvtnq_s32_f32(v_74);
-      const int32x4_t v_76 = vaddq_s32(v_75, zero_point);
-      const float32x4_t v_77 = vmulq_f32(x_16, factor);
-      const float32x4_t v_78 = vbslq_f32(vcgtq_f32(v_77, lowest), v_77, lowest);
-      const float32x4_t v_79 = vbslq_f32(vcltq_f32(v_78, highest), v_78, highest);
-      const int32x4_t v_80 = vcvtnq_s32_f32(v_79);
-      const int32x4_t v_81 = vaddq_s32(v_80, zero_point);
-      const uint16x8_t v_82 = vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
-      const uint16x8_t v_83 = vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
-      const uint8x16_t v_84 = vuzp1q_u8(vreinterpretq_u8_u16(v_82), vreinterpretq_u8_u16(v_83));
-      vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_84));
-      const uint16x8_t v_85 = vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
-      const uint16x8_t v_86 = vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
-      const uint8x16_t v_87 = vuzp1q_u8(vreinterpretq_u8_u16(v_85), vreinterpretq_u8_u16(v_86));
-      vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_87));
-      const uint16x8_t v_88 = vuzp1q_u16(vreinterpretq_u16_s32(v_46), vreinterpretq_u16_s32(v_51));
-      const uint16x8_t v_89 = vuzp1q_u16(vreinterpretq_u16_s32(v_56), vreinterpretq_u16_s32(v_61));
-      const uint8x16_t v_90 = vuzp1q_u8(vreinterpretq_u8_u16(v_88), vreinterpretq_u8_u16(v_89));
-      vst1q_s8((int8_t *)(dst + 32), vreinterpretq_s8_u8(v_90));
-      const uint16x8_t v_91 = vuzp1q_u16(vreinterpretq_u16_s32(v_66), vreinterpretq_u16_s32(v_71));
-      const uint16x8_t v_92 = vuzp1q_u16(vreinterpretq_u16_s32(v_76), vreinterpretq_u16_s32(v_81));
-      const uint8x16_t v_93 = vuzp1q_u8(vreinterpretq_u8_u16(v_91), vreinterpretq_u8_u16(v_92));
-      vst1q_s8((int8_t *)(dst + 48), vreinterpretq_s8_u8(v_93));
-      const int32x4_t v_94 = vaddq_s32(v_6, v_11);
-      const int32x4_t v_95 = vaddq_s32(v_16, v_21);
-      const int32x4_t v_96 = vaddq_s32(v_26, v_31);
-      const int32x4_t v_97 = vaddq_s32(v_36, v_41);
-      const int32x4_t v_98 = vaddq_s32(v_46, v_51);
-      const int32x4_t v_99 = vaddq_s32(v_56, v_61);
-      const int32x4_t v_100 = vaddq_s32(v_66, v_71);
-      const int32x4_t v_101 = vaddq_s32(v_76, v_81);
-      const int32x4_t v_102 = vaddq_s32(v_94, v_95);
-      const int32x4_t v_103 = vaddq_s32(v_96, v_97);
-      const int32x4_t v_104 = vaddq_s32(v_98, v_99);
-      const int32x4_t v_105 = vaddq_s32(v_100, v_101);
-      const int32x4_t v_106 = vaddq_s32(v_102, v_103);
-      const int32x4_t v_107 = vaddq_s32(v_104, v_105);
-      const int32x4_t v_108 = vaddq_s32(v_106, v_107);
-      v = vaddq_s32(v_108, v);
-      lhs += 256;
-      dst += 64;
-    }
-    const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
-    const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
-    const uint32x4_t v_4 =
-        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2), vreinterpretq_s32_u64(v_3)));
-    const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
-    const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
-    const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-    const int32x4_t v_8 = vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_8));
-    lookup += 20;
-    s += 4;
-  }
-}
-
-__attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
-static void quantize_blocks_of_32(const tw_args* args) {
-  const uint8_t* lhs = (const uint8_t*)args->lhs;
-  uint8_t* dst = (uint8_t*)args->dst;
-  const uint8_t* lookup = (const uint8_t*)args->lookup;
-  uint8_t* s = (uint8_t*)args->dst + args->dst_stride;
-  // blocks loop
-  for (size_t i_blocks = 0; i_blocks < args->n; ++i_blocks) {
-    const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup)));
-    const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 4)));
-    const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(lookup + 8)));
-    const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(lookup + 12));
-    const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)lhs));
-    const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 16)));
-    const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 32)));
-    const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 48)));
-    const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 64)));
-    const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 80)));
-    const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 96)));
-    const float32x4_t x_8 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(lhs + 112)));
-    const float32x4_t v = vmulq_f32(x, factor);
-    const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-    const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
-    const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
-    const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
-    const float32x4_t v_6 = vmulq_f32(x_2, factor);
-    const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-    const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
-    const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
-    const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
-    const float32x4_t v_11 = vmulq_f32(x_3, factor);
-    const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-    const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
-    const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
-    const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
-    const float32x4_t v_16 = vmulq_f32(x_4, factor);
-    const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-    const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
-    const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
-    const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-    const float32x4_t v_21 = vmulq_f32(x_5, factor);
-    const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
-    const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
-    const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
-    const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
-    const float32x4_t v_26 = vmulq_f32(x_6, factor);
-    const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
-    const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
-    const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
-    const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
-    const float32x4_t v_31 = vmulq_f32(x_7, factor);
-    const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
-    const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
-    const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
-    const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
-    const float32x4_t v_36 = vmulq_f32(x_8, factor);
-    const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
-    const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
-    const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
-    const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
-    const uint16x8_t v_41 = vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-    const uint16x8_t v_42 = vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-    const uint8x16_t v_43 = vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
-    vst1q_s8((int8_t *)dst, vreinterpretq_s8_u8(v_43));
-    const uint16x8_t v_44 = vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
-    const uint16x8_t v_45 = vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
-    const uint8x16_t v_46 = vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
-    vst1q_s8((int8_t *)(dst + 16), vreinterpretq_s8_u8(v_46));
-    const int32x4_t v_47 = vaddq_s32(v_5, v_10);
-    const int32x4_t v_48 = vaddq_s32(v_15, v_20);
-    const int32x4_t v_49 = vaddq_s32(v_25, v_30);
-    const int32x4_t v_50 = vaddq_s32(v_35, v_40);
-    const int32x4_t v_51 = vaddq_s32(v_47, v_48);
-    const int32x4_t v_52 = vaddq_s32(v_49, v_50);
-    const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
-    const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
-    const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
-    const uint32x4_t v_56 =
-        vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54), vreinterpretq_s32_u64(v_55)));
-    const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
-    const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
-    const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
-    const int32x4_t v_60 = vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
-    vst1q_s8((int8_t *)s, vreinterpretq_s8_s32(v_60));
-    lhs += 128;
-    dst += 32;
-    lookup += 20;
-    s += 4;
-  }
-}
-
-typedef struct code_chunk {
-  int8_t codes[MOST_CODES];
-  int32_t sums[AT_ONCE + LANES];  // of each block's codes; the inner loop writes whole vectors
-} code_chunk;
-
-// Quantizes `count` blocks, at most AT_ONCE, each as `how` says.
-static void quantize_chunk(tw_args *inner, const uint8_t *floats, size_t count,
-                           const quantization *how, code_chunk *chunk) {
-  inner->lhs = floats;
-  inner->n = count;
-  inner->lookup = how;
-  inner->dst = chunk->codes;
-  inner->dst_stride = offsetof(code_chunk, sums);
-  inner->block == 32 ? quantize_blocks_of_32(inner) : quantize_blocks(inner);
-}
-
-static void put_group(uint8_t *to, const int8_t *codes) { memcpy(to, codes, KR); }
-
-// A row's groups of KR codes to their places between those of the panel's other rows.
-static inline void put_groups(uint8_t *to, const int8_t *codes, size_t groups, size_t panel) {
-  if (panel == 1) {
-    memcpy(to, codes, groups * KR);
-    return;
-  }
-  const size_t step = panel * GROUP_BYTES;
-  for (size_t g = 0; g < groups; g += 4) {  // K_MULTIPLE is a multiple of 4 groups
-    put_group(to, codes);
-    put_group(to + step, codes + KR);
-    put_group(to + 2 * step, codes + 2 * KR);
-    put_group(to + 3 * step, codes + 3 * KR);
-    to += 4 * step;
-    codes += 4 * KR;
-  }
-}
-
-static inline void store_copies(uint8_t *to, int32_t value, size_t copies) {
-  for (size_t i = 0; i < copies; ++i) tw_store_i32(to + 4 * i, value);
-}
-
-// A sum of codes as the layout keeps it.
-static int32_t kept_sum(const tw_pack_args *args, int32_t sum) {
-  return tw_add_i32(tw_mul_i32(sum, args->sum_factor), args->sum_base);
-}
-
-// Where a block's fields begin, in bytes from its start, and what all of it takes.
-typedef struct places {
-  size_t panel, data, sums, scales, bytes;
-} places;
-
-static places places_of(const tw_pack_args *args) {
-  places at = {8, 0, 0, 0, 0};
-  at.sums = at.bytes;
-  at.bytes += at.panel * 4 * args->sum_copies;
-  at.data = at.bytes;
-  at.bytes += at.panel * CODE_BYTES * args->block;
-  at.scales = at.bytes;
-  at.bytes += at.panel * 4 * args->scale_copies;
-  return at;
-}
-
-// Row r of `count` blocks: codes, and what stands beside them.
-static inline void put_blocks_of(const tw_pack_args *args, const places *where, uint8_t *to,
-                                 size_t r, size_t count, const quantization *how,
-                                 const code_chunk *chunk, size_t block, size_t sum_copies,
-                                 size_t scale_copies) {
-  const places at = *where;  // a copy, which no store of bytes can change
-  for (size_t i = 0; i < count; ++i) {
-    put_groups(to + at.data + r * GROUP_BYTES, chunk->codes + i * block, block / KR, 8);
-    store_copies(to + at.sums + 4 * sum_copies * r, kept_sum(args, chunk->sums[i]), sum_copies);
-    store_copies(to + at.scales + 4 * scale_copies * r, tw_bits_of_f32(how[i].scale), scale_copies);
-    to += at.bytes;
-  }
-}
-
-static void put_blocks(const tw_pack_args *args, const places *at, uint8_t *to, size_t r,
-                       size_t count, const quantization *how, const code_chunk *chunk) {
-  const size_t block = args->block, sums = args->sum_copies, scales = args->scale_copies;
-  if (block == 32 && sums == 2 && scales == 2) {  // constants, for compilers
-    put_blocks_of(args, at, to, r, count, how, chunk, 32, 2, 2);
   } else {
-    put_blocks_of(args, at, to, r, count, how, chunk, block, sums, scales);
-  }
-}
-
-// Row r of a panel.
-static void pack_row(const tw_pack_args *args, tw_args *inner, const places *at,
-                     const uint8_t *floats, size_t r, uint8_t *to) {
-  const size_t block = args->block, blocks = args->k / block;
-  const size_t at_once = smaller(MOST_CODES / block, AT_ONCE);
-  quantization how[AT_ONCE];
-  for (size_t b = 0; b < blocks; b += at_once) {
-    const size_t count = smaller(blocks - b, at_once);
-    choose_quantizations(inner, floats, count, how);
-    code_chunk chunk;
-    quantize_chunk(inner, floats, count, how, &chunk);
-    put_blocks(args, at, to + b * at->bytes, r, count, how, &chunk);
-    floats += count * block * sizeof(float);
-  }
-}
-
-static void pack_panel(const tw_pack_args *args, tw_args *inner, const places *at, size_t row,
-                       size_t rows, uint8_t *to) {
-  const uint8_t *const source = (const uint8_t *)args->source + row * args->source_stride;
-  if (rows < at->panel) {
-    memset(to, 0, args->k / args->block * at->bytes + at->panel * 0);
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    pack_row(args, inner, at, source + r * args->source_stride, r, to);
-  }
-}
-
-// k is a multiple of the block.
-void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args *args) {
-  const places at = places_of(args);
-  tw_args inner;
-  memset(&inner, 0, sizeof inner);
-  inner.size = sizeof inner;
-  inner.block = args->block;
-  const size_t end = smaller(args->row_end, args->rows);
-  for (size_t row = args->row_begin; row < end; row += at.panel) {
-    pack_panel(args, &inner, &at, row, smaller(end - row, at.panel),
-               (uint8_t *)args->packed + row / at.panel * args->packed_stride);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 128;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1088;
+    const size_t blocks = args->k / block;
+    const size_t next = 0 + sum_copies * 4 * 8;
+    const size_t next_2 = next + block * 8;
+    const size_t next_3 = next_2 + scale_copies * 4 * 8;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
+    const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t s_2 = row_begin / 8;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    // panel loop: 8 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 8 ? left : 8;
+      uint8_t* const behind = packed + blocks * next_3;
+      if (rows != 8) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t s_3 = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + s_3) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+            const size_t steps = block / 32;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              const uint8x16_t x = vreinterpretq_u8_s8(vld1q_s8((const int8_t *)floats_at));
+              const uint8x16_t x_2 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 16)));
+              const uint8x16_t x_3 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 32)));
+              const uint8x16_t x_4 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 48)));
+              const uint8x16_t x_5 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 64)));
+              const uint8x16_t x_6 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 80)));
+              const uint8x16_t x_7 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 96)));
+              const uint8x16_t x_8 =
+                  vreinterpretq_u8_s8(vld1q_s8((const int8_t *)(floats_at + 112)));
+              const uint8x16_t v_2 = vandq_u8(x, magnitude);
+              const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
+                  vreinterpretq_f32_u8(v_2), infinity);
+              const uint8x16_t v_4 = vandq_u8(x_2, magnitude);
+              const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
+                  vreinterpretq_f32_u8(v_4), infinity);
+              const uint8x16_t v_6 = vandq_u8(x_3, magnitude);
+              const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
+                  vreinterpretq_f32_u8(v_6), infinity);
+              const uint8x16_t v_8 = vandq_u8(x_4, magnitude);
+              const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
+                  vreinterpretq_f32_u8(v_8), infinity);
+              const uint8x16_t v_10 = vandq_u8(x_5, magnitude);
+              const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_10), infinity),
+                  vreinterpretq_f32_u8(v_10), infinity);
+              const uint8x16_t v_12 = vandq_u8(x_6, magnitude);
+              const float32x4_t v_13 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_12), infinity),
+                  vreinterpretq_f32_u8(v_12), infinity);
+              const uint8x16_t v_14 = vandq_u8(x_7, magnitude);
+              const float32x4_t v_15 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_14), infinity),
+                  vreinterpretq_f32_u8(v_14), infinity);
+              const uint8x16_t v_16 = vandq_u8(x_8, magnitude);
+              const float32x4_t v_17 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_16), infinity),
+                  vreinterpretq_f32_u8(v_16), infinity);
+              const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
+              const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
+              const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_11, v_13), v_11, v_13);
+              const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_15, v_17), v_15, v_17);
+              const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_18, v_19), v_18, v_19);
+              const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_20, v_21), v_20, v_21);
+              const float32x4_t v_24 = vbslq_f32(vcgtq_f32(v_22, v_23), v_22, v_23);
+              v = vbslq_f32(vcgtq_f32(v_24, v), v_24, v);
+              floats_at += 128;
+            }
+            const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
+            const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
+            const uint32x4_t v_4 =
+                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
+                vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2),
+                vreinterpretq_f32_u64(v_3)));
+            const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+            const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+            const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+            const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
+                vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6),
+                vreinterpretq_f32_u64(v_7));
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_8));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 4 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 4) {
+            const float32x4_t largest_2 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)largest_at_2));
+            int32x4_t bits = vdupq_n_s32((int32_t)0x80800000);
+            const int32x4_t v = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
+            const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v, 31));
+            bits = vdupq_n_s32((int32_t)0xf2800000);
+            const int32x4_t v_2 = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
+            const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
+            const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
+            const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
+            const uint8x16_t v_5 = veorq_u8(v_3, v_4);
+            const uint8x16_t v_6 = vandq_u8(v_5, small);
+            const uint8x16_t factor = veorq_u8(v_4, v_6);
+            const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
+            const uint8x16_t v_8 = veorq_u8(v_3, v_7);
+            const uint8x16_t v_9 = vandq_u8(v_8, small);
+            uint8x16_t scale = veorq_u8(v_7, v_9);
+            const uint8x16_t v_10 = vandq_u8(factor, finite);
+            uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
+            const uint8x16_t v_11 = vandq_u8(bits_3, finite);
+            const uint8x16_t v_12 = vandq_u8(vreinterpretq_u8_f32(bits_2), finite);
+            bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
+            const uint8x16_t v_13 = veorq_u8(scale, bits_3);
+            const uint8x16_t v_14 = vandq_u8(v_13, finite);
+            scale = veorq_u8(bits_3, v_14);
+            vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_10));
+            vst1q_s8((int8_t *)(how_at + 144), vreinterpretq_s8_u8(v_11));
+            vst1q_s8((int8_t *)(how_at + 288), vreinterpretq_s8_u8(v_12));
+            vst1q_s8((int8_t *)(how_at + 432), vreinterpretq_s8_u8(v_3));
+            vst1q_s8((int8_t *)(how_at + 576), vreinterpretq_s8_u8(scale));
+            largest_at_2 += 16;
+            how_at += 16;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2)));
+            const float32x4_t lowest =
+                vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 144)));
+            const float32x4_t highest =
+                vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 288)));
+            const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
+            int32x4_t v = vdupq_n_s32(0);
+            const size_t steps = block / 32;
+            uint8_t* place = packed_at + next + s_3 * 8;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+              const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+              const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+              const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
+              const float32x4_t x_5 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 64)));
+              const float32x4_t x_6 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 80)));
+              const float32x4_t x_7 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 96)));
+              const float32x4_t x_8 =
+                  vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 112)));
+              const float32x4_t v_2 = vmulq_f32(x, factor);
+              const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
+              const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
+              const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
+              const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
+              const float32x4_t v_7 = vmulq_f32(x_2, factor);
+              const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
+              const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
+              const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
+              const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
+              const float32x4_t v_12 = vmulq_f32(x_3, factor);
+              const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
+              const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
+              const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
+              const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
+              const float32x4_t v_17 = vmulq_f32(x_4, factor);
+              const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
+              const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
+              const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
+              const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
+              const float32x4_t v_22 = vmulq_f32(x_5, factor);
+              const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
+              const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
+              const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
+              const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
+              const float32x4_t v_27 = vmulq_f32(x_6, factor);
+              const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
+              const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
+              const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
+              const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
+              const float32x4_t v_32 = vmulq_f32(x_7, factor);
+              const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
+              const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
+              const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
+              const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
+              const float32x4_t v_37 = vmulq_f32(x_8, factor);
+              const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
+              const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
+              const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
+              const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
+              const uint16x8_t v_42 =
+                  vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
+              const uint16x8_t v_43 =
+                  vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
+              const uint8x16_t v_44 =
+                  vuzp1q_u8(vreinterpretq_u8_u16(v_42), vreinterpretq_u8_u16(v_43));
+              vst1q_s8((int8_t *)scratch, vreinterpretq_s8_u8(v_44));
+              const uint16x8_t v_45 =
+                  vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
+              const uint16x8_t v_46 =
+                  vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
+              const uint8x16_t v_47 =
+                  vuzp1q_u8(vreinterpretq_u8_u16(v_45), vreinterpretq_u8_u16(v_46));
+              vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_47));
+              const size_t stride = 8 * 8;
+              const size_t steps_2 = 32 / 32;
+              uint8_t* place_at = place;
+              uint8_t* scratch_at = scratch;
+              // group loop
+              for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+                memcpy(place_at, scratch_at, 8);
+                uint8_t* to = place_at + stride;
+                memcpy(to, scratch_at + 8, 8);
+                to += stride;
+                memcpy(to, scratch_at + 16, 8);
+                to += stride;
+                memcpy(to, scratch_at + 24, 8);
+                place_at = to + stride;
+                scratch_at += 32;
+              }
+              const int32x4_t v_48 = vaddq_s32(v_6, v_11);
+              const int32x4_t v_49 = vaddq_s32(v_16, v_21);
+              const int32x4_t v_50 = vaddq_s32(v_26, v_31);
+              const int32x4_t v_51 = vaddq_s32(v_36, v_41);
+              const int32x4_t v_52 = vaddq_s32(v_48, v_49);
+              const int32x4_t v_53 = vaddq_s32(v_50, v_51);
+              const int32x4_t v_54 = vaddq_s32(v_52, v_53);
+              v = vaddq_s32(v_54, v);
+              floats += 128;
+              place += 8 * 32;
+            }
+            const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+            const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+            const uint32x4_t v_4 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2),
+                vreinterpretq_s32_u64(v_3)));
+            const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+            const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+            const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+            const int32x4_t v_8 = vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
+            const int32x4_t v_9 = vmulq_s32(v_8, sum_factor_2);
+            const int32x4_t kept = vaddq_s32(v_9, sum_base);
+            vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + 0 + s_3 * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 576);
+            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += next_3;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+        }
+        s_3 += 1;
+      }
+      row += 8;
+      packed += packed_stride;
+    }
   }
 }
 

@@ -43,7 +43,7 @@ Expression field_of_args(ArgField field) {
   const Expression member{fmt::format("args->{}", is_clamp ? "min" : name(field))};
   const CScalar type = type_of_field(field);
   if (!is_pointer(type)) return member;
-  const char* address = is_clamp ? "&" : "";
+  const char* address = is_address(field) ? "&" : "";
   return prefix(fmt::format("({}){}", c_scalar_type(type), address), member);
 }
 

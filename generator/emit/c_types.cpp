@@ -58,6 +58,7 @@ CScalar type_of_field(ArgField field) {
     case ArgField::pack_source:
     case ArgField::pack_scales:
     case ArgField::pack_bias:
+    case ArgField::pack_sum_factor:
       return CScalar::const_pointer;
     case ArgField::dst:
     case ArgField::pack_packed:

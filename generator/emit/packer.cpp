@@ -7,9 +7,7 @@
 
 #include "emit/c_file.h"
 #include "emit/c_printer.h"
-#include "emit/file_template.h"
-#include "emit/packer_fields.h"
-#include "emit/packer_values.h"
+#include "emit/packer_check.h"
 #include "lower/pack.h"
 #include "model/sources.h"
 #include "spec/isa_reader.h"
@@ -17,44 +15,60 @@
 namespace tw {
 namespace {
 
-using Request = PackerRequest;
-using Values = PackerValues;
+struct Request {
+  Layout layout;
+  const Isa& isa;
+  const Format& format;
+  LayoutStyle style;
+  std::string source;
+};
 
-/// Activations are rows of k values, too.
+bool is_quantized(const Request& request) {
+  return request.layout.side == Side::lhs && !is_float(request.format);
+}
+
+/// Floats of the lhs are rows of k values, too.
 const Source& source_of(const Request& request) {
   const bool lhs = request.layout.side == Side::lhs;
   return *find_source(lhs ? "nxk" : request.source, request.layout);
 }
 
-/// Floats of either side and weights, of which no more is to be told.
-std::string whole_packer(const Request& request, const std::string& symbol, const Isa& isa) {
-  const Program program = lower_packer(symbol, request.layout, source_of(request), isa);
-  return print_c_function(program, symbol, false, "tw_pack_args");
+bool can_make(const Request& request, const Isa& isa) {
+  return is_quantized(request) ? can_quantize(request.layout, isa)
+                               : can_pack(request.layout, source_of(request), isa);
 }
 
-PackerSource make_packer(const Request& request, const std::string& name, const Isa& portable) {
+/// Where its packer's instructions are from: its own ISA, or one that runs wherever it does.
+const Isa& isa_of(const Request& request, IsaLibrary& library) {
+  if (can_make(request, request.isa)) return request.isa;
+  const bool quantized = is_quantized(request);
+  const bool arm = request.isa.architecture == "aarch64";
+  const Isa& other = library.get(quantized && arm ? "neon" : "scalar");
+  // What is packed value by value ends in zeros.
+  const bool fits = quantized ? can_make(request, other) : request.layout.edge != Edge::last;
+  if (fits) return other;
+  throw std::runtime_error(fmt::format("no packer for layout '{}' on {}: it lacks operations",
+                                       canonical(request.layout), request.isa.name));
+}
+
+PackerSource make_packer(const Request& request, const std::string& name, IsaLibrary& library,
+                         const CFileRules& rules) {
   check_packable(request.layout);
   const Layout& layout = request.layout;
-  const bool lhs = layout.side == Side::lhs;
+  const Isa& isa = isa_of(request, library);
   PackerSource packer;
   packer.name = name;
   packer.symbol = "tw_" + name;
-  packer.operand = lhs ? "lhs" : "rhs";
+  packer.operand = layout.side == Side::lhs ? "lhs" : "rhs";
   packer.source = request.source;
   packer.isa = &request.isa;
-  Values values{{"SYMBOL", packer.symbol}};
-  std::string functions;
-  if (lhs && !is_float(request.format)) {
-    packer.vectorized = fill_lhs(request, values);
-    functions = fill_template(
-        request.files / (layout.block != 0 ? "packer_lhs_blocks.c" : "packer_lhs_rows.c"), values);
-  } else {
-    packer.vectorized = can_pack(layout, source_of(request), request.isa);
-    if (layout.edge == Edge::last) expect_vectorized(request, packer.vectorized);
-    functions = whole_packer(request, packer.symbol, packer.vectorized ? request.isa : portable);
-  }
-  const CFileRules rules = read_c_file_rules(request.files.parent_path());
-  packer.text = c_file(rules, request.isa, functions, packer.symbol, "tw_pack_args");
+  packer.vectorized = isa.lanes32() > 1;
+  const Program program = is_quantized(request)
+                              ? lower_quantizing_packer(packer.symbol, layout, isa)
+                              : lower_packer(packer.symbol, layout, source_of(request), isa);
+  const std::string function = print_c_function(program, packer.symbol, false, "tw_pack_args");
+  const Isa& file = packer.vectorized ? isa : request.isa;
+  packer.text = c_file(rules, file, function, packer.symbol, "tw_pack_args");
   return packer;
 }
 
@@ -81,7 +95,7 @@ std::string packer_name(const Request& request) {
 /// becomes of sums and how often values stand there. Others as they are.
 Layout without_arguments(Layout layout, bool with_sums) {
   if (layout.side == Side::rhs) return layout;
-  if (layout.block != 0) layout.block = block_step;
+  if (layout.block != 0) layout.block = 1;  // any
   std::vector<Field> fields;
   for (Field field : layout.fields) {
     if (field.kind == FieldKind::sums && !with_sums) continue;
@@ -146,18 +160,17 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates) {
   std::vector<PackerGroup> lhs;
   std::vector<PackerGroup> rhs;
-  const std::filesystem::path files = std::filesystem::path(templates) / "file";
   IsaLibrary library(templates);
-  const Isa& portable = library.get("scalar");
+  const CFileRules rules = read_c_file_rules(templates);
   for (const Variant& v : variants) {
     for (const std::string& from : v.family.lhs_from) {
       if (is_unpacked(v.lhs)) continue;
-      add_request(lhs, {v.lhs, *v.isa, *v.family.lhs, v.style, from, files}, v.family.name);
+      add_request(lhs, {v.lhs, *v.isa, *v.family.lhs, v.style, from}, v.family.name);
     }
     for (const std::string& from : v.family.rhs_from) {
       // A source may hold weights of some of the spec's layouts only.
       if (find_source(from, v.rhs) == nullptr) continue;
-      add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from, files}, v.family.name);
+      add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from}, v.family.name);
     }
   }
   std::vector<PackerSource> packers;
@@ -169,7 +182,7 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
       if (std::any_of(packers.begin(), packers.end(), taken)) {
         name += fmt::format("_{:08x}", id(group.request.layout) >> 32);
       }
-      packers.push_back(make_packer(group.request, name, portable));
+      packers.push_back(make_packer(group.request, name, library, rules));
       packers.back().layouts = group.layouts;
       packers.back().families = group.families;
     }

@@ -1,8 +1,7 @@
 // Packers: from a Layout, C files that bring an operand into it, one per (layout, source, ISA); one
 // for all lhs layouts that differ in what a packer takes as arguments only, and for ISAs that add
 // nothing to its vectors. They are Programs (lower/pack.h), so that every ISA gets what its
-// operations allow; of activations only the inner loops, around which stands a C skeleton from
-// templates/file/packer_lhs_*.c that walks panels and edges.
+// operations allow.
 #pragma once
 
 #include <string>

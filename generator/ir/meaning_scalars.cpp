@@ -9,7 +9,7 @@ namespace {
 void argument(const Step& s, Machine& m) {
   uint64_t value = scalar(s.arg[0]) + 8 * static_cast<uint64_t>(s.imm);
   const auto field = static_cast<ArgField>(s.imm);
-  if (field != ArgField::clamp) {
+  if (!is_address(field)) {
     m.memory.read(value, &value, sizeof value);
   }
   set_scalar(s.to, value);

@@ -1,164 +1,255 @@
-// LHS rows of f32: their range, and their codes with a scale and a zero point of the row's own.
+// Rows of f32, each with a scale and a zero point of its own, to panels of rows.
 #include "lower/pack_lhs.h"
 
 #include <algorithm>
 
-#include "lower/pack_lanes.h"
-#include "lower/pack_rhs.h"
-
 namespace tw {
 namespace {
 
-constexpr int64_t most_vectors = 4;  // of floats in one step: 4 x i32 make one vector of codes
+/// One group of kr codes; of 16 bits, the even ones first.
+void put_group(Builder& b, const Layout& layout, Value to, Value codes) {
+  const int kr = layout.order.kr;
+  if (!layout.order.even_first) {
+    b.op(OpCode::copy_bytes, {to, codes, b.constant(kr * code_bytes(layout))});
+    return;
+  }
+  const int width = bits(layout.element);
+  for (int64_t i = 0; i < kr; ++i) {
+    const int64_t place = i % 2 * (kr / 2) + i / 2;
+    const Value code =
+        b.op(OpCode::load_scalar, {codes}, {.bits = width, .offset = i * width / 8}, "code");
+    b.op(OpCode::store_scalar, {to, code}, {.bits = width, .offset = place * width / 8});
+  }
+}
 
-/// i32 lanes to bytes: one vector of codes, or a quarter of one from each.
-struct Narrow {
-  Builder& b;
+class RowsPacker {
+ public:
+  RowsPacker(Builder& b, const Layout& layout)
+      : b_(b),
+        layout_(layout),
+        repeats_(layout.edge == Edge::last),
+        one_row_(is_one_row(layout)),
+        chunk_(std::max<int64_t>(256, layout.k_multiple)),
+        step_(quantize_step(b.isa(), chunk_)) {
+    ScratchParts parts;
+    const int64_t most = most_rows(layout);
+    apart_ = Parameters::stride(b.isa(), most);
+    const int64_t codes = parts.add((one_row_ ? step_ : chunk_ + step_) * code_bytes(layout));
+    const int64_t tail = parts.add(4 * std::max(step_, range_step(b.isa())));
+    const int64_t how = parts.add(apart_ * static_cast<int64_t>(QuantizeParameter::count));
+    const int64_t sums = parts.add(4 * most + b.isa().vector_bytes.fixed);
+    const Value memory = b.scratch(parts.bytes());
+    codes_ = b.add(memory, codes, "codes");
+    tail_ = b.add(memory, tail, "tail");
+    how_ = b.add(memory, how, "how");
+    sums_ = b.add(memory, sums, "sums");
+    lanes_ = b.add(memory, sums + 4 * most, "lanes");
+    k_ = b.arg(ArgField::pack_k);
+    padded_ = padded_k(b, layout);
+    panel_ = length(b, layout.panel);
+  }
 
-  [[nodiscard]] static bool saturates(const Isa& isa) {
-    return isa.has(OpCode::narrow_32_8) && isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
-  }
-  [[nodiscard]] static bool pairs(const Isa& isa) {
-    return has_all(isa, {"narrow_pair.32", "narrow_pair.16"}) &&
-           (segments(isa) == 1 || (segments(isa) == 2 && isa.has(OpCode::permute_64)));
-  }
-  [[nodiscard]] static bool possible(const Isa& isa) {
-    return saturates(isa) || pairs(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
-  }
-  void store(Value pointer, const std::vector<Value>& codes) const {
-    const size_t together = saturates(b.isa()) ? 1 : 4;
-    const int64_t bytes = b.isa().vector_bytes.fixed / (saturates(b.isa()) ? 4 : 1);
-    for (size_t i = 0; i < codes.size(); i += together) {
-      b.op(OpCode::store, {pointer, narrow(&codes[i])},
-           {.offset = static_cast<int64_t>(i / together) * bytes});
+  void pack(const Panel& panel) const {
+    const Value rows = repeats_ ? panel_ : panel.rows;
+    if (!repeats_ && !one_row_) clear(panel);
+    each_row(panel, rows, [&](Value r, Value floats) {
+      quantize_row(b_, floats, k_, tail_, how(r));
+      b_.op(OpCode::store_scalar, {of_row(sums_, r), b_.constant(0)}, {.bits = 32});
+    });
+    if (one_row_) {
+      each_row(panel, rows, [&](Value r, Value floats) { put(r, floats, k_, panel.to); });
+    } else {
+      b_.stepped_loop("chunk", padded_, chunk_, {b_.constant(0)}, [&](const auto& now) {
+        put_chunk(panel, rows, now[0]);
+        return std::vector<Value>{b_.add(now[0], chunk_, "first_k")};
+      });
     }
+    write_fields(panel, rows);
   }
 
  private:
-  [[nodiscard]] Value narrow(const Value* codes) const {
-    if (saturates(b.isa())) return b.op(OpCode::narrow_32_8, {codes[0]});
-    if (pairs(b.isa())) {
-      const Value first = narrow_pair(32, codes[0], codes[1]);
-      return narrow_pair(16, first, narrow_pair(32, codes[2], codes[3]));
-    }
-    // Codes fit in int8, so their low bytes are all there is.
-    auto even = [&](int bits, Value x, Value y) {
-      return b.op(OpCode::uzp_even, {x, y}, {.bits = bits});
-    };
-    const Value halves = even(16, codes[0], codes[1]);
-    return even(8, halves, even(16, codes[2], codes[3]));
+  void clear(const Panel& panel) const {
+    b_.branch(panel.rows, Compare::not_equal, panel_, [&] {
+      Value fields = b_.constant(0);
+      for (const Field& field : layout_.fields) {
+        if (field.kind != FieldKind::data) fields = plus(b_, {fields, copies(field)});
+      }
+      const Value codes = codes_bytes(b_, layout_, padded_);
+      const Value bytes = plus(b_, {codes, times(b_, product(b_, {panel_, fields}), 4)}, "bytes");
+      b_.op(OpCode::fill_bytes, {panel.to, b_.constant(0), bytes});
+    });
   }
-  /// All lanes of x, then all lanes of y.
-  [[nodiscard]] Value narrow_pair(int bits, Value x, Value y) const {
-    constexpr int64_t even_then_odd = 0xd8;  // lanes 0 2 1 3
-    const Value by_segment = b.op(OpCode::narrow_pair, {x, y}, {.bits = bits});
-    if (segments(b.isa()) == 1) return by_segment;
-    return b.op(OpCode::permute_64, {by_segment}, {.imm = even_then_odd});
-  }
-};
 
-OpCode conversion(Rounding rounding) {
-  return rounding == Rounding::even ? OpCode::cvt_f32_i32 : OpCode::cvt_f32_i32_away;
-}
+  /// How often a field's values stand there: layouts that keep no sums have none in this place.
+  [[nodiscard]] Value copies(const Field& field) const {
+    const bool sums = field.kind == FieldKind::sums;
+    return sums ? b_.arg(ArgField::pack_sum_copies) : b_.constant(1);
+  }
+
+  /// Calls body(row of the panel, its floats).
+  template <typename Body>
+  void each_row(const Panel& panel, Value rows, const Body& body) const {
+    const Value source = b_.arg(ArgField::pack_source);
+    const Value stride = b_.arg(ArgField::pack_source_stride);
+    b_.loop("row", rows, {b_.constant(0)}, [&](const std::vector<Value>& now) {
+      const Value from = repeats_ ? smaller(b_, {now[0], b_.add(panel.rows, -1)}) : now[0];
+      const Value row = plus(b_, {panel.row, from});
+      body(now[0], plus(b_, {source, product(b_, {row, stride})}, "floats"));
+      return std::vector<Value>{b_.add(now[0], 1, "r")};
+    });
+  }
+  [[nodiscard]] Value of_row(Value array, Value r) const {
+    return plus(b_, {array, times(b_, r, 4)});
+  }
+  [[nodiscard]] Parameters how(Value r) const { return {of_row(how_, r), apart_}; }
+  [[nodiscard]] int64_t offset(QuantizeParameter which) const {
+    return Parameters{how_, apart_}.offset(which);
+  }
+
+  void put_chunk(const Panel& panel, Value rows, Value first_k) const {
+    const Value count = smaller(b_, {less(b_, {k_, first_k}), b_.constant(chunk_)}, "count");
+    const Value begin = plus(b_, {panel.to, codes_bytes(b_, layout_, first_k)}, "begin");
+    each_row(panel, rows, [&](Value r, Value floats) {
+      put(r, plus(b_, {floats, times(b_, first_k, 4)}), count, codes_);
+      const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
+      const Value to = plus(b_, {begin, times(b_, r, layout_.order.kr * code_bytes(layout_))});
+      put_codes(b_, layout_, panel_, to, codes_, padded);
+    });
+  }
+
+  /// Codes of `count` floats of row r, and what pads them; adds to their sum. `to` is the place in
+  /// the panel if it has only this row, or codes_.
+  void put(Value r, Value floats, Value count, Value to) const {
+    const Quantizer quantizer(b_, how(r), layout_.rounding);
+    const auto vectors = static_cast<size_t>(step_ / b_.isa().lanes32());
+    const int64_t bytes = step_ * code_bytes(layout_);
+    const Value whole = times(b_, over(b_, count, step_), step_ * code_bytes(layout_), "whole");
+    const Value behind = plus(b_, {to, whole}, "behind");
+    const Steps codes{to, one_row_ ? codes_ : behind, bytes};
+    const std::vector<Value> zeros(vectors, b_.op(OpCode::zero));
+    const std::vector<Value> sums =
+        for_steps(b_, count, step_, {float_steps(b_, floats, count, step_, tail_), codes}, zeros,
+                  [&](const std::vector<Value>& now) {
+                    std::vector<Value> made;
+                    for (const Value x : load_floats(b_, now[0], static_cast<int64_t>(vectors))) {
+                      made.push_back(quantizer.code(x));
+                    }
+                    store_codes(b_, now[1], made, layout_.element);
+                    for (size_t i = 0; i < vectors; ++i) {
+                      made[i] = b_.op(OpCode::add, {now[2 + i], made[i]}, {.bits = 32}, "sum");
+                    }
+                    return made;
+                  });
+    const Value end = plus(b_, {to, times(b_, count, code_bytes(layout_))}, "end");
+    if (one_row_) {
+      b_.op(OpCode::copy_bytes, {behind, codes_, b_.op(OpCode::isub, {end, behind})});
+    }
+    pad(end, count);
+    if (field_index(layout_, FieldKind::sums) >= 0) add_sum(r, count, sums);
+  }
+
+  void pad(Value end, Value count) const {
+    const Value padded = rounded_up(b_, count, layout_.k_multiple);
+    const Value bytes = times(b_, b_.op(OpCode::isub, {padded, count}), code_bytes(layout_));
+    const Value code =
+        repeats_ ? b_.op(OpCode::load_scalar, {end}, {.bits = 8, .offset = -1}) : b_.constant(0);
+    b_.op(OpCode::fill_bytes, {end, code, bytes});
+  }
+
+  void add_sum(Value r, Value count, const std::vector<Value>& sums) const {
+    const Combine add = [&](Value x, Value y) { return b_.op(OpCode::add, {x, y}, {.bits = 32}); };
+    b_.op(OpCode::store, {lanes_, across(b_, combined(sums, add), add)});
+    const Value sum = b_.op(OpCode::load_scalar, {lanes_}, {.bits = 32}, "sum");
+    // The zeros behind the last floats have codes, too.
+    const Value done = rounded_up(b_, count, step_);
+    const Value zero_point =
+        b_.op(OpCode::load_scalar, {of_row(how_, r)},
+              {.bits = 32, .offset = offset(QuantizeParameter::zero_point)}, "zero_point");
+    const Value zeros = product(b_, {b_.op(OpCode::isub, {done, count}), zero_point});
+    const Value at = of_row(sums_, r);
+    const Value before = b_.op(OpCode::load_scalar, {at}, {.bits = 32});
+    const Value more = b_.op(OpCode::isub, {sum, zeros});
+    b_.op(OpCode::store_scalar, {at, plus(b_, {before, more})}, {.bits = 32});
+  }
+
+  /// What stands behind the codes.
+  void write_fields(const Panel& panel, Value rows) const {
+    Value at = plus(b_, {panel.to, codes_bytes(b_, layout_, padded_)}, "fields");
+    for (const Field& field : layout_.fields) {
+      if (field.kind == FieldKind::data) continue;
+      const Value times = copies(field);
+      b_.loop("field", product(b_, {rows, times}), {b_.constant(0)},
+              [&](const std::vector<Value>& now) {
+                const Value value = value_of(field.kind, now[0]);
+                b_.op(OpCode::store_scalar, {of_row(at, now[0]), value}, {.bits = 32});
+                return std::vector<Value>{b_.add(now[0], 1, "r")};
+              });
+      if (&field == &layout_.fields.back()) break;
+      at = plus(b_, {at, product(b_, {length(b_, layout_.panel * 4), times})}, "next");
+    }
+  }
+  [[nodiscard]] Value value_of(FieldKind kind, Value r) const {
+    const auto load = [&](Value array, int64_t offset) {
+      return b_.op(OpCode::load_scalar, {of_row(array, r)}, {.bits = 32, .offset = offset});
+    };
+    if (kind == FieldKind::sums) return kept_sum(b_, load(sums_, 0));
+    const bool scale = kind == FieldKind::scales;
+    const auto which = scale ? QuantizeParameter::scale : QuantizeParameter::zero_point;
+    const Value parameter = load(how_, offset(which));
+    return scale ? parameter : b_.op(OpCode::isub, {b_.constant(0), parameter});
+  }
+
+  Builder& b_;
+  const Layout& layout_;
+  const bool repeats_, one_row_;
+  const int64_t chunk_;  ///< values of k that are quantized before they are put to their places
+  const int64_t step_;
+  int64_t apart_ = 0;
+  Value codes_, tail_, how_, sums_, lanes_, k_, padded_, panel_;
+};
 
 }  // namespace
 
-std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors) {
-  std::vector<Value> x;
-  for (int64_t i = 0; i < vectors; ++i) {
-    x.push_back(b.op(OpCode::load, {pointer}, {.offset = b.isa().vector_bytes * i}, "x"));
+int64_t most_rows(const Layout& layout) {
+  constexpr int64_t most_segments = 16;  // no vector is longer than 256 bytes
+  return layout.panel.fixed + (layout.panel.vl + layout.panel.svl) * most_segments;
+}
+
+void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count) {
+  if (is_one_row(layout)) {
+    b.op(OpCode::copy_bytes, {to, codes, count});
+    return;
   }
-  return x;
-}
-
-void store_codes(Builder& b, Value pointer, const std::vector<Value>& codes) {
-  Narrow{b}.store(pointer, codes);
-}
-
-Quantizer::Quantizer(Builder& b, Value parameters, Rounding rounding) : b_(b), rounding_(rounding) {
-  auto parameter = [&](QuantizeParameter which, const std::string& hint) {
-    return b.op(OpCode::load_dup, {parameters},
-                {.bits = 32, .offset = static_cast<int64_t>(which) * 4}, hint);
-  };
-  factor_ = parameter(QuantizeParameter::factor, "factor");
-  lowest_ = parameter(QuantizeParameter::lowest, "lowest");
-  highest_ = parameter(QuantizeParameter::highest, "highest");
-  zero_point_ = parameter(QuantizeParameter::zero_point, "zero_point");
-}
-
-Value Quantizer::code(Value x) const {
-  const Value scaled = b_.op(OpCode::fmul, {x, factor_});
-  const Value raised = b_.op(OpCode::fmax, {scaled, lowest_});
-  const Value clamped = b_.op(OpCode::fmin, {raised, highest_});
-  const Value rounded = b_.op(conversion(rounding_), {clamped});
-  return b_.op(OpCode::add, {rounded, zero_point_}, {.bits = 32});
-}
-
-int64_t lhs_step(const Isa& isa, Rounding rounding, int64_t together) {
-  const bool can = isa.vector_bytes.is_fixed() && Narrow::possible(isa) &&
-                   has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "fadd", "fma",
-                                 "add.32", "load_dup.32"}) &&
-                   isa.has(conversion(rounding));
-  if (!can) return 0;
-  const int64_t most = most_vectors * isa.lanes32();
-  return Narrow::saturates(isa) ? std::min(most, together) : most;
-}
-
-Program lower_row_range(const Isa& isa, const std::string& name, int64_t step) {
-  Builder b(name, isa);
-  const int64_t vectors = step / isa.lanes32();
-  std::vector<Value> inits = {b.arg(ArgField::lhs)};
-  const Value zero = b.op(OpCode::zero);
-  inits.insert(inits.end(), static_cast<size_t>(3 * vectors), zero);
-  auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
-    const std::vector<Value> x = load_floats(b, now[0], vectors);
-    std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x")};
-    for (size_t i = 0; i < x.size(); ++i) {
-      next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 3 * i]}, {}, "lowest"));
-      next.push_back(b.op(OpCode::fmax, {x[i], now[2 + 3 * i]}, {}, "highest"));
-      // 0 times an infinity or a NaN is a NaN.
-      next.push_back(b.op(OpCode::fma, {x[i], zero, now[3 + 3 * i]}, {}, "nothing"));
+  constexpr int64_t together = 4;
+  const int64_t group = layout.order.kr * code_bytes(layout);
+  const Value stride = times(b, panel, group, "stride");
+  const Value steps = over(b, count, together * layout.order.kr, "steps");
+  b.loop("group", steps, {to, codes}, [&](const std::vector<Value>& now) {
+    Value at = now[0];
+    for (int64_t i = 0; i < together; ++i) {
+      put_group(b, layout, at, b.add(now[1], i * group));
+      at = plus(b, {at, stride}, "to");
     }
-    return next;
+    return std::vector<Value>{at, b.add(now[1], together * group, "codes")};
   });
-  for (size_t i = 4; i < results.size(); i += 3) {
-    results[1] = b.op(OpCode::fmin, {results[i], results[1]});
-    results[2] = b.op(OpCode::fmax, {results[i + 1], results[2]});
-    results[3] = b.op(OpCode::fadd, {results[i + 2], results[3]});
-  }
-  for (int64_t i = 0; i < 3; ++i) {
-    const Value dst = b.arg(ArgField::dst);
-    b.op(OpCode::store, {dst, results[static_cast<size_t>(1 + i)]},
-         {.offset = isa.vector_bytes * i});
-  }
+}
+
+Value kept_sum(Builder& b, Value sum) {
+  const Value rule = b.arg(ArgField::pack_sum_factor);
+  const Value factor = b.op(OpCode::load_scalar, {rule}, {.bits = 32}, "factor");
+  const Value base = b.op(OpCode::load_scalar, {rule}, {.bits = 32, .offset = 4}, "base");
+  return plus(b, {product(b, {sum, factor}), base}, "kept");
+}
+
+Program lower_quantizing_packer(const std::string& name, const Layout& layout, const Isa& isa) {
+  Builder b(name, isa);
+  layout.block != 0 ? lower_pack_lhs_blocks(b, layout) : lower_pack_lhs_rows(b, layout);
   return b.finish();
 }
 
-Program lower_quantize_row(const Isa& isa, const std::string& name, Rounding rounding,
-                           int64_t step) {
-  Builder b(name, isa);
-  const int64_t vectors = step / isa.lanes32();
-  const Quantizer quantizer(b, b.arg(ArgField::lookup), rounding);
-  std::vector<Value> inits = {b.arg(ArgField::lhs), b.arg(ArgField::dst)};
-  inits.insert(inits.end(), static_cast<size_t>(vectors), b.op(OpCode::zero));
-  auto results = b.loop("k", b.arg(ArgField::n), inits, [&](const std::vector<Value>& now) {
-    std::vector<Value> codes;
-    for (const Value x : load_floats(b, now[0], vectors)) codes.push_back(quantizer.code(x));
-    std::vector<Value> next = {b.add(now[0], isa.vector_bytes * vectors, "x"),
-                               b.add(now[1], step, "codes")};
-    for (size_t i = 0; i < codes.size(); ++i) {
-      next.push_back(b.op(OpCode::add, {now[2 + i], codes[i]}, {.bits = 32}, "sum"));
-    }
-    store_codes(b, now[1], codes);
-    return next;
-  });
-  Value sum = results[2];
-  for (size_t i = 3; i < results.size(); ++i) {
-    sum = b.op(OpCode::add, {sum, results[i]}, {.bits = 32});
-  }
-  const Value sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
-  b.op(OpCode::store, {sums, sum});
-  return b.finish();
+void lower_pack_lhs_rows(Builder& b, const Layout& layout) {
+  const RowsPacker packer(b, layout);
+  for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
 }
 
 }  // namespace tw

@@ -1,28 +1,48 @@
-// What the Programs that quantize rows and blocks of rows of f32 are made of.
+// Packers of activations that are quantized, from rows of f32.
 #pragma once
 
-#include <vector>
-
-#include "ir/builder.h"
-#include "lower/pack.h"
+#include "lower/pack_walk.h"
+#include "lower/quantize.h"
 
 namespace tw {
 
-/// How floats become codes: one QuantizeParameter each, in all lanes.
-class Quantizer {
+/// Rows with a scale and a zero point each, packed in panels without blocks; or with blocks.
+/// Sums and how often values stand there are the packer's arguments.
+void lower_pack_lhs_rows(Builder& b, const Layout& layout);
+void lower_pack_lhs_blocks(Builder& b, const Layout& layout);
+
+/// Bytes of one code.
+inline int64_t code_bytes(const Layout& layout) {
+  return bits(layout.element) / 8;
+}
+/// A row's groups of kr codes stand next to each other: a panel has one row, and codes are in
+/// order.
+inline bool is_one_row(const Layout& layout) {
+  return layout.panel == Length{1} && !layout.order.even_first;
+}
+/// The largest panel that any machine's vectors ask for.
+int64_t most_rows(const Layout& layout);
+
+/// Copies so many codes of a row, a multiple of four groups, to their places between those of the
+/// panel's other rows.
+void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count);
+
+/// What the layout keeps of a sum of codes, as its caller wants it; all arguments are numbers.
+Value kept_sum(Builder& b, Value sum);
+
+/// Parts of Builder::scratch(), one after the other.
+class ScratchParts {
  public:
-  Quantizer(Builder& b, Value parameters, Rounding rounding);
-  [[nodiscard]] Value code(Value x) const;  ///< i32 lanes
+  /// Where a part of so many bytes begins.
+  int64_t add(int64_t bytes) {
+    const int64_t at = bytes_;
+    bytes_ += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  [[nodiscard]] int64_t bytes() const { return bytes_; }
 
  private:
-  Builder& b_;
-  Rounding rounding_;
-  Value factor_, lowest_, highest_, zero_point_;
+  int64_t bytes_ = 0;
 };
-
-std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors);
-
-/// i32 lanes to bytes, in order. Where it takes four vectors to fill one, `codes` are fours.
-void store_codes(Builder& b, Value pointer, const std::vector<Value>& codes);
 
 }  // namespace tw

@@ -1,131 +1,293 @@
-// LHS blocks of f32: their largest magnitudes, and their codes. A packer has them done for many
-// blocks of a row at a time, with one value a block that is the same in all lanes: so nothing is
-// added up lane by lane outside.
+// Rows of f32 to panels of rows in blocks along k: sums of codes, and scales, for each block.
+// k is a multiple of the block, and that one of 32.
+#include <algorithm>
 #include <bit>
-#include <functional>
+#include <optional>
 
-#include "lower/pack_lanes.h"
 #include "lower/pack_lhs.h"
-#include "lower/pack_rhs.h"
 #include "lower/splat.h"
 
 namespace tw {
 namespace {
 
-using Combine = std::function<Value(Value, Value)>;
+constexpr int64_t usual_block = 32;  // what most weights have
+constexpr int64_t at_once = 32;      // blocks whose parameters are found together
+constexpr int64_t plain_step = 4;    // values that ISAs without vectors take
 
-/// All of `values` combined, lane by lane.
-Value combined(std::vector<Value> values, const Combine& combine) {
-  while (values.size() > 1) {
-    std::vector<Value> half;
-    for (size_t i = 0; i + 1 < values.size(); i += 2) {
-      half.push_back(combine(values[i], values[i + 1]));
+/// A number that is the caller's, or known.
+struct Number {
+  Value value = no_value;
+  std::optional<int64_t> known;
+};
+
+Number given(Builder& b, std::optional<int64_t> known, ArgField field) {
+  return {known ? b.constant(*known) : b.arg(field), known};
+}
+
+class BlocksPacker {
+ public:
+  /// `usual`: of usual_block values, and of as many copies as the layout says.
+  BlocksPacker(Builder& b, const Layout& layout, bool usual, Value memory)
+      : b_(b), layout_(layout), by_rows_(!field_of(layout, FieldKind::scales).per_block) {
+    const auto number = [&](int64_t known, ArgField field) {
+      return given(b, usual ? std::optional(known) : std::nullopt, field);
+    };
+    block_ = number(usual_block, ArgField::pack_block);
+    sum_copies_ = number(repeat_of(layout, FieldKind::sums), ArgField::pack_sum_copies);
+    scale_copies_ = number(repeat_of(layout, FieldKind::scales), ArgField::pack_scale_copies);
+    const Scratch scratch(b.isa(), layout);
+    codes_ = b.add(memory, scratch.codes, "codes");
+    tail_ = b.add(memory, scratch.tail, "tail");
+    largest_ = b.add(memory, scratch.largest, "largest");
+    how_ = {b.add(memory, scratch.how, "how"), Parameters::stride(b.isa(), at_once)};
+    lanes_ = b.add(memory, scratch.lanes, "lanes");
+    panel_ = length(b, layout.panel);
+    blocks_ = b.op(OpCode::idiv, {b.arg(ArgField::pack_k), block_.value}, {}, "blocks");
+    find_places();
+    if (has_sums()) {
+      const Value rule = b.arg(ArgField::pack_sum_factor);
+      factor_ = b.op(OpCode::load_dup, {rule}, {.bits = 32}, "sum_factor");
+      base_ = b.op(OpCode::load_dup, {rule}, {.bits = 32, .offset = 4}, "sum_base");
     }
-    if (values.size() % 2 == 1) half.push_back(values.back());
-    values = half;
   }
-  return values[0];
-}
 
-bool can_swap_segments(const Isa& isa) {
-  if (segments(isa) == 2) return isa.has(OpCode::permute_64);
-  return segments(isa) == 1 || (segments(isa) == 4 && isa.has(OpCode::move_segments));
-}
+  void pack(const Panel& panel) const {
+    const Value behind = plus(b_, {panel.to, product(b_, {blocks_, block_bytes_})}, "behind");
+    if (!is_one_row(layout_)) clear(panel, behind);
+    const Value source = b_.arg(ArgField::pack_source);
+    const Value stride = b_.arg(ArgField::pack_source_stride);
+    b_.loop("row", panel.rows, {b_.constant(0)}, [&](const std::vector<Value>& now) {
+      const Value row = plus(b_, {panel.row, now[0]});
+      const Value floats = plus(b_, {source, product(b_, {row, stride})}, "floats");
+      pack_row(now[0], floats, panel.to);
+      write_row_fields(now[0], behind);
+      return std::vector<Value>{b_.add(now[0], 1, "r")};
+    });
+  }
 
-/// All 32-bit lanes of x combined, in every lane.
-Value across(Builder& b, Value x, const Combine& combine) {
-  // Segments and their neighbours: of the other half of x, then of their own.
-  if (segments(b.isa()) == 4) {
-    for (const int64_t places : {0x4e, 0xb1}) {
-      x = combine(x, b.op(OpCode::move_segments, {x, x}, {.imm = places}));
+  /// Memory that it needs.
+  struct Scratch {
+    ScratchParts parts;
+    int64_t codes, tail, largest, how, lanes;
+    Scratch(const Isa& isa, const Layout& layout)
+        : codes(parts.add(usual_block * code_bytes(layout))),
+          tail(parts.add(4 * range_step(isa))),
+          largest(parts.add(Parameters::stride(isa, at_once))),
+          how(parts.add(Parameters::stride(isa, at_once) *
+                        static_cast<int64_t>(QuantizeParameter::count))),
+          lanes(parts.add(isa.vector_bytes.fixed)) {}
+  };
+
+ private:
+  [[nodiscard]] bool has_sums() const { return field_index(layout_, FieldKind::sums) >= 0; }
+  [[nodiscard]] static bool in_block(const Field& field) {
+    return field.kind == FieldKind::data || field.per_block;
+  }
+  [[nodiscard]] bool is_plain() const { return b_.isa().lanes32() == 1; }
+
+  /// Where a block's fields begin, in bytes from its start, and what all of it takes.
+  void find_places() {
+    Value at = b_.constant(0);
+    for (const Field& field : layout_.fields) {
+      if (!in_block(field)) continue;
+      const bool data = field.kind == FieldKind::data;
+      const bool sums = field.kind == FieldKind::sums;
+      (data ? data_ : sums ? sums_ : scales_) = at;
+      const Value values = data ? block_.value : sums ? sum_copies_.value : scale_copies_.value;
+      const Value each = times(b_, values, data ? code_bytes(layout_) : 4);
+      at = plus(b_, {at, product(b_, {each, panel_})}, "next");
     }
-  } else if (segments(b.isa()) == 2) {
-    x = combine(x, b.op(OpCode::permute_64, {x}, {.imm = 0x4e}));
+    block_bytes_ = at;
   }
-  const Pair halves = zip(b, 64, x, x);
-  const Value half = combine(halves.low, halves.high);
-  const Value pairs = b.op(OpCode::zip_lo, {half, half}, {.bits = 32});
-  const Pair lanes = zip(b, 64, pairs, pairs);
-  return combine(lanes.low, lanes.high);
-}
 
-/// Values that one step takes.
-int64_t step_floats(BlockLength length) {
-  return length == BlockLength::step ? block_step : 2 * block_step;
-}
+  void clear(const Panel& panel, Value behind) const {
+    b_.branch(panel.rows, Compare::not_equal, panel_, [&] {
+      const auto fields =
+          static_cast<int64_t>(std::count_if(layout_.fields.begin(), layout_.fields.end(),
+                                             [](const Field& f) { return !in_block(f); }));
+      const Value end = plus(b_, {behind, length(b_, layout_.panel * (4 * fields))});
+      b_.op(OpCode::fill_bytes, {panel.to, b_.constant(0), b_.op(OpCode::isub, {end, panel.to})});
+    });
+  }
 
-/// A block's values, a step of them at a time: what `step` makes of the pointers and of what came
-/// before is carried on.
-using Step = std::function<std::vector<Value>(const std::vector<Value>&)>;
-std::vector<Value> whole_block(Builder& b, BlockLength length, std::vector<Value> inits,
-                               const Step& step) {
-  if (length == BlockLength::step) return step(inits);
-  inits.push_back(b.op(OpCode::zero));
-  const int shift = std::countr_zero(static_cast<unsigned>(step_floats(length)));
-  const Value steps = b.op(OpCode::ishr, {b.arg(ArgField::block)}, {.imm = shift}, "steps");
-  return b.loop("k", steps, inits, step);
-}
+  void pack_row(Value r, Value floats, Value to) const {
+    if (by_rows_) {
+      const Value k = b_.arg(ArgField::pack_k);
+      quantize_row(b_, floats, k, tail_, how_);
+      put_blocks(r, floats, to, blocks_);
+      return;
+    }
+    const std::vector<Value> inits = {floats, to, blocks_};
+    b_.stepped_loop("blocks", blocks_, at_once, inits, [&](const std::vector<Value>& now) {
+      const Value count = smaller(b_, {now[2], b_.constant(at_once)}, "count");
+      find_parameters(now[0], count);
+      const std::vector<Value> next = put_blocks(r, now[0], now[1], count);
+      return std::vector<Value>{next[0], next[1], less(b_, {now[2], b_.constant(at_once)})};
+    });
+  }
+
+  /// Calls body({pointers, carried}) for all values of a block, `step` of them at a time; returns
+  /// what it makes of them. Nothing is carried to a body that takes all.
+  std::vector<Value> for_block(int64_t step, const std::vector<Value>& pointers,
+                               const Builder::Body& body) const {
+    if (block_.known == step) return body(pointers);
+    std::vector<Value> inits = pointers;
+    inits.push_back(b_.op(OpCode::zero));
+    return b_.loop("k", over(b_, block_.value, step, "steps"), inits, body);
+  }
+
+  /// Of `count` blocks, at most at_once.
+  void find_parameters(Value floats, Value count) const {
+    const Value magnitude = splat32(b_, 0x7fffffffU, "magnitude");
+    const Value infinity = splat32(b_, 0x7f800000U, "infinity");
+    const int64_t step = is_plain() ? plain_step : usual_block;
+    const Combine larger = [&](Value x, Value y) { return b_.op(OpCode::fmax, {x, y}); };
+    b_.loop("range", count, {floats, largest_}, [&](const std::vector<Value>& now) {
+      const auto done = for_block(step, {now[0]}, [&](const std::vector<Value>& at) {
+        std::vector<Value> magnitudes;
+        for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32())) {
+          const Value positive = b_.op(OpCode::and_, {x, magnitude});
+          magnitudes.push_back(b_.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
+        }
+        if (at.size() > 1) magnitudes.push_back(at[1]);
+        const Value next = b_.add(at[0], 4 * step, "x");
+        return std::vector<Value>{next, combined(magnitudes, larger)};
+      });
+      b_.op(OpCode::store, {now[1], across(b_, done[1], larger)});
+      return std::vector<Value>{done[0], b_.add(now[1], 4, "largest")};
+    });
+    const int64_t bytes = b_.isa().vector_bytes.fixed;
+    b_.stepped_loop("parameters", count, b_.isa().lanes32(), {largest_, how_.first},
+                    [&](const std::vector<Value>& now) {
+                      const Value largest = b_.op(OpCode::load, {now[0]}, {}, "largest");
+                      store_block_parameters(b_, {now[1], how_.apart}, largest);
+                      return std::vector<Value>{b_.add(now[0], bytes), b_.add(now[1], bytes)};
+                    });
+  }
+
+  /// Row r of `count` blocks: codes, and what stands beside them. Returns where floats and blocks
+  /// go on.
+  std::vector<Value> put_blocks(Value r, Value floats, Value to, Value count) const {
+    const std::vector<Value> inits = {floats, to, how_.first};
+    return b_.loop("block", count, inits, [&](const std::vector<Value>& now) {
+      const Parameters how{now[2], how_.apart};
+      const std::vector<Value> done = put_codes_of(r, now[0], plus(b_, {now[1], data_}), how);
+      if (has_sums()) put_sum(copy_of(plus(b_, {now[1], sums_}), r, sum_copies_), done[1]);
+      if (!by_rows_) put_scale(copy_of(plus(b_, {now[1], scales_}), r, scale_copies_), how);
+      return std::vector<Value>{done[0], plus(b_, {now[1], block_bytes_}, "to"),
+                                b_.add(now[2], by_rows_ ? 0 : 4, "how")};
+    });
+  }
+
+  /// One block's codes. Returns where floats go on, and the codes' sum in all lanes.
+  std::vector<Value> put_codes_of(Value r, Value floats, Value to, const Parameters& how) const {
+    const Quantizer quantizer(b_, how, layout_.rounding);
+    const Combine add = [&](Value x, Value y) { return b_.op(OpCode::add, {x, y}, {.bits = 32}); };
+    const bool one_row = is_one_row(layout_);
+    // Where rows are apart, groups of a whole step are put to their places.
+    const int64_t step = is_plain() && one_row ? 1 : usual_block;
+    const int64_t group = layout_.order.kr * code_bytes(layout_);
+    const Value place = plus(b_, {to, times(b_, r, group)}, "place");
+    const auto done = for_block(step, {floats, place}, [&](const std::vector<Value>& at) {
+      std::vector<Value> made;
+      for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32())) {
+        made.push_back(quantizer.code(x));
+      }
+      store_codes(b_, one_row ? at[1] : codes_, made, layout_.element);
+      if (at.size() > 2) made.push_back(at[2]);
+      if (!one_row) put_codes(b_, layout_, panel_, at[1], codes_, b_.constant(step));
+      const Value bytes = times(b_, panel_, step * code_bytes(layout_));
+      const Value next = b_.add(at[0], 4 * step, "x");
+      return std::vector<Value>{next, plus(b_, {at[1], bytes}, "place"), combined(made, add)};
+    });
+    return {done[0], across(b_, done[2], add)};
+  }
+
+  [[nodiscard]] Value copy_of(Value at, Value r, const Number& copies) const {
+    return plus(b_, {at, times(b_, product(b_, {r, copies.value}), 4)}, "copies");
+  }
+  [[nodiscard]] bool fill_vectors(const Number& copies) const {
+    return copies.known && *copies.known * 4 % b_.isa().vector_bytes.fixed == 0;
+  }
+  /// The same 32 bits in all lanes.
+  void put_vectors(Value to, const Number& copies, Value vector) const {
+    for (int64_t i = 0; i < *copies.known * 4; i += b_.isa().vector_bytes.fixed) {
+      b_.op(OpCode::store, {to, vector}, {.offset = i});
+    }
+  }
+  /// The 32 bits at `from`.
+  void put_copies(Value to, const Number& copies, Value from, int64_t offset) const {
+    const Value value = b_.op(OpCode::load_scalar, {from}, {.bits = 32, .offset = offset}, "value");
+    const auto put = [&](Value at) { b_.op(OpCode::store_scalar, {at, value}, {.bits = 32}); };
+    if (copies.known) {
+      for (int64_t i = 0; i < *copies.known; ++i) put(b_.add(to, 4 * i));
+      return;
+    }
+    b_.loop("copy", copies.value, {to}, [&](const std::vector<Value>& at) {
+      put(at[0]);
+      return std::vector<Value>{b_.add(at[0], 4)};
+    });
+  }
+
+  void put_sum(Value to, Value sum) const {
+    const Value scaled = b_.op(OpCode::mul, {sum, factor_}, {.bits = 32});
+    const Value kept = b_.op(OpCode::add, {scaled, base_}, {.bits = 32}, "kept");
+    if (fill_vectors(sum_copies_)) return put_vectors(to, sum_copies_, kept);
+    b_.op(OpCode::store, {lanes_, kept});
+    put_copies(to, sum_copies_, lanes_, 0);
+  }
+  void put_scale(Value to, const Parameters& how) const {
+    const int64_t offset = how.offset(QuantizeParameter::scale);
+    if (!fill_vectors(scale_copies_)) return put_copies(to, scale_copies_, how.first, offset);
+    const Value scale =
+        b_.op(OpCode::load_dup, {how.first}, {.bits = 32, .offset = offset}, "scale");
+    put_vectors(to, scale_copies_, scale);
+  }
+
+  /// What stands behind the blocks, if rows are quantized as a whole.
+  void write_row_fields(Value r, Value behind) const {
+    Value at = plus(b_, {behind, times(b_, r, 4)}, "field");
+    for (const Field& field : layout_.fields) {
+      if (in_block(field)) continue;
+      const bool scale = field.kind == FieldKind::scales;
+      const int64_t offset =
+          how_.offset(scale ? QuantizeParameter::scale : QuantizeParameter::zero_point);
+      const Value value =
+          b_.op(OpCode::load_scalar, {how_.first}, {.bits = 32, .offset = offset}, "value");
+      const Value kept = scale ? value : b_.op(OpCode::isub, {b_.constant(0), value});
+      b_.op(OpCode::store_scalar, {at, kept}, {.bits = 32});
+      at = plus(b_, {at, length(b_, layout_.panel * 4)}, "field");
+    }
+  }
+
+  Builder& b_;
+  const Layout& layout_;
+  const bool by_rows_;
+  Number block_, sum_copies_, scale_copies_;
+  Parameters how_{no_value, 0};
+  Value codes_, tail_, largest_, lanes_, panel_, blocks_;
+  Value data_ = no_value, sums_ = no_value, scales_ = no_value, block_bytes_ = no_value;
+  Value factor_ = no_value, base_ = no_value;
+};
 
 }  // namespace
 
-bool can_quantize_blocks(const Isa& isa, Rounding rounding) {
-  const int64_t step = lhs_step(isa, rounding, block_step);
-  return step != 0 && block_step % step == 0 && can_swap_segments(isa) &&
-         has_all(isa, {"and", "zip_lo.32", "zip_lo.64", "zip_hi.64"});
-}
-
-Program lower_block_ranges(const Isa& isa, const std::string& name, BlockLength length) {
-  Builder b(name, isa);
-  const int64_t vectors = step_floats(length) / isa.lanes32();
-  const Value magnitude = splat32(b, 0x7fffffffU, "magnitude");
-  const Value infinity = splat32(b, 0x7f800000U, "infinity");
-  const Combine larger = [&](Value x, Value y) { return b.op(OpCode::fmax, {x, y}); };
-  const Step step = [&](const std::vector<Value>& now) {
-    std::vector<Value> magnitudes;
-    for (const Value x : load_floats(b, now[0], vectors)) {
-      const Value positive = b.op(OpCode::and_, {x, magnitude});
-      magnitudes.push_back(b.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
-    }
-    if (now.size() > 1) magnitudes.push_back(now[1]);
-    return std::vector<Value>{b.add(now[0], isa.vector_bytes * vectors, "x"),
-                              combined(magnitudes, larger)};
+void lower_pack_lhs_blocks(Builder& b, const Layout& layout) {
+  const Value memory = b.scratch(BlocksPacker::Scratch(b.isa(), layout).parts.bytes());
+  const auto differs = [&](ArgField field, int64_t usual) {
+    return b.op(OpCode::isub, {b.arg(field), b.constant(usual)});
   };
-  b.loop("blocks", b.arg(ArgField::n), {b.arg(ArgField::lhs), b.arg(ArgField::dst)},
-         [&](const std::vector<Value>& now) {
-           const std::vector<Value> done = whole_block(b, length, {now[0]}, step);
-           b.op(OpCode::store, {now[1], across(b, done[1], larger)});
-           return std::vector<Value>{done[0], b.add(now[1], 4, "largest")};
-         });
-  return b.finish();
-}
-
-Program lower_quantize_blocks(const Isa& isa, const std::string& name, Rounding rounding,
-                              BlockLength length) {
-  Builder b(name, isa);
-  const Combine plus = [&](Value x, Value y) { return b.op(OpCode::add, {x, y}, {.bits = 32}); };
-  const Value sums = b.op(OpCode::iadd, {b.arg(ArgField::dst), b.arg(ArgField::dst_stride)});
-  b.loop("blocks", b.arg(ArgField::n),
-         {b.arg(ArgField::lhs), b.arg(ArgField::dst), b.arg(ArgField::lookup), sums},
-         [&](const std::vector<Value>& now) {
-           const Quantizer quantizer(b, now[2], rounding);
-           const auto done =
-               whole_block(b, length, {now[0], now[1]}, [&](const std::vector<Value>& at) {
-                 std::vector<Value> codes;
-                 for (const Value x : load_floats(b, at[0], step_floats(length) / isa.lanes32())) {
-                   codes.push_back(quantizer.code(x));
-                 }
-                 store_codes(b, at[1], codes);
-                 if (at.size() > 2) codes.push_back(at[2]);
-                 return std::vector<Value>{b.add(at[0], 4 * step_floats(length), "x"),
-                                           b.add(at[1], step_floats(length), "codes"),
-                                           combined(codes, plus)};
-               });
-           b.op(OpCode::store, {now[3], across(b, done[2], plus)});
-           constexpr int64_t parameters = 4 * static_cast<int64_t>(QuantizeParameter::count);
-           return std::vector<Value>{done[0], done[1], b.add(now[2], parameters, "parameters"),
-                                     b.add(now[3], 4, "sums")};
-         });
-  return b.finish();
+  const Value block = differs(ArgField::pack_block, usual_block);
+  const Value sums = differs(ArgField::pack_sum_copies, repeat_of(layout, FieldKind::sums));
+  const Value scales = differs(ArgField::pack_scale_copies, repeat_of(layout, FieldKind::scales));
+  const Value one = b.constant(1);
+  const Value unusual = choose(b, {block, one, choose(b, {sums, one, scales})}, "unusual");
+  const auto pack = [&](bool usual) {
+    const BlocksPacker packer(b, layout, usual, memory);
+    for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
+  };
+  b.branch(
+      unusual, Compare::equal, b.constant(0), [&] { pack(true); }, [&] { pack(false); });
 }
 
 }  // namespace tw

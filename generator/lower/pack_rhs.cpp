@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 namespace tw {
-
 bool is_plain_panel(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
   const int sums = field_index(layout, FieldKind::sums);

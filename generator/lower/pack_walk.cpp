@@ -36,11 +36,13 @@ Value length(Builder& b, Length length, const std::string& name) {
   return length.fixed == 0 ? scalable : b.add(scalable, length.fixed, name);
 }
 
+Value rounded_up(Builder& b, Value x, int64_t multiple, const std::string& name) {
+  if (multiple == 1) return x;
+  return times(b, over(b, b.add(x, multiple - 1), multiple), multiple, name);
+}
+
 Value padded_k(Builder& b, const Layout& layout) {
-  const Value k = b.arg(ArgField::pack_k);
-  const int64_t multiple = layout.k_multiple;
-  if (multiple == 1) return k;
-  return times(b, over(b, b.add(k, multiple - 1), multiple), multiple, "padded");
+  return rounded_up(b, b.arg(ArgField::pack_k), layout.k_multiple, "padded");
 }
 
 Value row_bytes(Builder& b, const Layout& layout, Value values) {

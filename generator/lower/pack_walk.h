@@ -41,6 +41,8 @@ Value segments_of(Builder& b, const std::string& name = "");
 /// A length, in units of the vectors that the caller packs for.
 Value length(Builder& b, Length length, const std::string& name = "");
 
+/// The next multiple.
+Value rounded_up(Builder& b, Value x, int64_t multiple, const std::string& name = "");
 /// k with its padding.
 Value padded_k(Builder& b, const Layout& layout);
 

@@ -105,9 +105,14 @@ constexpr std::array<std::string_view, static_cast<size_t>(ArgField::all_count)>
     "rhs_prefetch",
     // of tw_pack_args
     "size", "rows", "k", "row_begin", "row_end", "block", "source", "source_stride", "scales",
-    "bias", "packed", "packed_stride", "flags", "vector_bytes", "scale_stride"};
+    "bias", "packed", "packed_stride", "flags", "vector_bytes", "scale_stride", "sum_factor",
+    "sum_copies", "scale_copies"};
 
 }  // namespace
+
+bool is_address(ArgField field) {
+  return field == ArgField::clamp || field == ArgField::pack_sum_factor;
+}
 
 const OpInfo& info(OpCode code) {
   return table[static_cast<size_t>(code)];

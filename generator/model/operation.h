@@ -65,9 +65,14 @@ enum class ArgField {
   pack_flags,
   pack_vector_bytes,
   pack_scale_stride,
+  pack_sum_factor,  ///< its ADDRESS; the base of sums stands behind it
+  pack_sum_copies,
+  pack_scale_copies,
   all_count
 };
 std::string_view name(ArgField field);
+/// Whether `arg` gives the ADDRESS of the field, for two numbers that share it.
+bool is_address(ArgField field);
 
 // An operation is one row in operations_*.h, which says everything that is known about it:
 //

@@ -3,6 +3,7 @@
 // clang-format off
 
 OP(fadd, "f32 f32 -> f32", "", FLOATS(a + b), .commutes = true)
+OP(fdiv, "f32 f32 -> f32", "", FLOATS(a / b), .slow = true)
 OP(fsub, "f32 f32 -> f32", "", FLOATS(a - b))
 OP(fmul, "f32 f32 -> f32", "", FLOATS(a * b), .commutes = true)
 OP(fma, "f32 f32 f32 -> f32", "", FLOATS(fused(a, b, c)), .work = Work::products, .commutes = true)

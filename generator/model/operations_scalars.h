@@ -1,8 +1,7 @@
 // Operations on scalars: 64 bits that wrap around. Rows of the operation list (operation.h).
 // clang-format off
 
-/* field #i (ArgField) of the tw_args or tw_pack_args at a; clamp: the ADDRESS of the field, for
-   load_dup */
+/* field #i (ArgField) of the tw_args or tw_pack_args at a, or its address (is_address) */
 OP(arg, "n -> n", "i", argument,
    .immediate = {"the field", Last::number, static_cast<int64_t>(ArgField::all_count) - 1})
 OP(constant, "-> n", "i", SCALAR(i))

@@ -1,206 +1,205 @@
-// The inner loops that quantize activations, run by the interpreter, against the formulas.
+// Packers that quantize activations, run whole by the interpreter, against the formulas and a slow
+// reference packer. For layouts that no committed spec asks for, too.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "pack/programs.h"
+#include "reference/pack_reference.h"
 #include "reference/quantize_reference.h"
 
 namespace tw::test {
 namespace {
 
-void check_lhs(const Isa& on, Ties ties, size_t steps, uint32_t seed) {
-  const Rounding rounding = ties == Ties::even ? Rounding::even : Rounding::away;
-  const int64_t together = seed % 3 == 0 ? 32 : 256;
-  const int64_t step = lhs_step(on, rounding, together);
-  SCOPED_TRACE(on.name + " steps " + std::to_string(steps));
-  std::mt19937 random(seed);
-  std::vector<float> row(steps * static_cast<size_t>(step));
-  for (float& x : row) x = std::uniform_real_distribution<float>(-2, 5)(random);
-  if (seed % 2 == 0) {  // ties: codes are twice as far apart as these values
-    for (float& x : row) x = static_cast<float>(static_cast<int>(random() % 511) - 200) / 2;
-    row[0] = -100;
-    row[1] = 155;
-  }
-  const QuantizedRow wanted = quantize_row_qai8dx(row.data(), row.size(), ties);
-  const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
-
-  Memory memory;
-  Arguments arguments;
-  field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
-  field(arguments, ArgField::n) = steps;
-  const uint64_t range = memory.add_unwritten("range", 3 * vector_bytes);
-  field(arguments, ArgField::dst) = range;
-  run(lower_row_range(on, "range", step), arguments, memory);
-  const auto low = lanes<float>(memory, range, 0, vector_bytes / 4);
-  const auto high = lanes<float>(memory, range, vector_bytes, vector_bytes / 4);
-  const float lowest = std::min(0.0F, *std::min_element(row.begin(), row.end()));
-  const float highest = std::max(0.0F, *std::max_element(row.begin(), row.end()));
-  EXPECT_EQ(*std::min_element(low.begin(), low.end()), lowest);
-  EXPECT_EQ(*std::max_element(high.begin(), high.end()), highest);
-
-  for (const float lane : lanes<float>(memory, range, 2 * vector_bytes, vector_bytes / 4)) {
-    EXPECT_EQ(lane, 0);
-  }
-
-  const auto zero_point = static_cast<float>(wanted.zero_point);
-  const float floats[] = {255.0F / (highest - lowest), -128.0F - zero_point, 127.0F - zero_point};
-  std::vector<uint8_t> parameters = bytes_of(floats, sizeof floats);
-  const auto integer = bytes_of(&wanted.zero_point, 4);
-  parameters.insert(parameters.end(), integer.begin(), integer.end());
-  field(arguments, ArgField::lookup) = memory.add("parameters", parameters, false);
-  const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
-  field(arguments, ArgField::dst) = codes;
-  field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_row(on, "quantize", rounding, step), arguments, memory);
-  EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
-            bytes_of(wanted.codes.data(), row.size()));
-  int32_t sum = 0;
-  for (const int32_t lane : lanes<int32_t>(memory, codes, row.size(), vector_bytes / 4))
-    sum += lane;
-  int32_t wanted_sum = 0;
-  for (const int8_t code : wanted.codes) wanted_sum += code;
-  EXPECT_EQ(sum, wanted_sum);
+Field sums(int factor, bool per_block, int repeat = 1, int32_t base = 0) {
+  return {FieldKind::sums, ElementType::i32, factor, repeat, per_block, base};
+}
+Field zero_points() {
+  return {FieldKind::zero_points, ElementType::i32};
+}
+Field scales(bool per_block, int repeat = 1) {
+  return {FieldKind::scales, ElementType::f32, 1, repeat, per_block};
 }
 
-/// One value that is not finite, anywhere: seen in its lane, and made code 0.
-void check_not_finite(const Isa& on, size_t at, float value) {
-  SCOPED_TRACE(on.name + " value " + std::to_string(at));
-  const int64_t step = lhs_step(on, Rounding::even, 256);
-  std::vector<float> row(2 * static_cast<size_t>(step), 1.5F);
-  row[at] = value;
-  const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
-  Memory memory;
-  Arguments arguments;
-  field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
-  field(arguments, ArgField::n) = 2;
-  const uint64_t range = memory.add_unwritten("range", 3 * vector_bytes);
-  field(arguments, ArgField::dst) = range;
-  run(lower_row_range(on, "range", step), arguments, memory);
-  const auto seen = lanes<float>(memory, range, 2 * vector_bytes, vector_bytes / 4);
-  for (size_t lane = 0; lane < seen.size(); ++lane) {
-    EXPECT_EQ(std::isnan(seen[lane]), lane == at % seen.size());
-  }
-  const float parameters[] = {NAN, 0, 0, 0};
-  field(arguments, ArgField::lookup) =
-      memory.add("parameters", bytes_of(parameters, sizeof parameters), false);
-  const uint64_t codes = memory.add_unwritten("codes", row.size() + vector_bytes);
-  field(arguments, ArgField::dst) = codes;
-  field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_row(on, "quantize", Rounding::even, step), arguments, memory);
-  EXPECT_EQ(memory.bytes(codes), std::vector<uint8_t>(row.size() + vector_bytes, 0));
+Layout lhs(Length panel, int kr, std::vector<Field> fields, int block = 0) {
+  Layout layout;
+  layout.side = Side::lhs;
+  layout.panel = panel;
+  layout.order.kr = kr;
+  layout.block = block;
+  layout.fields = std::move(fields);
+  return layout;
+}
+/// Codes as 16 bits, the even ones first.
+Layout wide(Layout layout) {
+  layout.element = ElementType::i16;
+  layout.order.even_first = true;
+  return layout;
+}
+/// As KleidiAI's packers end rows and panels.
+Layout repeating(Layout layout) {
+  layout.edge = Edge::last;
+  layout.rounding = Rounding::away;
+  return layout;
 }
 
-TEST(PackPrograms, LhsSeesWhatIsNotFinite) {
-  for (const char* name : {"avx512_vnni", "neon_i8mm"}) {
-    for (const float value : {NAN, -NAN, INFINITY, -INFINITY}) {
-      for (size_t at = 0; at < 2 * static_cast<size_t>(lhs_step(isa(name), Rounding::even, 256));
-           at += 7) {
-        check_not_finite(isa(name), at, value);
-      }
-    }
-  }
-}
+const Field codes{};
+const std::vector<Field> by_rows = {codes, sums(-8, false), zero_points(), scales(false)};
+const std::vector<Field> without_sums = {codes, zero_points(), scales(false)};
+const std::vector<Field> row_scales = {codes, sums(-8, true), zero_points(), scales(false)};
+const std::vector<Field> block_scales = {codes, sums(-8, true), scales(true)};
 
-TEST(PackPrograms, LhsAgreesWithTheFormulas) {
-  for (const char* name : {"avx512_vnni", "avx2", "neon_i8mm"}) {
-    for (const auto& [rounding, ties] :
-         {std::pair{Rounding::even, Ties::even}, {Rounding::away, Ties::away}}) {
-      if (lhs_step(isa(name), rounding, 256) == 0) {
-        EXPECT_EQ(rounding, Rounding::away) << name;
-        continue;
-      }
-      for (uint32_t steps = 1; steps < 5; ++steps) check_lhs(isa(name), ties, steps, steps);
-    }
+/// What a row can be: ordinary, ties (codes are twice as far apart), all alike, near the ends of
+/// what floats hold, next to nothing, with one value that is not finite.
+std::vector<float> make_row(size_t k, uint32_t kind, std::mt19937& random) {
+  std::vector<float> row(k);
+  std::uniform_real_distribution<float> around(-2, 5);
+  for (float& x : row) {
+    x = around(random);
+    if (kind == 1) x = static_cast<float>(static_cast<int>(random() % 511) - 200) / 2;
+    if (kind == 2) x = 0;
+    if (kind == 3) x = (x - 1.5F) * 0.97e38F;
+    if (kind == 4) x = std::ldexp(x, -149 + static_cast<int>(random() % 60));
+    if (kind == 5) x = -std::fabs(x) - 1;
   }
-  EXPECT_NE(lhs_step(isa("neon_i8mm"), Rounding::away, 256), 0);
-}
-
-/// Of any size; the first of several is so small that it counts as zeros.
-std::vector<float> random_blocks(size_t count, size_t block, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> row(count * block);
-  for (size_t b = 0; b < count; ++b) {
-    const float size = std::ldexp(1.0F, static_cast<int>(random() % 40) - 20);
-    for (size_t i = 0; i < block; ++i) {
-      row[b * block + i] = size * std::uniform_real_distribution<float>(-1, 1)(random);
-    }
-  }
-  if (count > 1) std::fill_n(row.begin(), block, 0x1p-101F);
+  if (kind == 1) row.front() = -100, row.back() = 155;
+  const float not_finite[] = {NAN, INFINITY, -INFINITY, -NAN};
+  if (kind >= 6) row[random() % k] = not_finite[kind % 4];
   return row;
 }
 
-/// As packers have it done: ranges, what the skeleton chooses, codes and sums.
-void check_blocks(const Isa& on, size_t block, const std::vector<float>& row) {
-  const size_t count = row.size() / block;
-  const auto length = block == block_step ? BlockLength::step : BlockLength::argument;
-  const auto vector_bytes = static_cast<size_t>(on.vector_bytes.fixed);
-  SCOPED_TRACE(on.name + " block " + std::to_string(block) + " of " + std::to_string(count));
+/// Rows of floats and their codes.
+struct Rows {
+  std::vector<float> floats;
+  OperandCodes codes;
+};
+Rows make_rows(const Layout& layout, size_t count, size_t k, uint32_t seed) {
+  std::mt19937 random(seed);
+  Rows rows{{}, {count, k, {}, {}, {}, {}}};
+  const Ties ties = layout.rounding == Rounding::even ? Ties::even : Ties::away;
+  const bool by_blocks = field_of(layout, FieldKind::scales).per_block;
+  const auto add = [&](const QuantizedRow& row) {
+    rows.codes.codes.insert(rows.codes.codes.end(), row.codes.begin(), row.codes.end());
+    rows.codes.zero_points.push_back(row.zero_point);
+    rows.codes.scales.push_back(row.scale);
+  };
+  for (size_t r = 0; r < count; ++r) {
+    const std::vector<float> row = make_row(k, (static_cast<uint32_t>(r) + seed) % 10, random);
+    rows.floats.insert(rows.floats.end(), row.begin(), row.end());
+    const auto block = static_cast<size_t>(layout.block);
+    if (!by_blocks) add(quantize_row_qai8dx(row.data(), k, ties));
+    for (size_t i = 0; by_blocks && i < k; i += block) {
+      add(quantize_block_qsi8d32(row.data() + i, block));
+    }
+  }
+  return rows;
+}
+
+/// Whatever the packer reads exists, whatever it writes is wanted.
+void check(const Program& program, const Layout& layout, size_t count, size_t k, size_t vl) {
+  SCOPED_TRACE(program.isa->name + " " + canonical(layout) + " rows " + std::to_string(count) +
+               " k " + std::to_string(k));
+  const Rows rows = make_rows(layout, count, k, static_cast<uint32_t>(count + k));
+  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout), vl), rows.codes);
+  const auto panel = static_cast<size_t>(layout.panel.at({1, static_cast<int64_t>(vl)}));
   Memory memory;
   Arguments arguments;
-  field(arguments, ArgField::lhs) = memory.add("row", bytes_of(row.data(), row.size() * 4), false);
-  field(arguments, ArgField::n) = count;
-  field(arguments, ArgField::block) = block;
-  const uint64_t ranges = memory.add_unwritten("ranges", 4 * (count - 1) + vector_bytes);
-  field(arguments, ArgField::dst) = ranges;
-  run(lower_block_ranges(on, "ranges", length), arguments, memory);
-  const auto largest = lanes<float>(memory, ranges, 0, count);
-
-  std::vector<uint8_t> parameters;
-  std::vector<int8_t> wanted;
-  std::vector<int32_t> wanted_sums;
-  for (size_t b = 0; b < count; ++b) {
-    const float* const values = row.data() + b * block;
-    const QuantizedRow quantized = quantize_block_qsi8d32(values, block);
-    float magnitude = 0;
-    for (size_t i = 0; i < block; ++i) {
-      magnitude = std::isfinite(values[i]) ? std::max(magnitude, std::fabs(values[i])) : INFINITY;
-      if (std::isinf(magnitude)) break;
-    }
-    EXPECT_EQ(largest[b], magnitude) << "block " << b;
-    const bool codes = magnitude >= 0x1p-100F && std::isfinite(magnitude);
-    const float bound = std::isfinite(magnitude) ? 127.0F : 0.0F;
-    const float fields[] = {codes ? 127.0F / magnitude : 0.0F, -bound, bound, 0, quantized.scale};
-    const auto bytes = bytes_of(fields, sizeof fields);
-    parameters.insert(parameters.end(), bytes.begin(), bytes.end());
-    wanted.insert(wanted.end(), quantized.codes.begin(), quantized.codes.end());
-    wanted_sums.push_back(std::accumulate(quantized.codes.begin(), quantized.codes.end(), 0));
-  }
-  field(arguments, ArgField::lookup) = memory.add("parameters", parameters, false);
-  const uint64_t codes = memory.add_unwritten("codes", row.size() + 4 * (count - 1) + vector_bytes);
-  field(arguments, ArgField::dst) = codes;
-  field(arguments, ArgField::dst_stride) = row.size();
-  run(lower_quantize_blocks(on, "codes", Rounding::even, length), arguments, memory);
-  EXPECT_EQ(bytes_of(memory.bytes(codes).data(), row.size()),
-            bytes_of(wanted.data(), wanted.size()));
-  EXPECT_EQ(lanes<int32_t>(memory, codes, row.size(), count), wanted_sums);
+  field(arguments, ArgField::pack_rows) = count;
+  field(arguments, ArgField::pack_row_end) = count + 5;
+  field(arguments, ArgField::pack_k) = k;
+  field(arguments, ArgField::pack_block) = static_cast<uint64_t>(layout.block);
+  field(arguments, ArgField::pack_source) =
+      memory.add("source", bytes_of(rows.floats.data(), 4 * rows.floats.size()), false);
+  field(arguments, ArgField::pack_source_stride) = 4 * k;
+  const uint64_t packed = memory.add_unwritten("packed", wanted.size(), 4);
+  field(arguments, ArgField::pack_packed) = packed;
+  field(arguments, ArgField::pack_packed_stride) = wanted.size() / ((count + panel - 1) / panel);
+  field(arguments, ArgField::pack_vector_bytes) = 16 * vl;
+  const int at = field_index(layout, FieldKind::sums);
+  const Field kept = at < 0 ? Field{} : layout.fields[static_cast<size_t>(at)];
+  field(arguments, ArgField::pack_sum_factor) =
+      static_cast<uint32_t>(kept.factor) | uint64_t{static_cast<uint32_t>(kept.base)} << 32;
+  const auto copies = [&](FieldKind kind) {
+    return static_cast<uint64_t>(repeat_of(layout, kind));
+  };
+  field(arguments, ArgField::pack_sum_copies) = copies(FieldKind::sums);
+  field(arguments, ArgField::pack_scale_copies) = copies(FieldKind::scales);
+  run(program, arguments, memory);
+  EXPECT_EQ(memory.bytes(packed), wanted);
 }
 
-constexpr const char* block_isas[] = {"avx512_vnni", "avx2", "neon_dotprod"};
+/// One packer for `layout` packs all of `layouts`, which differ in what are arguments.
+void check(const char* on, const Layout& layout, const std::vector<Layout>& layouts,
+           size_t vl = 1) {
+  ASSERT_TRUE(can_quantize(layout, isa(on))) << on << " " << canonical(layout);
+  const Program program = lower_quantizing_packer("pack", layout, isa(on));
+  for (const Layout& each : layouts) {
+    const auto panel = static_cast<size_t>(each.panel.at({1, static_cast<int64_t>(vl)}));
+    const auto block = static_cast<size_t>(each.block);
+    if (block != 0) {  // more blocks than are quantized together
+      check(program, each, panel, 35 * block, vl);
+      check(program, each, 2 * panel + 1, 3 * block, vl);
+      continue;
+    }
+    check(program, each, panel, 512, vl);
+    for (const size_t k : {1, 31, 70, 259}) check(program, each, 10, k, vl);
+  }
+}
+void check(const char* on, const Layout& layout, size_t vl = 1) {
+  check(on, layout, {layout}, vl);
+}
 
-TEST(PackPrograms, LhsBlocksAgreeWithTheFormulas) {
-  for (const char* name : block_isas) {
-    for (const size_t block : {32, 64, 256}) {
-      ASSERT_TRUE(can_quantize_blocks(isa(name), Rounding::even));
-      for (const size_t count : {1, 2, 5}) {
-        check_blocks(isa(name), block, random_blocks(count, block, static_cast<uint32_t>(block)));
+constexpr const char* isas[] = {"avx512_vnni", "avx2", "neon", "scalar"};
+
+TEST(LhsPrograms, RowsAgreeWithTheFormulas) {
+  for (const char* on : isas) {
+    check(on, lhs(1, 4, by_rows));
+    check(on, lhs(4, 4, by_rows), {lhs(4, 4, by_rows), lhs(4, 4, without_sums)});
+    check(on, lhs(3, 8, without_sums));
+  }
+  check("avx2", wide(lhs(1, 4, by_rows)));
+  check("avx2", wide(lhs(4, 4, by_rows)));
+}
+
+TEST(LhsPrograms, RowsEndAsTheLayoutSays) {
+  check("neon", repeating(lhs(1, 4, without_sums)));
+  check("neon", repeating(lhs(4, 8, without_sums)));
+  EXPECT_FALSE(can_quantize(repeating(lhs(4, 8, without_sums)), isa("avx2")));
+}
+
+TEST(LhsPrograms, PanelsAreAsWideAsVectors) {
+  for (const size_t vl : {1, 2, 3}) {
+    for (const char* on : {"neon", "scalar"}) {
+      check(on, lhs(Length{0, 0, 4}, 4, without_sums), vl);
+      check(on, lhs(Length{0, 0, 1}, 4, {codes, scales(true)}, 32), vl);
+    }
+  }
+}
+
+TEST(LhsPrograms, BlocksAgreeWithTheFormulas) {
+  for (const char* on : isas) {
+    for (const Length panel : {Length{1}, Length{4}}) {
+      for (const std::vector<Field>& fields : {block_scales, row_scales}) {
+        const Layout usual = lhs(panel, 4, fields, 32);
+        check(on, usual, {usual, lhs(panel, 4, fields, 64), lhs(panel, 4, fields, 96)});
       }
     }
   }
+  check("avx2", wide(lhs(1, 4, block_scales, 32)));
+  check("avx2", wide(lhs(2, 4, block_scales, 32)));
 }
 
-TEST(PackPrograms, LhsBlocksSeeWhatIsNotFinite) {
-  for (const char* name : block_isas) {
-    for (const float value : {NAN, -NAN, INFINITY, -INFINITY}) {
-      for (size_t at = 0; at < 96; at += 5) {
-        std::vector<float> row = random_blocks(3, 32, 7);
-        row[at] = value;
-        check_blocks(isa(name), 32, row);
-      }
+TEST(LhsPrograms, CopiesAreTheCallers) {
+  const auto layout = [](int sum_copies, int scale_copies) {
+    return lhs(2, 8, {sums(-8, true, sum_copies, float_base), codes, scales(true, scale_copies)},
+               32);
+  };
+  for (const char* on : isas) {
+    for (const int usual : {2, 16}) {
+      check(on, layout(usual, 4), {layout(usual, 4), layout(1, 4), layout(3, 2)});
     }
+    check(on, layout(4, 1), {lhs(2, 8, {codes, scales(true, 2)}, 32)});
   }
 }
 

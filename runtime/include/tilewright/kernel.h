@@ -103,6 +103,11 @@ static inline int32_t tw_add_i32(int32_t a, int32_t b) {
 static inline int32_t tw_mul_i32(int32_t a, int32_t b) {
   return (int32_t)((uint32_t)a * (uint32_t)b);
 }
+/* To nearest even; for what an int32_t holds. */
+static inline int32_t tw_i32_of_f32(float x) {
+  const float shift = x < 0 ? -8388608.0f : 8388608.0f; /* from there on floats are integers */
+  return (int32_t)(x > -8388608.0f && x < 8388608.0f ? (x + shift) - shift : x);
+}
 /* sum + four products of an unsigned byte of b and a signed byte of c */
 static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
   const uint32_t u = (uint32_t)b, s = (uint32_t)c;

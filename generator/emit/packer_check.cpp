@@ -1,4 +1,4 @@
-#include "emit/packer_fields.h"
+#include "emit/packer_check.h"
 
 #include <fmt/format.h>
 
