@@ -56,7 +56,9 @@ void store_sums(const Tile1& t, Rows sums);
 // tile_rows.cpp
 /// The same from sums in accumulator tiles, row after row. `sum_of` is a vector of row `row` (a
 /// scalar) of a block of rows; `negated`: minus the row's start, no_value where there is none.
+/// `begin` writes what a block needs before its first row.
 using TileSum = std::function<Value(int64_t block, int64_t vector, Value row, Value negated)>;
-void store_tile_sums(const Tile1& t, const TileSum& sum_of);
+void store_tile_sums(const Tile1& t, const TileSum& sum_of,
+                     const std::function<void(int64_t block)>& begin = {});
 
 }  // namespace tw

@@ -54,23 +54,22 @@ class TileDot : public Accumulation {
     }
   }
 
-  /// Writes all sums down, row by row of the output. Returns where.
-  Value store(const Tile1& t, const std::vector<Value>& tiles) const {
-    const Value scratch = t.b.scratch(t.v.tile.m.fixed * row_bytes(), false);
-    const Value row = t.b.constant(row_bytes());
-    for (int64_t i = 0; i < down_; ++i) {
-      for (int64_t j = 0; j < across_; ++j) {
-        const Length at = block_bytes() * i + sums_.bytes * j;
-        t.b.op(OpCode::tile_store, {scratch, row, tiles[static_cast<size_t>(i * across_ + j)]},
-               {.offset = at});
-      }
-    }
-    return scratch;
+  /// Of a row of outputs' sums.
+  [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
+
+  /// Memory for the sums of tiles side by side ...
+  Value make_room(const Tile1& t) const {
+    return t.b.scratch(sums_.rows.fixed * row_bytes(), false);
   }
 
-  /// Of a row of outputs' sums, and of those that tiles side by side hold.
-  [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
-  [[nodiscard]] int64_t block_bytes() const { return sums_.rows.fixed * row_bytes(); }
+  /// ... to which those of a block of rows go, row by row of the output.
+  void store(const Tile1& t, const std::vector<Value>& tiles, int64_t block, Value to) const {
+    const Value row = t.b.constant(row_bytes());
+    for (int64_t j = 0; j < across_; ++j) {
+      t.b.op(OpCode::tile_store, {to, row, tiles[static_cast<size_t>(block * across_ + j)]},
+             {.offset = sums_.bytes * j});
+    }
+  }
 
  private:
   static Value load(const Tile1& t, const RegisterFile& file, const Place& at, Value row,
@@ -99,21 +98,22 @@ class TileDot : public Accumulation {
 
 void lower_tile_products(const Tile1& t) {
   TileDot how(t.v);
-  const Value scratch = how.store(t, multiply_all(t, how, {}));
+  const std::vector<Value> tiles = multiply_all(t, how, {});
+  const Value sums = how.make_room(t);
   const Value row_bytes = t.b.constant(how.row_bytes());
-  const Length vector = t.b.isa().vector_bytes;
   Value of_row = no_value, at = no_value;
-  store_tile_sums(t, [&](int64_t block, int64_t j, Value row, Value negated) {
+  const auto sum_of = [&](int64_t, int64_t j, Value row, Value negated) {
     if (row != of_row) {
       of_row = row;
-      at = t.b.op(OpCode::iadd, {scratch, t.b.op(OpCode::imul, {row, row_bytes})}, {}, "row_sums",
+      at = t.b.op(OpCode::iadd, {sums, t.b.op(OpCode::imul, {row, row_bytes})}, {}, "row_sums",
                   Role::address);
     }
-    const Value sum = t.b.op(OpCode::load, {at}, {.offset = vector * j + how.block_bytes() * block},
+    const Value sum = t.b.op(OpCode::load, {at}, {.offset = t.b.isa().vector_bytes * j},
                              fmt::format("sum_{}", j), Role::accumulator);
     if (negated == no_value) return sum;
     return t.b.op(OpCode::sub, {sum, negated}, {.bits = 32}, "sum", Role::accumulator);
-  });
+  };
+  store_tile_sums(t, sum_of, [&](int64_t block) { how.store(t, tiles, block, sums); });
 }
 
 }  // namespace tw

@@ -11,7 +11,8 @@ namespace {
 
 class TileRows {
  public:
-  TileRows(const Tile1& t, const TileSum& sum_of) : t_(t), b_(t.b), sum_of_(sum_of) {
+  TileRows(const Tile1& t, const TileSum& sum_of, const std::function<void(int64_t)>& begin)
+      : t_(t), b_(t.b), sum_of_(sum_of), begin_(begin) {
     if (has_field(t.lhs, FieldKind::zero_points)) {
       column_sums_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::sums), "colsum");
     }
@@ -41,6 +42,7 @@ class TileRows {
  private:
   /// `at`: where the first row's outputs and fields are. Returns where the next block's are.
   std::vector<Value> write_block(int64_t block, const std::vector<Value>& at) {
+    if (begin_) begin_(block);
     const Value rows = rows_left(block);
     std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "row")};
     inits.insert(inits.end(), at.begin(), at.end());
@@ -96,6 +98,7 @@ class TileRows {
   const Tile1& t_;
   Builder& b_;
   const TileSum& sum_of_;
+  const std::function<void(int64_t)>& begin_;
   std::vector<Value> column_sums_, scales_, predicates_, bias_;
   std::vector<std::pair<FieldKind, Value>> fields_;  ///< of rows, 4 bytes each
   std::optional<OutputStage> output_;
@@ -103,8 +106,9 @@ class TileRows {
 
 }  // namespace
 
-void store_tile_sums(const Tile1& t, const TileSum& sum_of) {
-  TileRows(t, sum_of).write();
+void store_tile_sums(const Tile1& t, const TileSum& sum_of,
+                     const std::function<void(int64_t)>& begin) {
+  TileRows(t, sum_of, begin).write();
 }
 
 }  // namespace tw

@@ -19,6 +19,7 @@ constexpr OperandType operand_types[] = {
     {"below_256", Kind::scalar, Element::below_256, 0},
     {"row", Kind::scalar, Element::tile_row, 0},
     {"four_rows", Kind::scalar, Element::four_rows, 0},
+    {"row_bytes", Kind::scalar, Element::row_bytes, 0},
     {"v", Kind::vector, Element::lanes, 0},
     {"s8", Kind::vector, Element::s8, 1},
     {"u8", Kind::vector, Element::u8, 1},

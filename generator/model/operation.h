@@ -101,6 +101,7 @@ enum class Element {
   below_256,  ///< a scalar, at most 255
   tile_row,   ///< row: a scalar that numbers a row of any tile
   four_rows,  ///< a scalar, 4 times the number of a row of any tile
+  row_bytes,  ///< a scalar: from row to row of a tile in memory
   lanes,      ///< v: of the operation's lane width; bytes, where it has none
   s8,
   u8,

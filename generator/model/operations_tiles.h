@@ -2,8 +2,8 @@
 
 OP(tile_zero, "-> tile", "", clear_tile)
 /* rows of memory that are b bytes apart, and back */
-OP(tile_load, "n n -> tile", "o", load_tile, .memory = MemoryUse::reads)
-OP(tile_store, "n n tile", "o", store_tile, .memory = MemoryUse::writes)
+OP(tile_load, "n row_bytes -> tile", "o", load_tile, .memory = MemoryUse::reads)
+OP(tile_store, "n row_bytes tile", "o", store_tile, .memory = MemoryUse::writes)
 /* tile + the product of tiles b and c: element (row, column) grows by the products of every four
    bytes of b's row with four of c's column, whose rows have four bytes of each column */
 OP(tile_dot4_s8s8, "tile tile_s8 tile_s8 -> tile", "", (add_tile_product<int8_t, int8_t>),

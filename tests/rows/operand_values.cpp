@@ -52,6 +52,8 @@ std::vector<uint64_t> make_corners(Element element) {
       return {0, 1, 2, 3};
     case Element::four_rows:
       return {0, 4, 8, 12, 24, 60};
+    case Element::row_bytes:  // as many as any tile's row has, and more
+      return {256, 260, 320};
     case Element::f16:
       return half_corners();
     case Element::f32:
@@ -91,6 +93,7 @@ size_t bytes_of(Element element) {
     case Element::divisor:
     case Element::tile_row:
     case Element::four_rows:
+    case Element::row_bytes:
       return 8;
     default:
       return 4;
@@ -142,8 +145,9 @@ const std::vector<uint64_t>& corners(Element element) {
 
 uint64_t random_value(Element element, std::mt19937_64& random) {
   const std::vector<uint64_t>& list = corners(element);
-  const bool numbers_row = element == Element::tile_row || element == Element::four_rows;
-  if (random() % 4 == 0 || numbers_row) return list[random() % list.size()];
+  const bool is_listed = element == Element::tile_row || element == Element::four_rows ||
+                         element == Element::row_bytes;
+  if (random() % 4 == 0 || is_listed) return list[random() % list.size()];
   const uint64_t bits = random() >> (64 - 8 * bytes_of(element));
   const bool is_float = element == Element::f32 || element == Element::i32_float;
   // Random bits are far apart; near 1, roundings and cancellations meet.

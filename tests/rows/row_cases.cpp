@@ -84,6 +84,11 @@ class GroupMaker {
     return !row_.operand(slot.operand)->is_result;
   }
 
+  [[nodiscard]] size_t lanes_of(const Slot& slot) const {
+    const bool has_lanes = slot.type.kind == Kind::vector || slot.type.kind == Kind::tile;
+    return has_lanes ? slot.bytes / bytes_of(element(slot)) : 1;
+  }
+
   /// So many cases that each corner of the first operand meets each of the second.
   [[nodiscard]] size_t pair_cases() const {
     size_t pairs = 1;
@@ -92,8 +97,7 @@ class GroupMaker {
     for (const Slot& slot : program_.inputs) {
       if (!is_argument(slot) || operands == 2) continue;
       pairs *= corners(element(slot)).size();
-      lanes = std::max(
-          lanes, slot.type.kind == Kind::vector ? slot.bytes / bytes_of(element(slot)) : size_t{1});
+      lanes = std::max(lanes, lanes_of(slot));
       ++operands;
     }
     return std::min((pairs + lanes - 1) / lanes, most_pairs);
@@ -102,7 +106,7 @@ class GroupMaker {
   void fill(const Slot& slot, size_t position, size_t turn, bool by_pairs, RowCase& one) {
     const Element its = element(slot);
     const std::vector<uint64_t>& list = corners(its);
-    const size_t lanes = slot.type.kind == Kind::vector ? slot.bytes / bytes_of(its) : 1;
+    const size_t lanes = lanes_of(slot);
     // Every fourth random case: all lanes equal.
     const uint64_t everywhere = random_value(its, random_);
     for (size_t lane = 0; lane < lanes; ++lane) {
@@ -139,6 +143,18 @@ class GroupMaker {
 
   // Memory.
 
+  /// The bytes from row to row are an operand.
+  void touch_tile(const MeansNode& node, int64_t at, const RowCase& one, Span& span) const {
+    const std::string& tile = writes_memory(node.code) ? node.args[2].operand : node.result;
+    const RegisterFile& file = *use_.isa->file(row_.operand(tile)->file);
+    for (const Slot& slot : program_.inputs) {
+      if (slot.operand != node.args[1].operand) continue;
+      int64_t apart = 0;
+      std::memcpy(&apart, one.inputs.data() + slot.offset, sizeof apart);
+      span.add(at, (file.rows.at(vl_) - 1) * apart + file.bytes.at(vl_));
+    }
+  }
+
   void touch(const MeansNode& node, const RowCase& one, Span& span) const {
     if (base_of(node).empty() || prefetches(node.code)) return;
     if (node.code == OpCode::arg) {
@@ -155,6 +171,9 @@ class GroupMaker {
       case OpCode::load_lane:
       case OpCode::store_lane:
         return span.add(at, node.bits / 8);
+      case OpCode::tile_load:
+      case OpCode::tile_store:
+        return touch_tile(node, at, one, span);
       case OpCode::load_pred:
       case OpCode::store_pred: {
         const OpCode maker =

@@ -85,6 +85,7 @@ class RowWriter {
 
   /// Room for a vector of any length, so that one Program serves all of them.
   static size_t room(Length bytes) { return static_cast<size_t>(bytes.at(longest_vectors)); }
+  static size_t room(const RegisterFile& tiles) { return room(tiles.bytes) * room(tiles.rows); }
 
   static size_t take(std::vector<Slot>& slots, Slot slot, size_t& total) {
     constexpr size_t slot_bytes = 64;
@@ -164,8 +165,16 @@ class RowWriter {
     return half ? std::pair(bits * 2, isa_.vector_bytes) : std::pair(bits, own_bytes());
   }
 
-  /// The products of two vectors of numbers: nothing loads a tile.
+  /// Loaded, or else the products of two vectors of numbers.
   Value make_tile(const Operand& operand) {
+    if (isa_.has(OpCode::tile_load)) {
+      const RegisterFile& file = *isa_.file(operand.file);
+      const Value row = emit(OpCode::length, {}, {.offset = file.bytes});
+      Builder::With with = input(operand, {Kind::tile, file.bytes, file.rows}, room(file));
+      with.bytes = file.bytes;
+      with.rows = file.rows;
+      return emit(OpCode::tile_load, {inputs_, row}, with);
+    }
     const OpCode first = row_.means.front().code;
     const bool floats = first == OpCode::outer_f32 || first == OpCode::tile_fma4;
     const Value all = emit(OpCode::pred_all, {}, {.bits = floats ? 32 : 8});
@@ -259,8 +268,15 @@ class RowWriter {
     fail(fmt::format("no instruction stores {} bytes", to_string(bytes)));
   }
 
-  /// The first rows, which a tile of any length has, those where its quarters begin, and the last.
+  /// All of it, or the first rows, which a tile of any length has, those where its quarters begin,
+  /// and the last.
   void keep_tile(const Operand& operand, Value v) {
+    if (isa_.has(OpCode::tile_store)) {
+      const RegisterFile& file = *isa_.file(operand.file);
+      const Value row = emit(OpCode::length, {}, {.offset = file.bytes});
+      emit(OpCode::tile_store, {outputs_, row, v}, output(operand, b_.type(v), room(file)));
+      return;
+    }
     const auto keep_row = [&](Value row) {
       keep_vector(operand, emit(OpCode::tile_row, {v, row}), floats_[operand.name]);
     };
