@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "emit/c_file.h"
 #include "emit/c_printer.h"
 #include "emit/packer_check.h"
+#include "emit/parallel.h"
 #include "lower/pack.h"
 #include "model/sources.h"
 #include "spec/isa_reader.h"
@@ -173,20 +175,23 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
       add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from}, v.family.name);
     }
   }
-  std::vector<PackerSource> packers;
-  for (const std::vector<PackerGroup>* side : {&lhs, &rhs}) {
-    for (const PackerGroup& group : *side) {
-      std::string name = packer_name(group.request);
-      const auto taken = [&](const PackerSource& other) { return other.name == name; };
-      // Same panels with other fields: the id tells them apart.
-      if (std::any_of(packers.begin(), packers.end(), taken)) {
-        name += fmt::format("_{:08x}", id(group.request.layout) >> 32);
-      }
-      packers.push_back(make_packer(group.request, name, library, rules));
-      packers.back().layouts = group.layouts;
-      packers.back().families = group.families;
+  std::vector<PackerGroup> groups = std::move(lhs);
+  std::move(rhs.begin(), rhs.end(), std::back_inserter(groups));
+  std::vector<std::string> names;
+  for (const PackerGroup& group : groups) {
+    std::string name = packer_name(group.request);
+    // Same panels with other fields: the id tells them apart.
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      name += fmt::format("_{:08x}", id(group.request.layout) >> 32);
     }
+    names.push_back(name);
   }
+  std::vector<PackerSource> packers(groups.size());
+  for_each_in_parallel(groups.size(), [&](size_t i) {
+    packers[i] = make_packer(groups[i].request, names[i], library, rules);
+    packers[i].layouts = groups[i].layouts;
+    packers[i].families = groups[i].families;
+  });
   return packers;
 }
 

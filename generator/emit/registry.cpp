@@ -239,10 +239,9 @@ std::string tile_text(const Variant& v) {
 
 std::vector<const Layout*> layouts_of(const Registry& registry) {
   std::vector<const Layout*> found;
+  std::set<uint64_t> ids;
   auto add = [&](const Layout& layout) {
-    const bool known = std::any_of(found.begin(), found.end(),
-                                   [&](const Layout* other) { return id(*other) == id(layout); });
-    if (!known) found.push_back(&layout);
+    if (ids.insert(id(layout)).second) found.push_back(&layout);
   };
   for (const KernelEntry& kernel : registry.kernels) {
     add(kernel.variant->lhs);

@@ -1,6 +1,8 @@
 #include "lower/relayout_search.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <queue>
 #include <unordered_map>
 
@@ -117,6 +119,22 @@ std::optional<PricedMove> nibble_exchange(const Isa& isa, size_t width) {
   return PricedMove{move, inserts ? 2 : 6, true};
 }
 
+/// All that a search goes by.
+std::vector<int> key_of(const std::vector<PricedMove>& moves, int unit,
+                        const std::vector<LaneOrder>& starts, int spare) {
+  std::vector<int> key = {unit, spare, static_cast<int>(starts.size())};
+  for (const LaneOrder& lanes : starts) {
+    key.push_back(static_cast<int>(lanes.size()));
+    key.insert(key.end(), lanes.begin(), lanes.end());
+  }
+  for (const PricedMove& priced : moves) {
+    key.push_back(priced.move.pair ? -priced.cost : priced.cost);
+    key.push_back(static_cast<int>(priced.move.from.size()));
+    key.insert(key.end(), priced.move.from.begin(), priced.move.from.end());
+  }
+  return key;
+}
+
 }  // namespace
 
 std::vector<PricedMove> priced_moves(const Isa& isa, int unit) {
@@ -138,7 +156,17 @@ std::vector<PricedMove> priced_moves(const Isa& isa, int unit) {
 
 std::optional<FoundWay> shortest_way(const std::vector<PricedMove>& moves, int unit,
                                      const std::vector<LaneOrder>& starts, int spare) {
-  return Search(moves, unit, starts, spare).run();
+  // Searched for once: by who asks whether there is a way, who takes it, each with layouts alike.
+  static std::mutex guards_known;
+  static std::map<std::vector<int>, std::optional<FoundWay>> known;
+  const std::vector<int> key = key_of(moves, unit, starts, spare);
+  {
+    const std::lock_guard lock(guards_known);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const std::optional<FoundWay> way = Search(moves, unit, starts, spare).run();
+  const std::lock_guard lock(guards_known);
+  return known.emplace(key, way).first->second;
 }
 
 }  // namespace tw

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "emit/c_printer.h"
 #include "emit/explain.h"
 #include "emit/packer.h"
+#include "emit/parallel.h"
 #include "emit/registry.h"
 #include "model/hash.h"
 #include "pipeline/kernel_names.h"
@@ -79,64 +81,94 @@ class TreeMaker {
                        [&](const std::string& row) { return wanted(row); });
   }
 
+  /// One kernel of a variant: its row and its file.
+  struct Kernel {
+    KernelEntry entry;
+    TreeFile file;
+  };
+  using Kernels = std::vector<Kernel>;
+
   void add_spec(const SpecInput& spec) {
     const SpecFile origin{spec.name, fnv1a(read_text(spec.file))};
-    bool is_needed = false;
+    std::vector<const Variant*> its;
     for (Variant& variant : read_spec(spec.file, isas_)) {
       if (!wanted(variant)) continue;
-      if (!is_needed) spec_files_.push_back(origin);
-      is_needed = true;
-      family_files_[variant.family.name].insert(spec_files_.size() - 1);
-      variants_.push_back(std::move(variant));
-      try {
-        add_kernels(variants_.back(), origin);
-      } catch (const SpecError&) {
-        throw;
-      } catch (const std::runtime_error& error) {  // the table lacks something
-        throw SpecError(variants_.back().isa->where, error.what());
+      family_files_[variant.family.name].insert(spec_files_.size());
+      its.push_back(&variants_.emplace_back(std::move(variant)));
+    }
+    if (its.empty()) return;
+    spec_files_.push_back(origin);
+    std::vector<std::string> earlier;  // where the same kernel stands, if it does
+    for (const Variant* variant : its) {
+      const auto [known, is_new] =
+          places_.emplace(intrinsics_name(*variant), to_string(variant->where));
+      earlier.push_back(is_new ? "" : known->second);
+    }
+    std::vector<Kernels> made(its.size());
+    for_each_in_parallel(its.size(), [&](size_t i) {
+      if (!earlier[i].empty()) {
+        throw SpecError(its[i]->where, fmt::format("kernel {} stands at {} already",
+                                                   intrinsics_name(*its[i]), earlier[i]));
+      }
+      made[i] = make_kernels_or_fail(*its[i], origin);
+    });
+    for (Kernels& kernels : made) {
+      for (Kernel& kernel : kernels) {
+        tree_.files.push_back(std::move(kernel.file));
+        registry_.kernels.push_back(std::move(kernel.entry));
       }
     }
   }
 
+  /// Threads share the models that they have read.
   const CoreModel& core(const Variant& variant) {
+    const std::lock_guard lock(guards_cores_);
     const std::string& wanted = core_name(variant);
     const auto found = cores_.find(wanted);
     if (found != cores_.end()) return found->second;
     return cores_.emplace(wanted, read_core(options_.templates_dir, wanted)).first->second;
   }
 
-  /// The kernels of one variant: one per printer.
-  void add_kernels(const Variant& variant, const SpecFile& origin) {
-    const auto [earlier, is_new] =
-        places_.emplace(intrinsics_name(variant), to_string(variant.where));
-    if (!is_new) {
-      throw SpecError(variant.where, fmt::format("kernel {} stands at {} already", earlier->first,
-                                                 earlier->second));
+  Kernels make_kernels_or_fail(const Variant& variant, const SpecFile& origin) {
+    try {
+      return make_kernels(variant, origin);
+    } catch (const SpecError&) {
+      throw;
+    } catch (const std::runtime_error& error) {  // the table lacks something
+      throw SpecError(variant.isa->where, error.what());
     }
-    const Compiled compiled = compile(variant, core(variant));
+  }
+
+  /// The kernels of one variant: one per printer.
+  Kernels make_kernels(const Variant& variant, const SpecFile& origin) {
+    const CoreModel& model = core(variant);
+    const Compiled compiled = compile(variant, model);
     KernelEntry entry;
     entry.variant = &variant;
     entry.spec = fmt::format("{}:{}:{}", origin.name, variant.where.line, variant.where.column);
     entry.vector_registers = compiled.pressure.most;
-    entry.core = core(variant).name;
-    entry.in_order = core(variant).in_order;
+    entry.core = model.name;
+    entry.in_order = model.in_order;
     if (const Program* program = instructions(compiled)) {
-      const Explanation cost = explain(*program, core(variant));
+      const Explanation cost = explain(*program, model);
       entry.macs_per_instruction = cost.macs_per_instruction * cost.times;
       entry.macs_per_cycle = cost.macs_per_cycle;
       entry.times = cost.times;
     }
-    const std::vector<std::string> about = about_kernel(compiled);
+    const std::string head_text = file_head(options_.origin, {origin}, about_kernel(compiled));
+    Kernels kernels;
     // Assembly first: equals go to the earlier row, and its speed does not hang on a compiler.
     if (compiled.allocated && wanted(assembly_name(variant))) {
-      add_assembly(entry, compiled, file_head(options_.origin, {origin}, about));
+      kernels.push_back(assembly(entry, compiled, head_text));
     }
     if (prints_intrinsics(variant) && wanted(intrinsics_name(variant))) {
-      add_intrinsics(entry, compiled, file_head(options_.origin, {origin}, about));
+      kernels.push_back(intrinsics(entry, compiled, head_text));
     }
+    return kernels;
   }
 
-  void add_intrinsics(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
+  [[nodiscard]] Kernel intrinsics(KernelEntry entry, const Compiled& compiled,
+                                  const std::string& head_text) const {
     const Isa& isa = *entry.variant->isa;
     entry.printer = "intrinsics";
     entry.spills = entry.variant->spills;
@@ -145,19 +177,19 @@ class TreeMaker {
     const std::string text =
         c_file(rules_, isa, print_c_function(compiled.ordered, entry.symbol, false), entry.symbol);
     entry.content_hash = fnv1a(text);
-    tree_.files.push_back({entry.symbol + ".c", head_text + "\n" + text});
-    registry_.kernels.push_back(std::move(entry));
+    return {entry, {entry.symbol + ".c", head_text + "\n" + text}};
   }
 
-  void add_assembly(KernelEntry entry, const Compiled& compiled, const std::string& head_text) {
+  [[nodiscard]] Kernel assembly(KernelEntry entry, const Compiled& compiled,
+                                const std::string& head_text) const {
     entry.printer = "assembly";
     entry.symbol = assembly_name(*entry.variant);
     // What other systems need around the same instructions makes no other kernel of it.
     entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, elf_, ""));
     entry.guard = assembly_guard(dialect_, entry.variant->isa->architecture);
-    tree_.files.push_back({entry.symbol + ".S",
-                           print_assembly(*compiled.allocated, entry.symbol, dialect_, head_text)});
-    registry_.kernels.push_back(std::move(entry));
+    return {entry,
+            {entry.symbol + ".S",
+             print_assembly(*compiled.allocated, entry.symbol, dialect_, head_text)}};
   }
 
   static std::vector<std::string> about_kernel(const Compiled& compiled) {
@@ -229,6 +261,7 @@ class TreeMaker {
   IsaLibrary isas_;
   CFileRules rules_;
   Dialect dialect_, elf_;
+  std::mutex guards_cores_;
   std::map<std::string, CoreModel> cores_;
   std::map<std::string, std::string> places_;  ///< kernel -> where it stands
   std::deque<Variant> variants_;               ///< the registry points into it

@@ -239,6 +239,7 @@ std::vector<std::string> IsaLibrary::known() const {
 }
 
 const Isa& IsaLibrary::get(const std::string& name, const Where& asked_at) {
+  const std::lock_guard lock(guards_isas_);
   const auto found = isas_.find(name);
   if (found != isas_.end()) return *found->second;
   const std::vector<std::string> names = known();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace tw {
 /// Reads and checks a table and those that it extends. Throws SpecError.
 Isa read_isa(const std::filesystem::path& templates_dir, const std::string& name);
 
-/// Reads each ISA once and keeps it: the references stay valid as long as the library.
+/// Reads each ISA once and keeps it: the references stay valid as long as the library. Threads may
+/// share one.
 class IsaLibrary {
  public:
   explicit IsaLibrary(std::filesystem::path templates_dir) : dir_(std::move(templates_dir)) {}
@@ -28,6 +30,7 @@ class IsaLibrary {
 
  private:
   std::filesystem::path dir_;
+  std::mutex guards_isas_;
   std::map<std::string, std::unique_ptr<const Isa>> isas_;
 };
 
