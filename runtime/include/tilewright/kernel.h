@@ -34,8 +34,8 @@ typedef struct tw_args {
   float min, max;    /* clamp, applied last, before any rounding to the output's type; a NaN
                         stays one */
   int32_t reserved_output[2];
-  const void* lookup;  /* packers: what their inner loops look up; kernels: null */
-  uint64_t flags;      /* packers: what they pass to their inner loops; kernels: 0 */
+  const void* lookup;  /* reserved: null */
+  uint64_t flags;      /* reserved: 0 */
   size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
                           effect (the line being read) */
 } tw_args;
