@@ -14340,7 +14340,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xb48b8b50a251ecb8),
+        .content_hash = UINT64_C(0xd778262d57379084),
         .vectorized = 0,
     },
     {
@@ -14351,7 +14351,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_9,
-        .content_hash = UINT64_C(0xb4db9da15273cf88),
+        .content_hash = UINT64_C(0xba02dbaf85f62edc),
         .vectorized = 0,
     },
     {
@@ -14362,7 +14362,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x3bfaa08cd8cd1440),
+        .content_hash = UINT64_C(0x2b968ec0e3086d7e),
         .vectorized = 0,
     },
     {
@@ -14373,7 +14373,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x3bfaa08cd8cd1440),
+        .content_hash = UINT64_C(0x2b968ec0e3086d7e),
         .vectorized = 0,
     },
     {
@@ -14384,7 +14384,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x5eebd30930720e8a),
+        .content_hash = UINT64_C(0x188961077a17ac2c),
         .vectorized = 1,
     },
     {
@@ -14395,7 +14395,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x5eebd30930720e8a),
+        .content_hash = UINT64_C(0x188961077a17ac2c),
         .vectorized = 1,
     },
     {
@@ -14406,7 +14406,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x5eebd30930720e8a),
+        .content_hash = UINT64_C(0x188961077a17ac2c),
         .vectorized = 1,
     },
     {
@@ -14417,7 +14417,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x5eebd30930720e8a),
+        .content_hash = UINT64_C(0x188961077a17ac2c),
         .vectorized = 1,
     },
     {
@@ -14428,7 +14428,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0x7b09bbd165dc70d6),
+        .content_hash = UINT64_C(0xc49e73db44bd58d8),
         .vectorized = 1,
     },
     {
@@ -14439,7 +14439,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
+        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
         .vectorized = 1,
     },
     {
@@ -14450,7 +14450,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
+        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
         .vectorized = 1,
     },
     {
@@ -14461,7 +14461,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
+        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
         .vectorized = 1,
     },
     {
@@ -14472,7 +14472,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x0211c8beb2f7f9fe),
+        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
         .vectorized = 1,
     },
     {
@@ -14483,7 +14483,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0x38a54956dd37c538),
+        .content_hash = UINT64_C(0x71fd99bdbf98828e),
         .vectorized = 1,
     },
     {
@@ -14494,7 +14494,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0x38a54956dd37c538),
+        .content_hash = UINT64_C(0x71fd99bdbf98828e),
         .vectorized = 1,
     },
     {
@@ -14505,7 +14505,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0x38a54956dd37c538),
+        .content_hash = UINT64_C(0x71fd99bdbf98828e),
         .vectorized = 1,
     },
     {
@@ -14516,7 +14516,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0x38a54956dd37c538),
+        .content_hash = UINT64_C(0x71fd99bdbf98828e),
         .vectorized = 1,
     },
     {
@@ -14527,7 +14527,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0xecffdb484983c662),
+        .content_hash = UINT64_C(0x48760b593ad06c06),
         .vectorized = 1,
     },
     {
@@ -14538,7 +14538,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0xecffdb484983c662),
+        .content_hash = UINT64_C(0x48760b593ad06c06),
         .vectorized = 1,
     },
     {
@@ -14549,7 +14549,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0xecffdb484983c662),
+        .content_hash = UINT64_C(0x48760b593ad06c06),
         .vectorized = 1,
     },
     {
@@ -14560,7 +14560,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0xecffdb484983c662),
+        .content_hash = UINT64_C(0x48760b593ad06c06),
         .vectorized = 1,
     },
     {
@@ -14571,7 +14571,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
+        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
         .vectorized = 1,
     },
     {
@@ -14582,7 +14582,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
+        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
         .vectorized = 1,
     },
     {
@@ -14593,7 +14593,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
+        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
         .vectorized = 1,
     },
     {
@@ -14604,7 +14604,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0x8290b2dabd9ad4bc),
+        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
         .vectorized = 1,
     },
     {
@@ -14615,7 +14615,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0xb23bdf43ad630951),
+        .content_hash = UINT64_C(0x917b398499633625),
         .vectorized = 1,
     },
     {
@@ -14626,7 +14626,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0xb23bdf43ad630951),
+        .content_hash = UINT64_C(0x917b398499633625),
         .vectorized = 1,
     },
     {
@@ -14637,7 +14637,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0xb23bdf43ad630951),
+        .content_hash = UINT64_C(0x917b398499633625),
         .vectorized = 1,
     },
     {
@@ -14648,7 +14648,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0xb23bdf43ad630951),
+        .content_hash = UINT64_C(0x917b398499633625),
         .vectorized = 1,
     },
     {
@@ -14659,7 +14659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
+        .content_hash = UINT64_C(0x3007fb4b0c734061),
         .vectorized = 1,
     },
     {
@@ -14670,7 +14670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
+        .content_hash = UINT64_C(0x3007fb4b0c734061),
         .vectorized = 1,
     },
     {
@@ -14681,7 +14681,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
+        .content_hash = UINT64_C(0x3007fb4b0c734061),
         .vectorized = 1,
     },
     {
@@ -14692,7 +14692,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0xb4ec2584e4a2556d),
+        .content_hash = UINT64_C(0x3007fb4b0c734061),
         .vectorized = 1,
     },
     {
@@ -14703,7 +14703,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x16180dff3975cf3d),
+        .content_hash = UINT64_C(0x6b98f0487db000fa),
         .vectorized = 1,
     },
     {
@@ -14714,7 +14714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x779c84563a05f202),
+        .content_hash = UINT64_C(0x42078b421c48dd92),
         .vectorized = 0,
     },
     {
@@ -14725,7 +14725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x779c84563a05f202),
+        .content_hash = UINT64_C(0x42078b421c48dd92),
         .vectorized = 0,
     },
     {
@@ -14736,7 +14736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x42ba4f4270a8db8b),
+        .content_hash = UINT64_C(0x71e99575548af138),
         .vectorized = 1,
     },
     {
@@ -14747,7 +14747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x42ba4f4270a8db8b),
+        .content_hash = UINT64_C(0x71e99575548af138),
         .vectorized = 1,
     },
     {
@@ -14758,7 +14758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x00d9e736272da875),
+        .content_hash = UINT64_C(0x394dd011ec9f70f0),
         .vectorized = 1,
     },
     {
@@ -14769,7 +14769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0xa6d61e0eb310e79e),
+        .content_hash = UINT64_C(0xbda6d6ac5d93a34f),
         .vectorized = 1,
     },
     {
@@ -14780,7 +14780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0xa6d61e0eb310e79e),
+        .content_hash = UINT64_C(0xbda6d6ac5d93a34f),
         .vectorized = 1,
     },
     {
@@ -14791,7 +14791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x0396de4fdd6cad66),
+        .content_hash = UINT64_C(0xb85806313014610b),
         .vectorized = 1,
     },
     {
@@ -14802,7 +14802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x0396de4fdd6cad66),
+        .content_hash = UINT64_C(0xb85806313014610b),
         .vectorized = 1,
     },
     {
@@ -14813,7 +14813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x5045d07c1b4c3c01),
+        .content_hash = UINT64_C(0x1c8ee338ddc44a36),
         .vectorized = 1,
     },
     {
@@ -14824,7 +14824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x5045d07c1b4c3c01),
+        .content_hash = UINT64_C(0x1c8ee338ddc44a36),
         .vectorized = 1,
     },
     {
@@ -14835,7 +14835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0x60c3bfe4566437d3),
+        .content_hash = UINT64_C(0x49daaf7be909b3b0),
         .vectorized = 1,
     },
     {
@@ -14846,7 +14846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0x60c3bfe4566437d3),
+        .content_hash = UINT64_C(0x49daaf7be909b3b0),
         .vectorized = 1,
     },
     {
@@ -14857,7 +14857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0x1889a7973e41646e),
+        .content_hash = UINT64_C(0xe1db052b8bf37367),
         .vectorized = 1,
     },
     {
@@ -14868,7 +14868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0x1889a7973e41646e),
+        .content_hash = UINT64_C(0xe1db052b8bf37367),
         .vectorized = 1,
     },
     {
@@ -14879,7 +14879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0xa587c21eab4d31f0),
+        .content_hash = UINT64_C(0x192d0d27ba96b4a1),
         .vectorized = 1,
     },
     {
@@ -14890,7 +14890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_108,
-        .content_hash = UINT64_C(0xa587c21eab4d31f0),
+        .content_hash = UINT64_C(0x192d0d27ba96b4a1),
         .vectorized = 1,
     },
     {
@@ -14901,7 +14901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xfa6fce30e385b843),
+        .content_hash = UINT64_C(0xc2624427caa65560),
         .vectorized = 1,
     },
     {
@@ -14912,7 +14912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0xfa6fce30e385b843),
+        .content_hash = UINT64_C(0xc2624427caa65560),
         .vectorized = 1,
     },
     {
@@ -14923,7 +14923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x3eec25eb1f9447c7),
+        .content_hash = UINT64_C(0xb52b5061dd3acb8e),
         .vectorized = 1,
     },
     {
@@ -14934,7 +14934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x3eec25eb1f9447c7),
+        .content_hash = UINT64_C(0xb52b5061dd3acb8e),
         .vectorized = 1,
     },
     {
@@ -14945,7 +14945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x12e7814f71481405),
+        .content_hash = UINT64_C(0xc0259e48be740448),
         .vectorized = 1,
     },
     {
@@ -14956,7 +14956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x12e7814f71481405),
+        .content_hash = UINT64_C(0xc0259e48be740448),
         .vectorized = 1,
     },
     {
@@ -14967,7 +14967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0xf7250101712192b7),
+        .content_hash = UINT64_C(0xd2760b0d1a832064),
         .vectorized = 1,
     },
     {
@@ -14978,7 +14978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0xc347cd1698012753),
+        .content_hash = UINT64_C(0x18899fdb3610d7de),
         .vectorized = 1,
     },
     {
@@ -14989,7 +14989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x5502e251bcab73d7),
+        .content_hash = UINT64_C(0x34b154a21924175a),
         .vectorized = 1,
     },
     {
@@ -15000,7 +15000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0xca4b29a249319dfe),
+        .content_hash = UINT64_C(0x99f88ff3f3d0d3c3),
         .vectorized = 1,
     },
     {
@@ -15011,7 +15011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x8963553adcd99aaf),
+        .content_hash = UINT64_C(0xe999daefd53cfc52),
         .vectorized = 1,
     },
     {
@@ -15022,7 +15022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x095ddf91defbcdd7),
+        .content_hash = UINT64_C(0x67cc67bf492adf94),
         .vectorized = 1,
     },
     {
@@ -15033,7 +15033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x4ab82b32f289c1e5),
+        .content_hash = UINT64_C(0x65fa1478505c354e),
         .vectorized = 1,
     },
     {
@@ -15044,7 +15044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x5ebae1d64043a0f2),
+        .content_hash = UINT64_C(0x4650162bae9fa7bf),
         .vectorized = 1,
     },
     {
@@ -15055,7 +15055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0xb0d44938c1807cf4),
+        .content_hash = UINT64_C(0x29a28b2b422c3fbb),
         .vectorized = 1,
     },
     {
@@ -15066,7 +15066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0x43cde60009cb35ad),
+        .content_hash = UINT64_C(0x88686f6b75d9a537),
         .vectorized = 1,
     },
     {
@@ -15077,7 +15077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0xaf21d2d09a274844),
+        .content_hash = UINT64_C(0xaefc4dc1b89f12f1),
         .vectorized = 1,
     },
     {
@@ -15088,7 +15088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_103,
-        .content_hash = UINT64_C(0xc4259e8b65857297),
+        .content_hash = UINT64_C(0x9e7ded21b331d81c),
         .vectorized = 1,
     },
     {
@@ -15099,7 +15099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0x92c8418633cbe054),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -15110,7 +15110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0x92c8418633cbe054),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -15121,7 +15121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x92c8418633cbe054),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -15132,7 +15132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0x342787d65da15282),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -15143,7 +15143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0x342787d65da15282),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -15154,7 +15154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x342787d65da15282),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -15165,7 +15165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x342787d65da15282),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -15176,7 +15176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x342787d65da15282),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -15187,7 +15187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_121,
-        .content_hash = UINT64_C(0xc7c51e4483c435f2),
+        .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
     {
@@ -15198,7 +15198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_163,
-        .content_hash = UINT64_C(0xc7c51e4483c435f2),
+        .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
     {
@@ -15209,7 +15209,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_113,
-        .content_hash = UINT64_C(0x426efeb09b81abd9),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -15220,7 +15220,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_114,
-        .content_hash = UINT64_C(0x426efeb09b81abd9),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -15231,7 +15231,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_117,
-        .content_hash = UINT64_C(0x426efeb09b81abd9),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -15242,7 +15242,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_119,
-        .content_hash = UINT64_C(0x426efeb09b81abd9),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -15253,7 +15253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x426efeb09b81abd9),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -15264,7 +15264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_122,
-        .content_hash = UINT64_C(0x8408d182c6396451),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -15275,7 +15275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_126,
-        .content_hash = UINT64_C(0x8408d182c6396451),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -15286,7 +15286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_127,
-        .content_hash = UINT64_C(0x8408d182c6396451),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -15297,7 +15297,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_128,
-        .content_hash = UINT64_C(0x8408d182c6396451),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -15308,7 +15308,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x8408d182c6396451),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -15319,7 +15319,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_129,
-        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -15330,7 +15330,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_130,
-        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -15341,7 +15341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_132,
-        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -15352,7 +15352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_134,
-        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -15363,7 +15363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_166,
-        .content_hash = UINT64_C(0x71cd9fc60ed289a7),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -15374,7 +15374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_136,
-        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -15385,7 +15385,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_137,
-        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -15396,7 +15396,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_138,
-        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -15407,7 +15407,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_139,
-        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -15418,7 +15418,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_168,
-        .content_hash = UINT64_C(0x131c1c5fcfbfefaf),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -15429,7 +15429,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_140,
-        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -15440,7 +15440,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_141,
-        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -15451,7 +15451,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_143,
-        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -15462,7 +15462,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_145,
-        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -15473,7 +15473,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0xcf36b96b79db1ec6),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -15484,7 +15484,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_147,
-        .content_hash = UINT64_C(0x09e586de9768a3ef),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -15495,7 +15495,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_148,
-        .content_hash = UINT64_C(0x09e586de9768a3ef),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -15506,7 +15506,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_149,
-        .content_hash = UINT64_C(0x09e586de9768a3ef),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -15517,7 +15517,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_150,
-        .content_hash = UINT64_C(0x09e586de9768a3ef),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -15528,7 +15528,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_171,
-        .content_hash = UINT64_C(0x09e586de9768a3ef),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -15539,7 +15539,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_151,
-        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -15550,7 +15550,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_152,
-        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -15561,7 +15561,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_154,
-        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -15572,7 +15572,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_156,
-        .content_hash = UINT64_C(0x7f0c1f9f6dc93ad5),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -15583,7 +15583,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_160,
-        .content_hash = UINT64_C(0xc5db2181d77f9111),
+        .content_hash = UINT64_C(0x666ddfd860565857),
         .vectorized = 1,
     },
     {
@@ -15594,7 +15594,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_162,
-        .content_hash = UINT64_C(0xb3d64c34ca529b59),
+        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
     {
@@ -15605,7 +15605,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x0639584e90f060eb),
+        .content_hash = UINT64_C(0x62ebd86d1d80999f),
         .vectorized = 1,
     },
     {
@@ -15616,7 +15616,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x30d166420af9505f),
+        .content_hash = UINT64_C(0x7635456e39068147),
         .vectorized = 0,
     },
     {
@@ -15627,7 +15627,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_1_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x5c74af4b8b6b6f01),
+        .content_hash = UINT64_C(0xb4a1ad98e854e4d7),
         .vectorized = 0,
     },
     {
@@ -15638,7 +15638,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0xac1521bba84022b0),
+        .content_hash = UINT64_C(0xcb9b7f41091db246),
         .vectorized = 1,
     },
     {
@@ -15649,7 +15649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x3848f763cf126ddc),
+        .content_hash = UINT64_C(0xa9a3beeccfcc10c0),
         .vectorized = 0,
     },
     {
@@ -15660,7 +15660,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_1_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x7eab04ad1539c96a),
+        .content_hash = UINT64_C(0x7d10368f71935128),
         .vectorized = 0,
     },
     {
@@ -15671,7 +15671,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x4050f70457cb168e),
+        .content_hash = UINT64_C(0x8f65c1931c88ee78),
         .vectorized = 1,
     },
     {
@@ -15682,7 +15682,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xc272cdfda80d8fda),
+        .content_hash = UINT64_C(0x70792880ac50d546),
         .vectorized = 0,
     },
     {
@@ -15693,7 +15693,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_1_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x90aa90fb183d705c),
+        .content_hash = UINT64_C(0x18cd4f23660eef82),
         .vectorized = 0,
     },
     {
@@ -15704,7 +15704,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x97be20bfe7fbcf60),
+        .content_hash = UINT64_C(0x9aa200bfa3a92448),
         .vectorized = 0,
     },
     {
@@ -15715,7 +15715,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0xe6c22b7d795a3617),
+        .content_hash = UINT64_C(0x3c755c5532d5c343),
         .vectorized = 0,
     },
     {
@@ -15726,7 +15726,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_bf16_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x799df0f8bb732b45),
+        .content_hash = UINT64_C(0xd706a63392c85d05),
         .vectorized = 0,
     },
     {
@@ -15737,7 +15737,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x3bf9b2af28cdfa0f),
+        .content_hash = UINT64_C(0x421d8a9768c260bd),
         .vectorized = 1,
     },
     {
@@ -15748,7 +15748,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0xacb9c1354952d65e),
+        .content_hash = UINT64_C(0xaa5f74ea5d150286),
         .vectorized = 0,
     },
     {
@@ -15759,7 +15759,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_bf16_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x1f846bdc3e527712),
+        .content_hash = UINT64_C(0xf6a976cc9aede08e),
         .vectorized = 0,
     },
     {
@@ -15770,7 +15770,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x0e299ef2733622fc),
+        .content_hash = UINT64_C(0x49e6da1962d7d246),
         .vectorized = 1,
     },
     {
@@ -15781,7 +15781,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x2222bdde65c47a43),
+        .content_hash = UINT64_C(0xa1270f1669cc59a7),
         .vectorized = 0,
     },
     {
@@ -15792,7 +15792,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_bf16_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x9606643aaf915d07),
+        .content_hash = UINT64_C(0xce6291edeeb396f7),
         .vectorized = 0,
     },
     {
@@ -15803,7 +15803,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0xd1f8d51088fdc6db),
+        .content_hash = UINT64_C(0x5aa496f0225a00fd),
         .vectorized = 1,
     },
     {
@@ -15814,7 +15814,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0xfbdbfd57a9cdd97c),
+        .content_hash = UINT64_C(0xcb136a7dc419a0f8),
         .vectorized = 0,
     },
     {
@@ -15825,7 +15825,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x1a1144ccd1bed6c0),
+        .content_hash = UINT64_C(0xaef6a062fe2e7830),
         .vectorized = 0,
     },
     {
@@ -15836,7 +15836,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x37cec3271d456387),
+        .content_hash = UINT64_C(0x968b91049a112d5b),
         .vectorized = 0,
     },
     {
@@ -15847,7 +15847,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x43cb3b205aa9589f),
+        .content_hash = UINT64_C(0x39f76d9ff5fc3657),
         .vectorized = 0,
     },
     {
@@ -15858,7 +15858,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0xd77d81c21c0525a8),
+        .content_hash = UINT64_C(0x1b4edda2469764a8),
         .vectorized = 0,
     },
     {
@@ -15869,7 +15869,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xf05a3942bfa2baef),
+        .content_hash = UINT64_C(0x7213e51ea312e1e3),
         .vectorized = 0,
     },
     {
@@ -15880,7 +15880,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x697f353ae13484a8),
+        .content_hash = UINT64_C(0xf67a9166116d9fac),
         .vectorized = 0,
     },
     {
@@ -15891,7 +15891,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xaefa0fa4d7c73bbe),
+        .content_hash = UINT64_C(0x276f801f8b3353ea),
         .vectorized = 0,
     },
     {
@@ -15902,7 +15902,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x92e8c92dd19cee5d),
+        .content_hash = UINT64_C(0xdac7c6ef2806bfd9),
         .vectorized = 0,
     },
     {
@@ -15913,7 +15913,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xcba63d9f06cff230),
+        .content_hash = UINT64_C(0x74c5efceb3d535bc),
         .vectorized = 0,
     },
     {
@@ -15924,7 +15924,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x83fd1caa88d81fee),
+        .content_hash = UINT64_C(0x4d52d76258c88732),
         .vectorized = 0,
     },
     {
@@ -15935,7 +15935,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xcbb6a06fdda2a02e),
+        .content_hash = UINT64_C(0xc15409a4653bbfaa),
         .vectorized = 0,
     },
     {
@@ -15946,7 +15946,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q4_0_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xc3de5eac19b225e0),
+        .content_hash = UINT64_C(0xa48247d273afe56e),
         .vectorized = 0,
     },
     {
@@ -15957,7 +15957,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_bf16,
         .features = 0,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0x3ce06fafe22b4174),
+        .content_hash = UINT64_C(0xe0ac602a19710264),
         .vectorized = 0,
     },
     {
@@ -15968,7 +15968,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32,
         .features = 0,
         .layout = &layout_14,
-        .content_hash = UINT64_C(0xdf2af81b0ebdd0a3),
+        .content_hash = UINT64_C(0x9b08c6e8e41b69cd),
         .vectorized = 0,
     },
     {
@@ -15979,7 +15979,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64_bf16,
         .features = 0,
         .layout = &layout_16,
-        .content_hash = UINT64_C(0xdfe6930fd293af17),
+        .content_hash = UINT64_C(0xf58c00d9dacdb41d),
         .vectorized = 0,
     },
     {
@@ -15990,7 +15990,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x231b43106ac880d2),
+        .content_hash = UINT64_C(0xdce0fc1ae68f5f42),
         .vectorized = 1,
     },
     {
@@ -16001,7 +16001,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0xf4d1f3a23f78b10d),
+        .content_hash = UINT64_C(0x40a62825526fb589),
         .vectorized = 1,
     },
     {
@@ -16012,7 +16012,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0xdd0fc62f92f9b0ce),
+        .content_hash = UINT64_C(0x8fc3405ec54d0876),
         .vectorized = 1,
     },
     {
@@ -16023,7 +16023,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0x9cf685dd0ffba2b3),
+        .content_hash = UINT64_C(0x26d338bbcc3557f3),
         .vectorized = 1,
     },
     {
@@ -16034,7 +16034,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0x360c69db12474e90),
+        .content_hash = UINT64_C(0x7dbf865d0f984474),
         .vectorized = 1,
     },
     {
@@ -16045,7 +16045,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_22,
-        .content_hash = UINT64_C(0x8311909b4280dafc),
+        .content_hash = UINT64_C(0x107dde8bf15629e0),
         .vectorized = 1,
     },
     {
@@ -16056,7 +16056,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0x546fd5ff88d2f318),
+        .content_hash = UINT64_C(0xf2493126a7dc24d0),
         .vectorized = 1,
     },
     {
@@ -16067,7 +16067,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x74d227f8762a796a),
+        .content_hash = UINT64_C(0xcc1713b81e7affce),
         .vectorized = 1,
     },
     {
@@ -16078,7 +16078,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0xa22677219828717e),
+        .content_hash = UINT64_C(0x8fea6e934b65336a),
         .vectorized = 1,
     },
     {
@@ -16089,7 +16089,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0x67f8c37a08720a10),
+        .content_hash = UINT64_C(0x211a85d7d35bcfe8),
         .vectorized = 1,
     },
     {
@@ -16100,7 +16100,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_29,
-        .content_hash = UINT64_C(0xe14de6d46c8e0178),
+        .content_hash = UINT64_C(0x7625203f20c25364),
         .vectorized = 1,
     },
     {
@@ -16111,7 +16111,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0xcebf892bd748e03c),
+        .content_hash = UINT64_C(0x7f777aaef6a13c48),
         .vectorized = 1,
     },
     {
@@ -16122,7 +16122,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0x953fa83fd14fb340),
+        .content_hash = UINT64_C(0xa44841766439ece8),
         .vectorized = 1,
     },
     {
@@ -16133,7 +16133,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0xd5cacd54987c04a1),
+        .content_hash = UINT64_C(0xc7c0854489ef9c65),
         .vectorized = 1,
     },
     {
@@ -16144,7 +16144,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0x1c547c7c31fda23e),
+        .content_hash = UINT64_C(0x43107e91661eb6c6),
         .vectorized = 1,
     },
     {
@@ -16155,7 +16155,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0x7601d6aabd8f4919),
+        .content_hash = UINT64_C(0xc6c8ce66860e10b1),
         .vectorized = 1,
     },
     {
@@ -16166,7 +16166,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_38,
-        .content_hash = UINT64_C(0xbea8ff51e39c3e9c),
+        .content_hash = UINT64_C(0xdebd3a5f946f40a4),
         .vectorized = 1,
     },
     {
@@ -16177,7 +16177,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_39,
-        .content_hash = UINT64_C(0xe8c7f820fbd9cfbd),
+        .content_hash = UINT64_C(0xa799e62c943bbf41),
         .vectorized = 1,
     },
     {
@@ -16188,7 +16188,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_41,
-        .content_hash = UINT64_C(0xaf182ae65469986b),
+        .content_hash = UINT64_C(0x3554f8e55d185513),
         .vectorized = 1,
     },
     {
@@ -16199,7 +16199,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_43,
-        .content_hash = UINT64_C(0x874ff2362d70b9ee),
+        .content_hash = UINT64_C(0xb94a307c25b452da),
         .vectorized = 1,
     },
     {
@@ -16210,7 +16210,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_45,
-        .content_hash = UINT64_C(0xedf6e6554008e4c8),
+        .content_hash = UINT64_C(0x451a648f812c47c8),
         .vectorized = 1,
     },
     {
@@ -16221,7 +16221,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0x03c922a78f9c1e02),
+        .content_hash = UINT64_C(0xa38d340bc687ca4e),
         .vectorized = 1,
     },
     {
@@ -16232,7 +16232,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0xe16d4e5529882dd6),
+        .content_hash = UINT64_C(0x19c95387f73f2ea6),
         .vectorized = 1,
     },
     {
@@ -16243,7 +16243,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_52,
-        .content_hash = UINT64_C(0x72cdbde9318c983d),
+        .content_hash = UINT64_C(0x9ed5fa9f0905b141),
         .vectorized = 1,
     },
     {
@@ -16254,7 +16254,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0xaf18b57752769509),
+        .content_hash = UINT64_C(0xcd373bff30207cad),
         .vectorized = 1,
     },
     {
@@ -16265,7 +16265,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_55,
-        .content_hash = UINT64_C(0x6a5ed1e13e20a422),
+        .content_hash = UINT64_C(0x11432995da2ef33a),
         .vectorized = 1,
     },
     {
@@ -16276,7 +16276,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0xb671bc7576a33b2b),
+        .content_hash = UINT64_C(0xef72c307ef1f3f57),
         .vectorized = 1,
     },
     {
@@ -16287,7 +16287,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_59,
-        .content_hash = UINT64_C(0xb92bf789c0456321),
+        .content_hash = UINT64_C(0x12b4acc753049059),
         .vectorized = 1,
     },
     {
@@ -16298,7 +16298,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0xe960874c3a1cca89),
+        .content_hash = UINT64_C(0x53a7505d66c080e4),
         .vectorized = 0,
     },
     {
@@ -16309,7 +16309,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x1d687b8068c8d698),
+        .content_hash = UINT64_C(0x22e461bcb81be360),
         .vectorized = 0,
     },
     {
@@ -16320,7 +16320,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_66,
-        .content_hash = UINT64_C(0x34679591abb886ab),
+        .content_hash = UINT64_C(0xf0e01caa43778a5a),
         .vectorized = 0,
     },
     {
@@ -16331,7 +16331,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0x9e608fefae20345a),
+        .content_hash = UINT64_C(0xff5b8cd11cb54e11),
         .vectorized = 0,
     },
     {
@@ -16342,7 +16342,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x8cfda2269dcc89f1),
+        .content_hash = UINT64_C(0x16fc64db7e1d7512),
         .vectorized = 0,
     },
     {
@@ -16353,7 +16353,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_69,
-        .content_hash = UINT64_C(0xec0b6de897757c7d),
+        .content_hash = UINT64_C(0x28355f4c68e61800),
         .vectorized = 0,
     },
     {
@@ -16364,7 +16364,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_70,
-        .content_hash = UINT64_C(0x2881e300b89df757),
+        .content_hash = UINT64_C(0x38818eeefcff0e30),
         .vectorized = 0,
     },
     {
@@ -16375,7 +16375,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xc91d4d9dffd20e46),
+        .content_hash = UINT64_C(0xa835bb29b5562574),
         .vectorized = 0,
     },
     {
@@ -16386,7 +16386,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xe7fb2a834eed74aa),
+        .content_hash = UINT64_C(0x10bdeae6c9198b02),
         .vectorized = 0,
     },
     {
@@ -16397,7 +16397,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xbfebe2aa6b4a9cc2),
+        .content_hash = UINT64_C(0xcf9ea437f950fbed),
         .vectorized = 1,
     },
     {
@@ -16408,7 +16408,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x98d40bc59cd8205f),
+        .content_hash = UINT64_C(0x68c86690f84c7f52),
         .vectorized = 1,
     },
     {
@@ -16419,7 +16419,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x40804dabbde11b76),
+        .content_hash = UINT64_C(0x94a81de509290585),
         .vectorized = 1,
     },
     {
@@ -16430,7 +16430,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xbd3fb8324f042f7d),
+        .content_hash = UINT64_C(0x17d9e55bd30ffb68),
         .vectorized = 1,
     },
     {
@@ -16441,7 +16441,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0xdcdcd31bced405f2),
+        .content_hash = UINT64_C(0x8549716146dd6865),
         .vectorized = 1,
     },
     {
@@ -16452,7 +16452,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x4b85eec027f32cff),
+        .content_hash = UINT64_C(0xf301244d854a5736),
         .vectorized = 1,
     },
     {
@@ -16463,7 +16463,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0x8f634d53b2558251),
+        .content_hash = UINT64_C(0xb78a1a1aef7330ce),
         .vectorized = 1,
     },
     {
@@ -16474,7 +16474,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xfa258cbf3eb16ee2),
+        .content_hash = UINT64_C(0xa74b8635686282b9),
         .vectorized = 1,
     },
     {
@@ -16485,7 +16485,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0xd8edb238f66cd15b),
+        .content_hash = UINT64_C(0xce15bf0afd4d0882),
         .vectorized = 1,
     },
     {
@@ -16496,7 +16496,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x4c68fda32d8cb824),
+        .content_hash = UINT64_C(0x22386ec82a81b5ab),
         .vectorized = 1,
     },
     {
@@ -16507,7 +16507,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x05c44c0854f4f11f),
+        .content_hash = UINT64_C(0x262dee0b3fdcbc44),
         .vectorized = 1,
     },
     {
@@ -16518,7 +16518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x81236b6a81937588),
+        .content_hash = UINT64_C(0xfd7158858d7cd4ec),
         .vectorized = 1,
     },
     {
@@ -16529,7 +16529,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x4b66a21bd08ae9e0),
+        .content_hash = UINT64_C(0x81c226c36b8fada7),
         .vectorized = 1,
     },
     {
@@ -16540,7 +16540,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x02e8344f7b161282),
+        .content_hash = UINT64_C(0xa40f7cdf338bdd3a),
         .vectorized = 1,
     },
     {
@@ -16551,7 +16551,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0xf923cbbf97b5dffd),
+        .content_hash = UINT64_C(0x517b5bfe59cfb65c),
         .vectorized = 1,
     },
     {
@@ -16562,7 +16562,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x78ac571ffb33665e),
+        .content_hash = UINT64_C(0xefb002e59c88a702),
         .vectorized = 1,
     },
     {
@@ -16573,7 +16573,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x25a62ed1719ff06b),
+        .content_hash = UINT64_C(0x33b35a15da9e298a),
         .vectorized = 1,
     },
     {
@@ -16584,7 +16584,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x8a4324e37f1d5470),
+        .content_hash = UINT64_C(0xf974e2b648619288),
         .vectorized = 1,
     },
     {
@@ -16595,7 +16595,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x6967855d085efabc),
+        .content_hash = UINT64_C(0x9490d024915ec443),
         .vectorized = 1,
     },
     {
@@ -16606,7 +16606,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x04043d070724370d),
+        .content_hash = UINT64_C(0x43d61c29d52cda51),
         .vectorized = 1,
     },
     {
@@ -16617,7 +16617,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x19a5786a391aadaa),
+        .content_hash = UINT64_C(0x1912e8fc05671161),
         .vectorized = 1,
     },
     {
@@ -16628,7 +16628,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x12d21e67c473c307),
+        .content_hash = UINT64_C(0xd6dece09e301e9af),
         .vectorized = 1,
     },
     {
@@ -16639,7 +16639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0x73570840b8076083),
+        .content_hash = UINT64_C(0xba79aa89313005a1),
         .vectorized = 0,
     },
     {
@@ -16650,7 +16650,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0xad0f82ed9ab04936),
+        .content_hash = UINT64_C(0xd1d1ee6153e6096c),
         .vectorized = 0,
     },
     {
@@ -16661,7 +16661,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0x548c805e18ec8270),
+        .content_hash = UINT64_C(0x562cd5fcbeac8f84),
         .vectorized = 0,
     },
     {
@@ -16672,7 +16672,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0x0f1a98b2c1839319),
+        .content_hash = UINT64_C(0xe25cf505ed7f6cc4),
         .vectorized = 0,
     },
     {
@@ -16683,7 +16683,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x00b5aa37ba5fbb73),
+        .content_hash = UINT64_C(0x06e2c58a7dd2a431),
         .vectorized = 0,
     },
     {
@@ -16694,7 +16694,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0xa99e2232d9de8c75),
+        .content_hash = UINT64_C(0x9352987fb07ee01c),
         .vectorized = 0,
     },
     {
@@ -16705,7 +16705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0xb87d2829fec2f7af),
+        .content_hash = UINT64_C(0xdde4cdaabc042a9b),
         .vectorized = 0,
     },
     {
@@ -16716,7 +16716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0x992b7ea003973fdc),
+        .content_hash = UINT64_C(0x4b9d68ba94e5f1e8),
         .vectorized = 0,
     },
     {
@@ -16727,7 +16727,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xc665a573c75a2deb),
+        .content_hash = UINT64_C(0xbd7bdd468003fc06),
         .vectorized = 1,
     },
     {
@@ -16738,7 +16738,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x84fbecdeb68049ea),
+        .content_hash = UINT64_C(0x7a8b7f2ff837b3eb),
         .vectorized = 1,
     },
     {
@@ -16749,7 +16749,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xfc5bfd49fa7f2075),
+        .content_hash = UINT64_C(0x9635c4a0bd97ea78),
         .vectorized = 1,
     },
     {
@@ -16760,7 +16760,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x278b8104542a6be6),
+        .content_hash = UINT64_C(0xc12e68b33490eb87),
         .vectorized = 1,
     },
     {
@@ -16771,7 +16771,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x8c2b5339e135907e),
+        .content_hash = UINT64_C(0x224d1b0b3fb96b6b),
         .vectorized = 1,
     },
     {
@@ -16782,7 +16782,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x936be93677e0b083),
+        .content_hash = UINT64_C(0xb5a96351105b45ce),
         .vectorized = 1,
     },
     {
@@ -16793,7 +16793,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0x50b2102fe5a589b8),
+        .content_hash = UINT64_C(0xc2ca13d9f81af773),
         .vectorized = 1,
     },
     {
@@ -16804,7 +16804,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0x30c62887385037f7),
+        .content_hash = UINT64_C(0xfa6d4473eb1d6190),
         .vectorized = 1,
     },
     {
@@ -16815,7 +16815,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x90d33ddd5c55851c),
+        .content_hash = UINT64_C(0x5ac86637fb14883f),
         .vectorized = 1,
     },
     {
@@ -16826,7 +16826,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x464516166de30ad7),
+        .content_hash = UINT64_C(0x80483195d9900d7e),
         .vectorized = 1,
     },
     {
@@ -16837,7 +16837,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64,
         .features = 0,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0x389c43c5e9f3b64f),
+        .content_hash = UINT64_C(0xd641ff31a5c0d3bd),
         .vectorized = 0,
     },
     {
@@ -16848,7 +16848,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_116,
-        .content_hash = UINT64_C(0x9cc6616b3037c562),
+        .content_hash = UINT64_C(0x29e0915782287a7e),
         .vectorized = 1,
     },
     {
@@ -16859,7 +16859,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_118,
-        .content_hash = UINT64_C(0x87d17408b3915064),
+        .content_hash = UINT64_C(0x5427eb58e4e1d6d8),
         .vectorized = 1,
     },
     {
@@ -16870,7 +16870,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0xe7c0ab0395cad3dc),
+        .content_hash = UINT64_C(0xc425db8b1887a67c),
         .vectorized = 1,
     },
     {
@@ -16881,7 +16881,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_123,
-        .content_hash = UINT64_C(0xcd5ad12585026800),
+        .content_hash = UINT64_C(0xf41674691357d82c),
         .vectorized = 1,
     },
     {
@@ -16892,7 +16892,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_124,
-        .content_hash = UINT64_C(0x9b64018286b190e6),
+        .content_hash = UINT64_C(0xc7347cf5af15d80e),
         .vectorized = 1,
     },
     {
@@ -16903,7 +16903,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_125,
-        .content_hash = UINT64_C(0x68e0f863ee76d7c3),
+        .content_hash = UINT64_C(0x86766ab03639932b),
         .vectorized = 1,
     },
     {
@@ -16914,7 +16914,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_131,
-        .content_hash = UINT64_C(0x0b6f54f21f19a1c7),
+        .content_hash = UINT64_C(0xf3edba207085be0f),
         .vectorized = 1,
     },
     {
@@ -16925,7 +16925,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_133,
-        .content_hash = UINT64_C(0x8e1756a53f866078),
+        .content_hash = UINT64_C(0xb257251f06c142f4),
         .vectorized = 1,
     },
     {
@@ -16936,7 +16936,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_135,
-        .content_hash = UINT64_C(0x449c79bec763e490),
+        .content_hash = UINT64_C(0x19750ed38de52e60),
         .vectorized = 1,
     },
     {
@@ -16947,7 +16947,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_142,
-        .content_hash = UINT64_C(0x2a4ed61681f9a183),
+        .content_hash = UINT64_C(0x52a2d54783fde0eb),
         .vectorized = 1,
     },
     {
@@ -16958,7 +16958,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_144,
-        .content_hash = UINT64_C(0xa225773a60eed6d2),
+        .content_hash = UINT64_C(0x499b31bbcf1816e6),
         .vectorized = 1,
     },
     {
@@ -16969,7 +16969,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_146,
-        .content_hash = UINT64_C(0x550bc302c45a8266),
+        .content_hash = UINT64_C(0x5177216f3e526a8e),
         .vectorized = 1,
     },
     {
@@ -16980,7 +16980,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64),
         .features = TW_FEATURE_SME2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x52c57b8ec6e9a295),
+        .content_hash = UINT64_C(0xe17478b45552d486),
         .vectorized = 0,
     },
     {
@@ -16991,7 +16991,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128),
         .features = TW_FEATURE_SME2,
         .layout = &layout_155,
-        .content_hash = UINT64_C(0x1fa002bc8a50a68b),
+        .content_hash = UINT64_C(0x9f64605a008fdd1a),
         .vectorized = 0,
     },
     {
@@ -17002,7 +17002,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256),
         .features = TW_FEATURE_SME2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x985469de928fdba5),
+        .content_hash = UINT64_C(0xd512ea68a8888a76),
         .vectorized = 0,
     },
     {
@@ -17013,7 +17013,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0xb55f2337a90eeab8),
+        .content_hash = UINT64_C(0x855b8b18ae8a89fe),
         .vectorized = 0,
     },
     {
@@ -17024,7 +17024,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0x0284750a559b5e59),
+        .content_hash = UINT64_C(0xce4622ce11cc5eb7),
         .vectorized = 0,
     },
     {
@@ -17035,7 +17035,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x0cf440abca70c639),
+        .content_hash = UINT64_C(0x25a080bfacd5b55d),
         .vectorized = 1,
     },
     {
@@ -17046,7 +17046,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xdad66a55aaaafe03),
+        .content_hash = UINT64_C(0x9c78308b0311ae2b),
         .vectorized = 1,
     },
     {
@@ -17057,7 +17057,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x72e83638b7836987),
+        .content_hash = UINT64_C(0x181171f3d388d923),
         .vectorized = 1,
     },
     {
@@ -17068,7 +17068,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xfbc9d577830a04d9),
+        .content_hash = UINT64_C(0x5d315adb53b4b259),
         .vectorized = 1,
     },
     {
@@ -17079,7 +17079,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0x4ab08cd3489e5959),
+        .content_hash = UINT64_C(0xf5fca485dadf6f2d),
         .vectorized = 1,
     },
     {
@@ -17090,7 +17090,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0x37253c89a8a7fa01),
+        .content_hash = UINT64_C(0x0ff695e188bd143d),
         .vectorized = 1,
     },
     {
@@ -17101,7 +17101,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0xde05fe5617a2885f),
+        .content_hash = UINT64_C(0x81a49d0caa3ae081),
         .vectorized = 1,
     },
     {
@@ -17112,7 +17112,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0x54f05ba1752e643f),
+        .content_hash = UINT64_C(0xe614a84227a9a6d1),
         .vectorized = 1,
     },
     {
@@ -17123,7 +17123,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0xbd7f9174191f5078),
+        .content_hash = UINT64_C(0x10920b323dd15bf2),
         .vectorized = 1,
     },
     {
@@ -17134,7 +17134,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0x35241d9ffb527583),
+        .content_hash = UINT64_C(0x21187ad81b055e29),
         .vectorized = 1,
     },
 };

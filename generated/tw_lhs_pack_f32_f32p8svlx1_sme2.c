@@ -35,10 +35,10 @@ void tw_lhs_pack_f32_f32p8svlx1_sme2(const tw_pack_args* args) {
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t panel = (args->vector_bytes >> 4) * 8;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / panel;
+  const size_t first_panel = row_begin / panel;
   size_t row = row_begin;
   const size_t panels = (rows_left + panel - 1) / panel;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
@@ -46,15 +46,16 @@ void tw_lhs_pack_f32_f32p8svlx1_sme2(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < k_2; i_k_part += 32) {
-      const size_t s_2 = k > first_k ? k - first_k : 0;
-      const size_t values = s_2 < 32 ? s_2 : 32;
-      const size_t s_3 = k_2 > first_k ? k_2 - first_k : 0;
-      const size_t places = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = segments * 8 > rows ? segments * 8 - rows : 0;
-      const size_t s_5 = places > values ? places - values : 0;
-      if (s_4 + s_5 != 0) {
-        memset(packed + first_k * ((args->vector_bytes >> 4) * 32), 0,
-            places * ((args->vector_bytes >> 4) * 32));
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = k_2 > first_k ? k_2 - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      left_2 = segments * 8 > rows ? segments * 8 - rows : 0;
+      const size_t left_3 = places > values ? places - values : 0;
+      if (left_2 + left_3 != 0) {
+        const size_t length = (args->vector_bytes >> 4) * 32;
+        const size_t length_2 = (args->vector_bytes >> 4) * 32;
+        memset(packed + first_k * length, 0, places * length_2);
       }
       size_t row_2 = 0;
       // row loop

@@ -39,35 +39,35 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
   uint8_t* const sums = scratch + 384;
   uint8_t* const lanes = scratch + 388;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 1;
+  const size_t first_panel = row_begin / 1;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < 1 ? left : 1;
     const uint8_t* source = (const uint8_t*)args->source;
     size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_3) * source_stride;
-      uint8_t* const s_4 = how + s_3 * 4;
-      const size_t s_5 = k / 32;
-      const size_t whole = s_5 * 32;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 32;
+      const size_t whole = whole_steps * 32;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 128);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-      size_t whole_steps = k / 32;
+      whole_steps = k / 32;
       rest = k - whole_steps * 32;
       const size_t parts = rest == 0 ? 1 : 2;
       __m256 lowest = v;
@@ -111,9 +111,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
           nothing_4 = _mm256_add_ps(v_5, nothing_4);
           floats += 128;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
       const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
@@ -216,37 +216,38 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
       const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
       const __m256i v_72 = _mm256_and_si256(v_71, finite);
       const __m256i scale = _mm256_xor_si256(bits_2, v_72);
-      _mm256_storeu_si256((__m256i *)s_4, v_65);
-      _mm256_storeu_si256((__m256i *)(s_4 + 36), v_67);
-      _mm256_storeu_si256((__m256i *)(s_4 + 72), v_69);
-      _mm256_storeu_si256((__m256i *)(s_4 + 108), v_70);
-      _mm256_storeu_si256((__m256i *)(s_4 + 144), scale);
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      _mm256_storeu_si256((__m256i *)how_at, v_65);
+      _mm256_storeu_si256((__m256i *)(how_at + 36), v_67);
+      _mm256_storeu_si256((__m256i *)(how_at + 72), v_69);
+      _mm256_storeu_si256((__m256i *)(how_at + 108), v_70);
+      _mm256_storeu_si256((__m256i *)(how_at + 144), scale);
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
     source = (const uint8_t*)args->source;
     source_stride = args->source_stride;
-    size_t s_4 = 0;
+    size_t r_2 = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_4) * source_stride;
-      uint8_t* const s_5 = how + s_4 * 4;
-      const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_5)));
-      const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_5 + 36)));
-      const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_5 + 72)));
-      const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(s_5 + 108));
-      const size_t s_6 = k / 32;
-      size_t whole = s_6 * 32;
+      const uint8_t* floats = source + (row + r_2) * source_stride;
+      uint8_t* const how_at = how + r_2 * 4;
+      const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
+      const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 36)));
+      const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 72)));
+      const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at + 108));
+      size_t whole_steps = k / 32;
+      size_t whole = whole_steps * 32;
       uint8_t* const behind = packed + whole;
       __m256i sum = _mm256_setzero_si256();
-      const size_t s_7 = k / 32;
-      whole = s_7 * 32;
+      whole_steps = k / 32;
+      whole = whole_steps * 32;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 128);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
-      size_t whole_steps = k / 32;
+      whole_steps = k / 32;
       rest = k - whole_steps * 32;
       const size_t parts = rest == 0 ? 1 : 2;
       uint8_t* packed_at = packed;
@@ -298,15 +299,16 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
           floats += 128;
           packed_at += 32;
         }
-        uint8_t* const s_8 = tail;
+        uint8_t* const tail_2 = tail;
         packed_at = scratch;
         whole_steps = 1;
-        floats = s_8;
+        floats = tail_2;
       }
       uint8_t* const end = packed + k;
       memcpy(behind, scratch, (size_t)(end - behind));
-      const size_t s_8 = (k + 31) / 32;
-      memset(end, 0, s_8 * 32 - k);
+      size_t multiples_2 = (k + 31) / 32;
+      const size_t padded_2 = multiples_2 * 32;
+      memset(end, 0, padded_2 - k);
       const __m256i v = _mm256_add_epi32(sum, sum_2);
       const __m256i v_2 = _mm256_add_epi32(sum_3, sum_4);
       const __m256i v_3 = _mm256_add_epi32(v, v_2);
@@ -321,44 +323,52 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
       const __m256i v_12 = _mm256_add_epi32(v_10, v_11);
       _mm256_storeu_si256((__m256i *)lanes, v_12);
       const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
-      const size_t s_9 = (k + 31) / 32;
-      const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_4 * 4 + 108);
-      uint8_t* const s_10 = sums + s_4 * 4;
-      const size_t s_11 = (uint32_t)tw_load_i32(s_10);
-      tw_store_i32(s_10, (int32_t)(s_11 + (sum_5 - (s_9 * 32 - k) * zero_point_2)));
-      s_4 += 1;
+      multiples_2 = (k + 31) / 32;
+      const size_t done = multiples_2 * 32;
+      uint8_t* const at = how + r_2 * 4;
+      const size_t zero_point_2 = (uint32_t)tw_load_i32(at + 108);
+      uint8_t* const sum_at = sums + r_2 * 4;
+      const size_t before = (uint32_t)tw_load_i32(sum_at);
+      tw_store_i32(sum_at, (int32_t)(before + (sum_5 - (done - k) * zero_point_2)));
+      r_2 += 1;
     }
     uint8_t* const fields = packed + padded;
     const size_t sum_copies = args->sum_copies;
-    const size_t s_5 = rows * sum_copies;
-    size_t s_6 = 0;
+    size_t values = rows * sum_copies;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = sums + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = s_7 * factor + base;
-      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
-      s_6 += 1;
+      const size_t kept = value * factor + base;
+      at = fields + r_3 * 4;
+      tw_store_i32(at, (int32_t)kept);
+      r_3 += 1;
     }
     uint8_t* next = fields + 4 * sum_copies;
-    const size_t s_7 = rows;
-    size_t s_8 = 0;
+    values = rows;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 108);
-      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 108);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_4 += 1;
     }
     next += 4;
-    const size_t s_9 = rows;
-    size_t s_10 = 0;
+    values = rows;
+    size_t r_5 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_9; ++i_field) {
-      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 144);
-      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
-      s_10 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_5 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 144);
+      at = next + r_5 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_5 += 1;
     }
     row += 1;
     packed += packed_stride;

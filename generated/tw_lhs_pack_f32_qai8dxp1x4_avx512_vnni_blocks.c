@@ -37,15 +37,15 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
   uint8_t scratch_memory[1536];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 512;
     uint8_t* const lanes = scratch + 1472;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32;
-    const size_t next_2 = next + 1 * 4;
+    const size_t behind_data = 0 + 32;
+    const size_t behind_sums = behind_data + 1 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
     const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -53,30 +53,30 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_sums;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 64;
-        const size_t whole = s_4 * 64;
+        size_t whole_steps = k / 64;
+        const size_t whole = whole_steps * 64;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 256);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-        size_t whole_steps = k / 64;
+        whole_steps = k / 64;
         rest = k - whole_steps * 64;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -121,9 +121,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
             nothing_4 = _mm512_add_ps(v_5, nothing_4);
             floats_at += 256;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
         const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
@@ -252,7 +252,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
           const __m512 highest_5 =
               _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 384)));
           const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
-          uint8_t* const place = packed_at + 0 + s_3 * 4;
+          uint8_t* const place = packed_at + 0 + r * 4;
           const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
           const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
           const __m512 v_79 = _mm512_mul_ps(x, factor_3);
@@ -281,22 +281,22 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
           const __m512i v_100 = _mm512_unpacklo_epi64(v_99, v_99);
           const __m512i v_101 = _mm512_unpackhi_epi64(v_99, v_99);
           const __m512i v_102 = _mm512_add_epi32(v_100, v_101);
-          uint8_t* const copies = packed_at + next + s_3 * 4;
+          uint8_t* const copies = packed_at + behind_data + r * 4;
           const __m512i v_103 = _mm512_mullo_epi32(v_102, sum_factor_2);
           const __m512i kept = _mm512_add_epi32(v_103, sum_base);
           _mm512_storeu_si512((void *)lanes, kept);
           const size_t value = (uint32_t)tw_load_i32(lanes);
           tw_store_i32(copies, (int32_t)value);
           floats += 128;
-          packed_at += next_2;
+          packed_at += behind_sums;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 576);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 4;
         value = (uint32_t)tw_load_i32(how + 768);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;
@@ -308,8 +308,8 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
     uint8_t* const how = scratch + 512;
     uint8_t* const lanes = scratch + 1472;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block;
-    const size_t next_2 = next + sum_copies * 4;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
     const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -317,30 +317,30 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_sums;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 64;
-        const size_t whole = s_4 * 64;
+        size_t whole_steps = k / 64;
+        const size_t whole = whole_steps * 64;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 256);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-        size_t whole_steps = k / 64;
+        whole_steps = k / 64;
         rest = k - whole_steps * 64;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -385,9 +385,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
             nothing_4 = _mm512_add_ps(v_5, nothing_4);
             floats_at += 256;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
         const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
@@ -518,7 +518,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
           const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
           __m512i v_79 = _mm512_setzero_si512();
           const size_t steps = block / 32;
-          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* place = packed_at + 0 + r * 4;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
             const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
@@ -557,21 +557,21 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
           const __m512i kept = _mm512_add_epi32(v_91, sum_base);
           _mm512_storeu_si512((void *)lanes, kept);
           const size_t value = (uint32_t)tw_load_i32(lanes);
-          uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+          uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
           // copy loop
           for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
             tw_store_i32(copies, (int32_t)value);
             copies += 4;
           }
-          packed_at += next_2;
+          packed_at += behind_sums;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 576);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 4;
         value = (uint32_t)tw_load_i32(how + 768);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;

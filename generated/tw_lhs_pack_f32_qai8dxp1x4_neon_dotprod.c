@@ -39,35 +39,35 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
   uint8_t* const sums = scratch + 256;
   uint8_t* const lanes = scratch + 260;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 1;
+  const size_t first_panel = row_begin / 1;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < 1 ? left : 1;
     const uint8_t* source = (const uint8_t*)args->source;
     size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_3) * source_stride;
-      uint8_t* const s_4 = how + s_3 * 4;
-      const size_t s_5 = k / 16;
-      const size_t whole = s_5 * 16;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 16;
+      const size_t whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       float32x4_t lowest = v;
@@ -108,9 +108,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
           nothing_4 = vaddq_f32(v_5, nothing_4);
           floats += 64;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
       const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -211,37 +211,38 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
       const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
       const uint8x16_t v_66 = vandq_u8(v_65, finite);
       const uint8x16_t scale = veorq_u8(bits_3, v_66);
-      vst1q_s8((int8_t *)s_4, vreinterpretq_s8_u8(v_59));
-      vst1q_s8((int8_t *)(s_4 + 20), vreinterpretq_s8_u8(v_61));
-      vst1q_s8((int8_t *)(s_4 + 40), vreinterpretq_s8_u8(v_63));
-      vst1q_s8((int8_t *)(s_4 + 60), vreinterpretq_s8_u8(v_64));
-      vst1q_s8((int8_t *)(s_4 + 80), vreinterpretq_s8_u8(scale));
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_59));
+      vst1q_s8((int8_t *)(how_at + 20), vreinterpretq_s8_u8(v_61));
+      vst1q_s8((int8_t *)(how_at + 40), vreinterpretq_s8_u8(v_63));
+      vst1q_s8((int8_t *)(how_at + 60), vreinterpretq_s8_u8(v_64));
+      vst1q_s8((int8_t *)(how_at + 80), vreinterpretq_s8_u8(scale));
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
     source = (const uint8_t*)args->source;
     source_stride = args->source_stride;
-    size_t s_4 = 0;
+    size_t r_2 = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_4) * source_stride;
-      uint8_t* const s_5 = how + s_4 * 4;
-      const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_5)));
-      const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_5 + 20)));
-      const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_5 + 40)));
-      const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(s_5 + 60));
-      const size_t s_6 = k / 16;
-      size_t whole = s_6 * 16;
+      const uint8_t* floats = source + (row + r_2) * source_stride;
+      uint8_t* const how_at = how + r_2 * 4;
+      const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+      const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 20)));
+      const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 40)));
+      const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at + 60));
+      size_t whole_steps = k / 16;
+      size_t whole = whole_steps * 16;
       uint8_t* const behind = packed + whole;
       int32x4_t sum = vdupq_n_s32(0);
-      const size_t s_7 = k / 16;
-      whole = s_7 * 16;
+      whole_steps = k / 16;
+      whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       uint8_t* packed_at = packed;
@@ -289,15 +290,16 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
           floats += 64;
           packed_at += 16;
         }
-        uint8_t* const s_8 = tail;
+        uint8_t* const tail_2 = tail;
         packed_at = scratch;
         whole_steps = 1;
-        floats = s_8;
+        floats = tail_2;
       }
       uint8_t* const end = packed + k;
       memcpy(behind, scratch, (size_t)(end - behind));
-      const size_t s_8 = (k + 31) / 32;
-      memset(end, 0, s_8 * 32 - k);
+      size_t multiples_2 = (k + 31) / 32;
+      const size_t padded_2 = multiples_2 * 32;
+      memset(end, 0, padded_2 - k);
       const int32x4_t v = vaddq_s32(sum, sum_2);
       const int32x4_t v_2 = vaddq_s32(sum_3, sum_4);
       const uint64x2_t v_3 = vreinterpretq_u64_s32(vaddq_s32(v, v_2));
@@ -311,44 +313,52 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
       const int32x4_t v_10 = vaddq_s32(vreinterpretq_s32_u64(v_8), vreinterpretq_s32_u64(v_9));
       vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(v_10));
       const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
-      const size_t s_9 = (k + 15) / 16;
-      const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_4 * 4 + 60);
-      uint8_t* const s_10 = sums + s_4 * 4;
-      const size_t s_11 = (uint32_t)tw_load_i32(s_10);
-      tw_store_i32(s_10, (int32_t)(s_11 + (sum_5 - (s_9 * 16 - k) * zero_point_2)));
-      s_4 += 1;
+      multiples_2 = (k + 15) / 16;
+      const size_t done = multiples_2 * 16;
+      uint8_t* const at = how + r_2 * 4;
+      const size_t zero_point_2 = (uint32_t)tw_load_i32(at + 60);
+      uint8_t* const sum_at = sums + r_2 * 4;
+      const size_t before = (uint32_t)tw_load_i32(sum_at);
+      tw_store_i32(sum_at, (int32_t)(before + (sum_5 - (done - k) * zero_point_2)));
+      r_2 += 1;
     }
     uint8_t* const fields = packed + padded;
     const size_t sum_copies = args->sum_copies;
-    const size_t s_5 = rows * sum_copies;
-    size_t s_6 = 0;
+    size_t values = rows * sum_copies;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = sums + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = s_7 * factor + base;
-      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
-      s_6 += 1;
+      const size_t kept = value * factor + base;
+      at = fields + r_3 * 4;
+      tw_store_i32(at, (int32_t)kept);
+      r_3 += 1;
     }
     uint8_t* next = fields + 4 * sum_copies;
-    const size_t s_7 = rows;
-    size_t s_8 = 0;
+    values = rows;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 60);
-      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 60);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_4 += 1;
     }
     next += 4;
-    const size_t s_9 = rows;
-    size_t s_10 = 0;
+    values = rows;
+    size_t r_5 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_9; ++i_field) {
-      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 80);
-      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
-      s_10 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_5 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 80);
+      at = next + r_5 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_5 += 1;
     }
     row += 1;
     packed += packed_stride;

@@ -35,35 +35,35 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
   uint8_t* const sums = scratch + 192;
   uint8_t* const lanes = scratch + 196;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 1;
+  const size_t first_panel = row_begin / 1;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < 1 ? left : 1;
     const uint8_t* source = (const uint8_t*)args->source;
     size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_3) * source_stride;
-      uint8_t* const s_4 = how + s_3 * 4;
-      const size_t s_5 = k / 4;
-      const size_t whole = s_5 * 4;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 4;
+      const size_t whole = whole_steps * 4;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 16);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const float v = tw_f32_of_bits(0);
-      size_t whole_steps = k / 4;
+      whole_steps = k / 4;
       rest = k - whole_steps * 4;
       const size_t parts = rest == 0 ? 1 : 2;
       float lowest = v;
@@ -104,9 +104,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
           nothing_4 = (v_5 + nothing_4);
           floats += 16;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       const float v_2 = tw_min_f32(lowest, lowest_2);
       const float v_3 = tw_min_f32(lowest_3, lowest_4);
@@ -179,25 +179,26 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
       const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
       const int32_t v_45 = (v_44 & finite);
       const int32_t scale = (bits_2 ^ v_45);
-      tw_store_i32(s_4, v_38);
-      tw_store_i32(s_4 + 8, v_40);
-      tw_store_i32(s_4 + 16, v_42);
-      tw_store_i32(s_4 + 24, v_43);
-      tw_store_i32(s_4 + 32, scale);
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      tw_store_i32(how_at, v_38);
+      tw_store_i32(how_at + 8, v_40);
+      tw_store_i32(how_at + 16, v_42);
+      tw_store_i32(how_at + 24, v_43);
+      tw_store_i32(how_at + 32, scale);
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
     source = (const uint8_t*)args->source;
     source_stride = args->source_stride;
-    size_t s_4 = 0;
+    size_t r_2 = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_4) * source_stride;
-      uint8_t* const s_5 = how + s_4 * 4;
-      const float factor = tw_f32_of_bits(tw_load_i32(s_5));
-      const float lowest = tw_f32_of_bits(tw_load_i32(s_5 + 8));
-      const float highest = tw_f32_of_bits(tw_load_i32(s_5 + 16));
-      int32_t zero_point = tw_load_i32(s_5 + 24);
+      const uint8_t* floats = source + (row + r_2) * source_stride;
+      uint8_t* const how_at = how + r_2 * 4;
+      const float factor = tw_f32_of_bits(tw_load_i32(how_at));
+      const float lowest = tw_f32_of_bits(tw_load_i32(how_at + 8));
+      const float highest = tw_f32_of_bits(tw_load_i32(how_at + 16));
+      int32_t zero_point = tw_load_i32(how_at + 24);
       const float bits = tw_f32_of_bits((int32_t)0x4b400000);
       zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
       uint8_t* const behind = packed + k;
@@ -226,54 +227,62 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
           floats += 4;
           packed_at += 1;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         packed_at = scratch;
         k_at = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       uint8_t* const end = packed + k;
       memcpy(behind, scratch, (size_t)(end - behind));
-      const size_t s_6 = (k + 31) / 32;
-      memset(end, 0, s_6 * 32 - k);
+      const size_t multiples_2 = (k + 31) / 32;
+      const size_t padded_2 = multiples_2 * 32;
+      memset(end, 0, padded_2 - k);
       tw_store_i32(lanes, sum);
       const size_t sum_2 = (uint32_t)tw_load_i32(lanes);
-      const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_4 * 4 + 24);
-      uint8_t* const s_7 = sums + s_4 * 4;
-      const size_t s_8 = (uint32_t)tw_load_i32(s_7);
-      tw_store_i32(s_7, (int32_t)(s_8 + (sum_2 - (k - k) * zero_point_2)));
-      s_4 += 1;
+      uint8_t* const at = how + r_2 * 4;
+      const size_t zero_point_2 = (uint32_t)tw_load_i32(at + 24);
+      uint8_t* const sum_at = sums + r_2 * 4;
+      const size_t before = (uint32_t)tw_load_i32(sum_at);
+      tw_store_i32(sum_at, (int32_t)(before + (sum_2 - (k - k) * zero_point_2)));
+      r_2 += 1;
     }
     uint8_t* const fields = packed + padded;
     const size_t sum_copies = args->sum_copies;
-    const size_t s_5 = rows * sum_copies;
-    size_t s_6 = 0;
+    size_t values = rows * sum_copies;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = sums + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = s_7 * factor + base;
-      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
-      s_6 += 1;
+      const size_t kept = value * factor + base;
+      at = fields + r_3 * 4;
+      tw_store_i32(at, (int32_t)kept);
+      r_3 += 1;
     }
     uint8_t* next = fields + 4 * sum_copies;
-    const size_t s_7 = rows;
-    size_t s_8 = 0;
+    values = rows;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 24);
-      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 24);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_4 += 1;
     }
     next += 4;
-    const size_t s_9 = rows;
-    size_t s_10 = 0;
+    values = rows;
+    size_t r_5 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_9; ++i_field) {
-      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 32);
-      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
-      s_10 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_5 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 32);
+      at = next + r_5 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_5 += 1;
     }
     row += 1;
     packed += packed_stride;

@@ -29,14 +29,14 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args);
 void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
   uint8_t scratch_memory[1088];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 320;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32;
-    const size_t next_2 = next + 1 * 4;
+    const size_t behind_data = 0 + 32;
+    const size_t behind_sums = behind_data + 1 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32_t sum_factor_2 = tw_load_i32(sum_factor);
     const int32_t sum_base = tw_load_i32(sum_factor + 4);
@@ -44,30 +44,30 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_sums;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 4;
-        const size_t whole = s_4 * 4;
+        size_t whole_steps = k / 4;
+        const size_t whole = whole_steps * 4;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 16);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const float v = tw_f32_of_bits(0);
-        size_t whole_steps = k / 4;
+        whole_steps = k / 4;
         rest = k - whole_steps * 4;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -109,9 +109,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
             nothing_4 = (v_5 + nothing_4);
             floats_at += 16;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const float v_2 = tw_min_f32(lowest, lowest_2);
         const float v_3 = tw_min_f32(lowest_3, lowest_4);
@@ -200,7 +200,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
           const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
           zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
           int32_t v_46 = 0;
-          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* place = packed_at + 0 + r * 4;
           // k loop
           for (size_t i_k = 0; i_k < 32; ++i_k) {
             const float x = tw_f32_of_bits(tw_load_i32(floats));
@@ -214,19 +214,19 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
             floats += 4;
             place += 1;
           }
-          uint8_t* const copies = packed_at + next + s_3 * 4;
+          uint8_t* const copies = packed_at + behind_data + r * 4;
           const int32_t v_47 = tw_mul_i32(v_46, sum_factor_2);
           const int32_t kept = tw_add_i32(v_47, sum_base);
           tw_store_i32(copies, kept);
-          packed_at += next_2;
+          packed_at += behind_sums;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 396);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 4;
         value = (uint32_t)tw_load_i32(how + 528);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;
@@ -238,8 +238,8 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1024;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block;
-    const size_t next_2 = next + sum_copies * 4;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32_t sum_factor_2 = tw_load_i32(sum_factor);
     const int32_t sum_base = tw_load_i32(sum_factor + 4);
@@ -247,30 +247,30 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_sums;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 4;
-        const size_t whole = s_4 * 4;
+        size_t whole_steps = k / 4;
+        const size_t whole = whole_steps * 4;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 16);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const float v = tw_f32_of_bits(0);
-        size_t whole_steps = k / 4;
+        whole_steps = k / 4;
         rest = k - whole_steps * 4;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -312,9 +312,9 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
             nothing_4 = (v_5 + nothing_4);
             floats_at += 16;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const float v_2 = tw_min_f32(lowest, lowest_2);
         const float v_3 = tw_min_f32(lowest_3, lowest_4);
@@ -403,7 +403,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
           const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
           zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
           int32_t v_46 = 0;
-          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* place = packed_at + 0 + r * 4;
           // k loop
           for (size_t i_k = 0; i_k < block; ++i_k) {
             const float x = tw_f32_of_bits(tw_load_i32(floats));
@@ -421,21 +421,21 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
           const int32_t kept = tw_add_i32(v_47, sum_base);
           tw_store_i32(lanes, kept);
           const size_t value = (uint32_t)tw_load_i32(lanes);
-          uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+          uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
           // copy loop
           for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
             tw_store_i32(copies, (int32_t)value);
             copies += 4;
           }
-          packed_at += next_2;
+          packed_at += behind_sums;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 396);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 4;
         value = (uint32_t)tw_load_i32(how + 528);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;

@@ -35,36 +35,36 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
   uint8_t* const how = scratch + 128;
   uint8_t* const sums = scratch + 256;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 1;
+  const size_t first_panel = row_begin / 1;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < 1 ? left : 1;
     const uint8_t* source = (const uint8_t*)args->source;
     size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < 1; ++i_row) {
-      const size_t s_4 = s_3 < rows - 1 ? s_3 : rows - 1;
-      const uint8_t* floats = source + (row + s_4) * source_stride;
-      uint8_t* const s_5 = how + s_3 * 4;
-      const size_t s_6 = k / 16;
-      const size_t whole = s_6 * 16;
+      const size_t fewer = r < rows - 1 ? r : rows - 1;
+      const uint8_t* floats = source + (row + fewer) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 16;
+      const size_t whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       float32x4_t lowest = v;
@@ -105,9 +105,9 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
           nothing_4 = vaddq_f32(v_5, nothing_4);
           floats += 64;
         }
-        uint8_t* const s_7 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_7;
+        floats = tail_2;
       }
       const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
       const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -208,38 +208,39 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
       const uint8x16_t v_66 = vandq_u8(v_65, finite);
       const uint8x16_t scale = veorq_u8(bits_3, v_66);
-      vst1q_s8((int8_t *)s_5, vreinterpretq_s8_u8(v_59));
-      vst1q_s8((int8_t *)(s_5 + 20), vreinterpretq_s8_u8(v_61));
-      vst1q_s8((int8_t *)(s_5 + 40), vreinterpretq_s8_u8(v_63));
-      vst1q_s8((int8_t *)(s_5 + 60), vreinterpretq_s8_u8(v_64));
-      vst1q_s8((int8_t *)(s_5 + 80), vreinterpretq_s8_u8(scale));
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_59));
+      vst1q_s8((int8_t *)(how_at + 20), vreinterpretq_s8_u8(v_61));
+      vst1q_s8((int8_t *)(how_at + 40), vreinterpretq_s8_u8(v_63));
+      vst1q_s8((int8_t *)(how_at + 60), vreinterpretq_s8_u8(v_64));
+      vst1q_s8((int8_t *)(how_at + 80), vreinterpretq_s8_u8(scale));
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
     source = (const uint8_t*)args->source;
     source_stride = args->source_stride;
-    size_t s_4 = 0;
+    size_t r_2 = 0;
     // row loop
     for (size_t i_row = 0; i_row < 1; ++i_row) {
-      const size_t s_5 = s_4 < rows - 1 ? s_4 : rows - 1;
-      const uint8_t* floats = source + (row + s_5) * source_stride;
-      uint8_t* const s_6 = how + s_4 * 4;
-      const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_6)));
-      const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_6 + 20)));
-      const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_6 + 40)));
-      const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(s_6 + 60));
-      const size_t s_7 = k / 16;
-      size_t whole = s_7 * 16;
+      const size_t fewer = r_2 < rows - 1 ? r_2 : rows - 1;
+      const uint8_t* floats = source + (row + fewer) * source_stride;
+      uint8_t* const how_at = how + r_2 * 4;
+      const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+      const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 20)));
+      const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 40)));
+      const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at + 60));
+      size_t whole_steps = k / 16;
+      size_t whole = whole_steps * 16;
       uint8_t* const behind = packed + whole;
       int32x4_t sum = vdupq_n_s32(0);
-      const size_t s_8 = k / 16;
-      whole = s_8 * 16;
+      whole_steps = k / 16;
+      whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       uint8_t* packed_at = packed;
@@ -287,35 +288,40 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
           floats += 64;
           packed_at += 16;
         }
-        uint8_t* const s_9 = tail;
+        uint8_t* const tail_2 = tail;
         packed_at = scratch;
         whole_steps = 1;
-        floats = s_9;
+        floats = tail_2;
       }
       uint8_t* const end = packed + k;
       memcpy(behind, scratch, (size_t)(end - behind));
-      const size_t s_9 = (k + 31) / 32;
-      const size_t s_10 = *(end - 1);
-      memset(end, s_10, s_9 * 32 - k);
-      s_4 += 1;
+      const size_t multiples_2 = (k + 31) / 32;
+      const size_t padded_2 = multiples_2 * 32;
+      const size_t s = *(end - 1);
+      memset(end, s, padded_2 - k);
+      r_2 += 1;
     }
     uint8_t* const fields = packed + padded;
-    const size_t s_5 = 1;
-    size_t s_6 = 0;
+    size_t values = 1;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(how + s_6 * 4 + 60);
-      tw_store_i32(fields + s_6 * 4, (int32_t)(0 - s_7));
-      s_6 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 60);
+      at = fields + r_3 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_3 += 1;
     }
     uint8_t* const next = fields + 4;
-    const size_t s_7 = 1;
-    size_t s_8 = 0;
+    values = 1;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 80);
-      tw_store_i32(next + s_8 * 4, (int32_t)s_9);
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 80);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_4 += 1;
     }
     row += 1;
     packed += packed_stride;

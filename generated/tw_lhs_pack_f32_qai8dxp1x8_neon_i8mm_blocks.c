@@ -37,14 +37,14 @@ __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 16 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 16 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 320;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 16 * 4;
-    const size_t next_2 = next + 32;
+    const size_t behind_sums = 0 + 16 * 4;
+    const size_t behind_data = behind_sums + 32;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
     const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
@@ -52,30 +52,30 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_data;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 16;
-        const size_t whole = s_4 * 16;
+        size_t whole_steps = k / 16;
+        const size_t whole = whole_steps * 16;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-        size_t whole_steps = k / 16;
+        whole_steps = k / 16;
         rest = k - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -120,9 +120,9 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
             nothing_4 = vaddq_f32(v_5, nothing_4);
             floats_at += 64;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
         const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -242,7 +242,7 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
           const float32x4_t highest_5 =
               vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 288)));
           const int32x4_t zero_point_2 = vdupq_n_s32(tw_load_i32(how_at + 432));
-          uint8_t* const place = packed_at + next + s_3 * 8;
+          uint8_t* const place = packed_at + behind_sums + r * 8;
           const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
           const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
           const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
@@ -321,7 +321,7 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
           const uint64x2_t v_125 = vzip2q_u64(v_123, v_123);
           const int32x4_t v_126 =
               vaddq_s32(vreinterpretq_s32_u64(v_124), vreinterpretq_s32_u64(v_125));
-          uint8_t* const copies = packed_at + 0 + s_3 * 16 * 4;
+          uint8_t* const copies = packed_at + 0 + r * 16 * 4;
           const int32x4_t v_127 = vmulq_s32(v_126, sum_factor_2);
           const int8x16_t kept = vreinterpretq_s8_s32(vaddq_s32(v_127, sum_base));
           vst1q_s8((int8_t *)copies, kept);
@@ -329,15 +329,15 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
           vst1q_s8((int8_t *)(copies + 32), kept);
           vst1q_s8((int8_t *)(copies + 48), kept);
           floats += 128;
-          packed_at += next_2;
+          packed_at += behind_data;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 432);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 4;
         value = (uint32_t)tw_load_i32(how + 576);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;
@@ -349,8 +349,8 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1088;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + sum_copies * 4;
-    const size_t next_2 = next + block;
+    const size_t behind_sums = 0 + sum_copies * 4;
+    const size_t behind_data = behind_sums + block;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
     const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
@@ -358,30 +358,30 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_data;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 16;
-        const size_t whole = s_4 * 16;
+        size_t whole_steps = k / 16;
+        const size_t whole = whole_steps * 16;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-        size_t whole_steps = k / 16;
+        whole_steps = k / 16;
         rest = k - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -426,9 +426,9 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
             nothing_4 = vaddq_f32(v_5, nothing_4);
             floats_at += 64;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
         const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -550,7 +550,7 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
           const int32x4_t zero_point_2 = vdupq_n_s32(tw_load_i32(how_at + 432));
           int32x4_t v_67 = vdupq_n_s32(0);
           const size_t steps = block / 32;
-          uint8_t* place = packed_at + next + s_3 * 8;
+          uint8_t* place = packed_at + behind_sums + r * 8;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
             const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
@@ -641,21 +641,21 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
           const int32x4_t kept = vaddq_s32(v_75, sum_base);
           vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
           const size_t value = (uint32_t)tw_load_i32(lanes);
-          uint8_t* copies = packed_at + 0 + s_3 * sum_copies * 4;
+          uint8_t* copies = packed_at + 0 + r * sum_copies * 4;
           // copy loop
           for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
             tw_store_i32(copies, (int32_t)value);
             copies += 4;
           }
-          packed_at += next_2;
+          packed_at += behind_data;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 432);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 4;
         value = (uint32_t)tw_load_i32(how + 576);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;

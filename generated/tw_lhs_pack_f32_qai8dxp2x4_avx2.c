@@ -36,15 +36,15 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
   uint8_t* const sums = scratch + 704;
   uint8_t* const lanes = scratch + 712;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 2;
+  const size_t first_panel = row_begin / 2;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 2 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
     const size_t left = row_end - row;
@@ -55,20 +55,20 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
     }
     const uint8_t* const source = (const uint8_t*)args->source;
     const size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_3) * source_stride;
-      uint8_t* const s_4 = how + s_3 * 4;
-      const size_t s_5 = k / 32;
-      const size_t whole = s_5 * 32;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 32;
+      const size_t whole = whole_steps * 32;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 128);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-      size_t whole_steps = k / 32;
+      whole_steps = k / 32;
       rest = k - whole_steps * 32;
       const size_t parts = rest == 0 ? 1 : 2;
       __m256 lowest = v;
@@ -112,9 +112,9 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
           nothing_4 = _mm256_add_ps(v_5, nothing_4);
           floats += 128;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
       const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
@@ -217,44 +217,45 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
       const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
       const __m256i v_72 = _mm256_and_si256(v_71, finite);
       const __m256i scale = _mm256_xor_si256(bits_2, v_72);
-      _mm256_storeu_si256((__m256i *)s_4, v_65);
-      _mm256_storeu_si256((__m256i *)(s_4 + 40), v_67);
-      _mm256_storeu_si256((__m256i *)(s_4 + 80), v_69);
-      _mm256_storeu_si256((__m256i *)(s_4 + 120), v_70);
-      _mm256_storeu_si256((__m256i *)(s_4 + 160), scale);
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      _mm256_storeu_si256((__m256i *)how_at, v_65);
+      _mm256_storeu_si256((__m256i *)(how_at + 40), v_67);
+      _mm256_storeu_si256((__m256i *)(how_at + 80), v_69);
+      _mm256_storeu_si256((__m256i *)(how_at + 120), v_70);
+      _mm256_storeu_si256((__m256i *)(how_at + 160), scale);
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
-    size_t s_4 = 0;
+    size_t first_k = 0;
     // chunk loop: 256 per iteration
     for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
-      const size_t s_5 = k > s_4 ? k - s_4 : 0;
-      const size_t count = s_5 < 256 ? s_5 : 256;
-      uint8_t* const begin = packed + s_4 * 2;
+      const size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t count = left_2 < 256 ? left_2 : 256;
+      uint8_t* const begin = packed + first_k * 2;
       const uint8_t* const source_2 = (const uint8_t*)args->source;
       const size_t source_stride_2 = args->source_stride;
-      size_t s_6 = 0;
+      size_t r_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* const floats = source_2 + (row + s_6) * source_stride_2;
-        const uint8_t* s_7 = floats + s_4 * 4;
-        uint8_t* const s_8 = how + s_6 * 4;
-        const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_8)));
-        const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_8 + 40)));
-        const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(s_8 + 80)));
-        const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(s_8 + 120));
-        const size_t s_9 = count / 32;
-        size_t whole = s_9 * 32;
+        const uint8_t* floats = source_2 + (row + r_2) * source_stride_2;
+        floats += first_k * 4;
+        uint8_t* const how_at = how + r_2 * 4;
+        const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
+        const __m256 lowest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 40)));
+        const __m256 highest = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 80)));
+        const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at + 120));
+        size_t whole_steps = count / 32;
+        size_t whole = whole_steps * 32;
         uint8_t* const behind = scratch + whole;
         __m256i sum = _mm256_setzero_si256();
-        const size_t s_10 = count / 32;
-        whole = s_10 * 32;
+        whole_steps = count / 32;
+        whole = whole_steps * 32;
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 128);
-          memcpy(tail, s_7 + whole * 4, rest * 4);
+          memcpy(tail, floats + whole * 4, rest * 4);
         }
-        size_t whole_steps = count / 32;
+        whole_steps = count / 32;
         rest = count - whole_steps * 32;
         const size_t parts = rest == 0 ? 1 : 2;
         uint8_t* scratch_at = scratch;
@@ -265,10 +266,13 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
           for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)s_7));
-            const __m256 x_2 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(s_7 + 32)));
-            const __m256 x_3 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(s_7 + 64)));
-            const __m256 x_4 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(s_7 + 96)));
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
+            const __m256 x_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
             const __m256 v = _mm256_mul_ps(x, factor);
             const __m256 v_2 = _mm256_max_ps(v, lowest);
             const __m256 v_3 = _mm256_min_ps(v_2, highest);
@@ -300,17 +304,18 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
             sum_2 = _mm256_add_epi32(sum_2, v_10);
             sum_3 = _mm256_add_epi32(sum_3, v_15);
             sum_4 = _mm256_add_epi32(sum_4, v_20);
-            s_7 += 128;
+            floats += 128;
             scratch_at += 32;
           }
-          uint8_t* const s_11 = tail;
+          uint8_t* const tail_2 = tail;
           scratch_at = behind;
           whole_steps = 1;
-          s_7 = s_11;
+          floats = tail_2;
         }
         uint8_t* const end = scratch + count;
-        const size_t s_11 = (count + 31) / 32;
-        memset(end, 0, s_11 * 32 - count);
+        size_t multiples_2 = (count + 31) / 32;
+        size_t padded_2 = multiples_2 * 32;
+        memset(end, 0, padded_2 - count);
         const __m256i v = _mm256_add_epi32(sum, sum_2);
         const __m256i v_2 = _mm256_add_epi32(sum_3, sum_4);
         const __m256i v_3 = _mm256_add_epi32(v, v_2);
@@ -325,64 +330,72 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
         const __m256i v_12 = _mm256_add_epi32(v_10, v_11);
         _mm256_storeu_si256((__m256i *)lanes, v_12);
         const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
-        const size_t s_12 = (count + 31) / 32;
-        const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_6 * 4 + 120);
-        uint8_t* const s_13 = sums + s_6 * 4;
-        const size_t s_14 = (uint32_t)tw_load_i32(s_13);
-        tw_store_i32(s_13, (int32_t)(s_14 + (sum_5 - (s_12 * 32 - count) * zero_point_2)));
-        const size_t s_15 = (count + 31) / 32;
-        const size_t padded_2 = s_15 * 32;
+        multiples_2 = (count + 31) / 32;
+        const size_t done = multiples_2 * 32;
+        uint8_t* const at = how + r_2 * 4;
+        const size_t zero_point_2 = (uint32_t)tw_load_i32(at + 120);
+        uint8_t* const sum_at = sums + r_2 * 4;
+        const size_t before = (uint32_t)tw_load_i32(sum_at);
+        tw_store_i32(sum_at, (int32_t)(before + (sum_5 - (done - count) * zero_point_2)));
+        multiples_2 = (count + 31) / 32;
+        padded_2 = multiples_2 * 32;
         const size_t stride = 2 * 4;
         const size_t steps = padded_2 / 16;
-        uint8_t* s_16 = begin + s_6 * 4;
+        uint8_t* to = begin + r_2 * 4;
         uint8_t* scratch_at_2 = scratch;
         // group loop
         for (size_t i_group = 0; i_group < steps; ++i_group) {
-          memcpy(s_16, scratch_at_2, 4);
-          uint8_t* to = s_16 + stride;
-          memcpy(to, scratch_at_2 + 4, 4);
-          to += stride;
-          memcpy(to, scratch_at_2 + 8, 4);
-          to += stride;
-          memcpy(to, scratch_at_2 + 12, 4);
-          s_16 = to + stride;
+          memcpy(to, scratch_at_2, 4);
+          uint8_t* to_2 = to + stride;
+          memcpy(to_2, scratch_at_2 + 4, 4);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 8, 4);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 12, 4);
+          to = to_2 + stride;
           scratch_at_2 += 16;
         }
-        s_6 += 1;
+        r_2 += 1;
       }
-      s_4 += 256;
+      first_k += 256;
     }
     uint8_t* const fields = packed + padded * 2;
     const size_t sum_copies = args->sum_copies;
-    const size_t s_5 = rows * sum_copies;
-    size_t s_6 = 0;
+    size_t values = rows * sum_copies;
+    size_t r_2 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = sums + r_2 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = s_7 * factor + base;
-      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
-      s_6 += 1;
+      const size_t kept = value * factor + base;
+      at = fields + r_2 * 4;
+      tw_store_i32(at, (int32_t)kept);
+      r_2 += 1;
     }
     uint8_t* next = fields + 8 * sum_copies;
-    const size_t s_7 = rows;
-    size_t s_8 = 0;
+    values = rows;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 120);
-      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 120);
+      at = next + r_3 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_3 += 1;
     }
     next += 8;
-    const size_t s_9 = rows;
-    size_t s_10 = 0;
+    values = rows;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_9; ++i_field) {
-      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 160);
-      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
-      s_10 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 160);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_4 += 1;
     }
     row += 2;
     packed += packed_stride;

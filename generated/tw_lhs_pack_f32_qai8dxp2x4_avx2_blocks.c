@@ -31,15 +31,15 @@ __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
   uint8_t scratch_memory[1280];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32 * 2;
-    const size_t next_2 = next + 1 * 4 * 2;
+    const size_t behind_data = 0 + 32 * 2;
+    const size_t behind_sums = behind_data + 1 * 4 * 2;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
     const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -47,33 +47,33 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 2;
+    const size_t first_panel = row_begin / 2;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 2 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
       const size_t left = row_end - row;
       const size_t rows = left < 2 ? left : 2;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_sums;
       if (rows != 2) {
         memset(packed, 0, (size_t)(behind + 16 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 32;
-        const size_t whole = s_4 * 32;
+        size_t whole_steps = k / 32;
+        const size_t whole = whole_steps * 32;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 128);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-        size_t whole_steps = k / 32;
+        whole_steps = k / 32;
         rest = k - whole_steps * 32;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -118,9 +118,9 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
             nothing_4 = _mm256_add_ps(v_5, nothing_4);
             floats_at += 128;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
         const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
@@ -273,7 +273,7 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
           _mm256_storeu_si256((__m256i *)scratch, v_98);
           const size_t stride = 2 * 4;
           const size_t steps = 32 / 16;
-          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* place = packed_at + 0 + r * 4;
           uint8_t* scratch_at = scratch;
           // group loop
           for (size_t i_group = 0; i_group < steps; ++i_group) {
@@ -299,22 +299,22 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
           const __m256i v_108 = _mm256_unpacklo_epi64(v_107, v_107);
           const __m256i v_109 = _mm256_unpackhi_epi64(v_107, v_107);
           const __m256i v_110 = _mm256_add_epi32(v_108, v_109);
-          uint8_t* const copies = packed_at + next + s_3 * 4;
+          uint8_t* const copies = packed_at + behind_data + r * 4;
           const __m256i v_111 = _mm256_mullo_epi32(v_110, sum_factor_2);
           const __m256i kept = _mm256_add_epi32(v_111, sum_base);
           _mm256_storeu_si256((__m256i *)lanes, kept);
           const size_t value = (uint32_t)tw_load_i32(lanes);
           tw_store_i32(copies, (int32_t)value);
           floats += 128;
-          packed_at += next_2;
+          packed_at += behind_sums;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 480);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 8;
         value = (uint32_t)tw_load_i32(how + 640);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 2;
       packed += packed_stride;
@@ -326,8 +326,8 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block * 2;
-    const size_t next_2 = next + sum_copies * 4 * 2;
+    const size_t behind_data = 0 + block * 2;
+    const size_t behind_sums = behind_data + sum_copies * 4 * 2;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
     const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -335,33 +335,33 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 2;
+    const size_t first_panel = row_begin / 2;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 2 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
       const size_t left = row_end - row;
       const size_t rows = left < 2 ? left : 2;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_sums;
       if (rows != 2) {
         memset(packed, 0, (size_t)(behind + 16 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 32;
-        const size_t whole = s_4 * 32;
+        size_t whole_steps = k / 32;
+        const size_t whole = whole_steps * 32;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 128);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-        size_t whole_steps = k / 32;
+        whole_steps = k / 32;
         rest = k - whole_steps * 32;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -406,9 +406,9 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
             nothing_4 = _mm256_add_ps(v_5, nothing_4);
             floats_at += 128;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
         const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
@@ -527,7 +527,7 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
           const __m256i zero_point_2 = _mm256_set1_epi32(tw_load_i32(how_at + 480));
           __m256i v_73 = _mm256_setzero_si256();
           const size_t steps = block / 32;
-          uint8_t* place = packed_at + 0 + s_3 * 4;
+          uint8_t* place = packed_at + 0 + r * 4;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
             const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
@@ -600,21 +600,21 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
           const __m256i kept = _mm256_add_epi32(v_83, sum_base);
           _mm256_storeu_si256((__m256i *)lanes, kept);
           const size_t value = (uint32_t)tw_load_i32(lanes);
-          uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+          uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
           // copy loop
           for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
             tw_store_i32(copies, (int32_t)value);
             copies += 4;
           }
-          packed_at += next_2;
+          packed_at += behind_sums;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 480);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 8;
         value = (uint32_t)tw_load_i32(how + 640);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 2;
       packed += packed_stride;

@@ -34,42 +34,43 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
   uint8_t* const how = scratch + 384;
   uint8_t* const sums = scratch + 1792;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
-  const size_t s_2 = (args->vector_bytes >> 4) * 4;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
+  const size_t length = (args->vector_bytes >> 4) * 4;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t panel = (args->vector_bytes >> 4) * 4;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_3 = row_begin / panel;
+  const size_t first_panel = row_begin / panel;
   size_t row = row_begin;
   const size_t panels = (rows_left + panel - 1) / panel;
-  uint8_t* packed = (uint8_t*)args->packed + s_3 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < panel ? left : panel;
-    if (rows != s_2) {
-      const size_t bytes = padded * ((args->vector_bytes >> 4) * 4) + s_2 * (0 + 1 + 1) * 4;
+    if (rows != length) {
+      const size_t length_2 = (args->vector_bytes >> 4) * 4;
+      const size_t bytes = padded * length_2 + length * (0 + 1 + 1) * 4;
       memset(packed, 0, bytes);
     }
     const uint8_t* const source = (const uint8_t*)args->source;
     const size_t source_stride = args->source_stride;
-    size_t s_4 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_4) * source_stride;
-      uint8_t* const s_5 = how + s_4 * 4;
-      const size_t s_6 = k / 16;
-      const size_t whole = s_6 * 16;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 16;
+      const size_t whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       float32x4_t lowest = v;
@@ -110,9 +111,9 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
           nothing_4 = vaddq_f32(v_5, nothing_4);
           floats += 64;
         }
-        uint8_t* const s_7 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_7;
+        floats = tail_2;
       }
       const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
       const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -213,44 +214,46 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
       const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
       const uint8x16_t v_66 = vandq_u8(v_65, finite);
       const uint8x16_t scale = veorq_u8(bits_3, v_66);
-      vst1q_s8((int8_t *)s_5, vreinterpretq_s8_u8(v_59));
-      vst1q_s8((int8_t *)(s_5 + 272), vreinterpretq_s8_u8(v_61));
-      vst1q_s8((int8_t *)(s_5 + 544), vreinterpretq_s8_u8(v_63));
-      vst1q_s8((int8_t *)(s_5 + 816), vreinterpretq_s8_u8(v_64));
-      vst1q_s8((int8_t *)(s_5 + 1088), vreinterpretq_s8_u8(scale));
-      tw_store_i32(sums + s_4 * 4, (int32_t)0);
-      s_4 += 1;
+      vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_59));
+      vst1q_s8((int8_t *)(how_at + 272), vreinterpretq_s8_u8(v_61));
+      vst1q_s8((int8_t *)(how_at + 544), vreinterpretq_s8_u8(v_63));
+      vst1q_s8((int8_t *)(how_at + 816), vreinterpretq_s8_u8(v_64));
+      vst1q_s8((int8_t *)(how_at + 1088), vreinterpretq_s8_u8(scale));
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
-    size_t s_5 = 0;
+    size_t first_k = 0;
     // chunk loop: 256 per iteration
     for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
-      const size_t s_6 = k > s_5 ? k - s_5 : 0;
-      const size_t count = s_6 < 256 ? s_6 : 256;
-      uint8_t* const begin = packed + s_5 * ((args->vector_bytes >> 4) * 4);
+      const size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t count = left_2 < 256 ? left_2 : 256;
+      const size_t length_2 = (args->vector_bytes >> 4) * 4;
+      uint8_t* const begin = packed + first_k * length_2;
       const uint8_t* const source_2 = (const uint8_t*)args->source;
       const size_t source_stride_2 = args->source_stride;
-      size_t s_7 = 0;
+      size_t r_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* const floats = source_2 + (row + s_7) * source_stride_2;
-        const uint8_t* s_8 = floats + s_5 * 4;
-        uint8_t* const s_9 = how + s_7 * 4;
-        const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_9)));
-        const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_9 + 272)));
-        const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_9 + 544)));
-        const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(s_9 + 816));
-        const size_t s_10 = count / 16;
-        size_t whole = s_10 * 16;
+        const uint8_t* floats = source_2 + (row + r_2) * source_stride_2;
+        floats += first_k * 4;
+        uint8_t* const how_at = how + r_2 * 4;
+        const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+        const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 272)));
+        const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 544)));
+        const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at + 816));
+        size_t whole_steps = count / 16;
+        size_t whole = whole_steps * 16;
         uint8_t* const behind = scratch + whole;
         int32x4_t sum = vdupq_n_s32(0);
-        const size_t s_11 = count / 16;
-        whole = s_11 * 16;
+        whole_steps = count / 16;
+        whole = whole_steps * 16;
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
-          memcpy(tail, s_8 + whole * 4, rest * 4);
+          memcpy(tail, floats + whole * 4, rest * 4);
         }
-        size_t whole_steps = count / 16;
+        whole_steps = count / 16;
         rest = count - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         uint8_t* scratch_at = scratch;
@@ -261,10 +264,10 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
           for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_8));
-            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_8 + 16)));
-            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_8 + 32)));
-            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_8 + 48)));
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
             const float32x4_t v = vmulq_f32(x, factor);
             const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
             const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
@@ -296,56 +299,63 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
             sum_2 = vaddq_s32(sum_2, v_10);
             sum_3 = vaddq_s32(sum_3, v_15);
             sum_4 = vaddq_s32(sum_4, v_20);
-            s_8 += 64;
+            floats += 64;
             scratch_at += 16;
           }
-          uint8_t* const s_12 = tail;
+          uint8_t* const tail_2 = tail;
           scratch_at = behind;
           whole_steps = 1;
-          s_8 = s_12;
+          floats = tail_2;
         }
         uint8_t* const end = scratch + count;
-        const size_t s_12 = (count + 31) / 32;
-        memset(end, 0, s_12 * 32 - count);
-        const size_t s_13 = (count + 31) / 32;
-        const size_t padded_2 = s_13 * 32;
-        const size_t stride = s_2 * 4;
+        size_t multiples_2 = (count + 31) / 32;
+        size_t padded_2 = multiples_2 * 32;
+        memset(end, 0, padded_2 - count);
+        multiples_2 = (count + 31) / 32;
+        padded_2 = multiples_2 * 32;
+        const size_t stride = length * 4;
         const size_t steps = padded_2 / 16;
-        uint8_t* s_14 = begin + s_7 * 4;
+        uint8_t* to = begin + r_2 * 4;
         uint8_t* scratch_at_2 = scratch;
         // group loop
         for (size_t i_group = 0; i_group < steps; ++i_group) {
-          memcpy(s_14, scratch_at_2, 4);
-          uint8_t* to = s_14 + stride;
-          memcpy(to, scratch_at_2 + 4, 4);
-          to += stride;
-          memcpy(to, scratch_at_2 + 8, 4);
-          to += stride;
-          memcpy(to, scratch_at_2 + 12, 4);
-          s_14 = to + stride;
+          memcpy(to, scratch_at_2, 4);
+          uint8_t* to_2 = to + stride;
+          memcpy(to_2, scratch_at_2 + 4, 4);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 8, 4);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 12, 4);
+          to = to_2 + stride;
           scratch_at_2 += 16;
         }
-        s_7 += 1;
+        r_2 += 1;
       }
-      s_5 += 256;
+      first_k += 256;
     }
-    uint8_t* const fields = packed + padded * ((args->vector_bytes >> 4) * 4);
-    const size_t s_6 = rows;
-    size_t s_7 = 0;
+    size_t length_2 = (args->vector_bytes >> 4) * 4;
+    uint8_t* const fields = packed + padded * length_2;
+    size_t values = rows;
+    size_t r_2 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_6; ++i_field) {
-      const size_t s_8 = (uint32_t)tw_load_i32(how + s_7 * 4 + 816);
-      tw_store_i32(fields + s_7 * 4, (int32_t)(0 - s_8));
-      s_7 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_2 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 816);
+      at = fields + r_2 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_2 += 1;
     }
-    uint8_t* const next = fields + (args->vector_bytes >> 4) * 16;
-    const size_t s_8 = rows;
-    size_t s_9 = 0;
+    length_2 = (args->vector_bytes >> 4) * 16;
+    uint8_t* const next = fields + length_2;
+    values = rows;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_8; ++i_field) {
-      const size_t s_10 = (uint32_t)tw_load_i32(how + s_9 * 4 + 1088);
-      tw_store_i32(next + s_9 * 4, (int32_t)s_10);
-      s_9 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 1088);
+      at = next + r_3 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_3 += 1;
     }
     row += panel;
     packed += packed_stride;

@@ -39,15 +39,15 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t* const sums = scratch + 1024;
   uint8_t* const lanes = scratch + 1040;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
@@ -58,20 +58,20 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
     }
     const uint8_t* const source = (const uint8_t*)args->source;
     const size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_3) * source_stride;
-      uint8_t* const s_4 = how + s_3 * 4;
-      const size_t s_5 = k / 64;
-      const size_t whole = s_5 * 64;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 64;
+      const size_t whole = whole_steps * 64;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 256);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-      size_t whole_steps = k / 64;
+      whole_steps = k / 64;
       rest = k - whole_steps * 64;
       const size_t parts = rest == 0 ? 1 : 2;
       __m512 lowest = v;
@@ -112,9 +112,9 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
           nothing_4 = _mm512_add_ps(v_5, nothing_4);
           floats += 256;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
       const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
@@ -229,44 +229,45 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
       const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
       const __m512i v_78 = _mm512_and_si512(v_77, finite);
       const __m512i scale = _mm512_xor_si512(bits_2, v_78);
-      _mm512_storeu_si512((void *)s_4, v_71);
-      _mm512_storeu_si512((void *)(s_4 + 80), v_73);
-      _mm512_storeu_si512((void *)(s_4 + 160), v_75);
-      _mm512_storeu_si512((void *)(s_4 + 240), v_76);
-      _mm512_storeu_si512((void *)(s_4 + 320), scale);
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      _mm512_storeu_si512((void *)how_at, v_71);
+      _mm512_storeu_si512((void *)(how_at + 80), v_73);
+      _mm512_storeu_si512((void *)(how_at + 160), v_75);
+      _mm512_storeu_si512((void *)(how_at + 240), v_76);
+      _mm512_storeu_si512((void *)(how_at + 320), scale);
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
-    size_t s_4 = 0;
+    size_t first_k = 0;
     // chunk loop: 256 per iteration
     for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
-      const size_t s_5 = k > s_4 ? k - s_4 : 0;
-      const size_t count = s_5 < 256 ? s_5 : 256;
-      uint8_t* const begin = packed + s_4 * 4;
+      const size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t count = left_2 < 256 ? left_2 : 256;
+      uint8_t* const begin = packed + first_k * 4;
       const uint8_t* const source_2 = (const uint8_t*)args->source;
       const size_t source_stride_2 = args->source_stride;
-      size_t s_6 = 0;
+      size_t r_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* const floats = source_2 + (row + s_6) * source_stride_2;
-        const uint8_t* s_7 = floats + s_4 * 4;
-        uint8_t* const s_8 = how + s_6 * 4;
-        const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(s_8)));
-        const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(s_8 + 80)));
-        const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(s_8 + 160)));
-        const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(s_8 + 240));
-        const size_t s_9 = count / 64;
-        size_t whole = s_9 * 64;
+        const uint8_t* floats = source_2 + (row + r_2) * source_stride_2;
+        floats += first_k * 4;
+        uint8_t* const how_at = how + r_2 * 4;
+        const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at)));
+        const __m512 lowest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 80)));
+        const __m512 highest = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 160)));
+        const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(how_at + 240));
+        size_t whole_steps = count / 64;
+        size_t whole = whole_steps * 64;
         uint8_t* const behind = scratch + whole;
         __m512i sum = _mm512_setzero_si512();
-        const size_t s_10 = count / 64;
-        whole = s_10 * 64;
+        whole_steps = count / 64;
+        whole = whole_steps * 64;
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 256);
-          memcpy(tail, s_7 + whole * 4, rest * 4);
+          memcpy(tail, floats + whole * 4, rest * 4);
         }
-        size_t whole_steps = count / 64;
+        whole_steps = count / 64;
         rest = count - whole_steps * 64;
         const size_t parts = rest == 0 ? 1 : 2;
         uint8_t* scratch_at = scratch;
@@ -277,10 +278,12 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
           for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)s_7));
-            const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(s_7 + 64)));
-            const __m512 x_3 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(s_7 + 128)));
-            const __m512 x_4 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(s_7 + 192)));
+            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
+            const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
+            const __m512 x_3 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 128)));
+            const __m512 x_4 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 192)));
             const __m512 v = _mm512_mul_ps(x, factor);
             const __m512 v_2 = _mm512_max_ps(v, lowest);
             const __m512 v_3 = _mm512_min_ps(v_2, highest);
@@ -313,17 +316,18 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
             sum_2 = _mm512_add_epi32(sum_2, v_10);
             sum_3 = _mm512_add_epi32(sum_3, v_15);
             sum_4 = _mm512_add_epi32(sum_4, v_20);
-            s_7 += 256;
+            floats += 256;
             scratch_at += 64;
           }
-          uint8_t* const s_11 = tail;
+          uint8_t* const tail_2 = tail;
           scratch_at = behind;
           whole_steps = 1;
-          s_7 = s_11;
+          floats = tail_2;
         }
         uint8_t* const end = scratch + count;
-        const size_t s_11 = (count + 31) / 32;
-        memset(end, 0, s_11 * 32 - count);
+        size_t multiples_2 = (count + 31) / 32;
+        size_t padded_2 = multiples_2 * 32;
+        memset(end, 0, padded_2 - count);
         const __m512i v = _mm512_add_epi32(sum, sum_2);
         const __m512i v_2 = _mm512_add_epi32(sum_3, sum_4);
         const __m512i v_3 = _mm512_add_epi32(v, v_2);
@@ -340,64 +344,72 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
         const __m512i v_14 = _mm512_add_epi32(v_12, v_13);
         _mm512_storeu_si512((void *)lanes, v_14);
         const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
-        const size_t s_12 = (count + 63) / 64;
-        const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_6 * 4 + 240);
-        uint8_t* const s_13 = sums + s_6 * 4;
-        const size_t s_14 = (uint32_t)tw_load_i32(s_13);
-        tw_store_i32(s_13, (int32_t)(s_14 + (sum_5 - (s_12 * 64 - count) * zero_point_2)));
-        const size_t s_15 = (count + 31) / 32;
-        const size_t padded_2 = s_15 * 32;
+        multiples_2 = (count + 63) / 64;
+        const size_t done = multiples_2 * 64;
+        uint8_t* const at = how + r_2 * 4;
+        const size_t zero_point_2 = (uint32_t)tw_load_i32(at + 240);
+        uint8_t* const sum_at = sums + r_2 * 4;
+        const size_t before = (uint32_t)tw_load_i32(sum_at);
+        tw_store_i32(sum_at, (int32_t)(before + (sum_5 - (done - count) * zero_point_2)));
+        multiples_2 = (count + 31) / 32;
+        padded_2 = multiples_2 * 32;
         const size_t stride = 4 * 4;
         const size_t steps = padded_2 / 16;
-        uint8_t* s_16 = begin + s_6 * 4;
+        uint8_t* to = begin + r_2 * 4;
         uint8_t* scratch_at_2 = scratch;
         // group loop
         for (size_t i_group = 0; i_group < steps; ++i_group) {
-          memcpy(s_16, scratch_at_2, 4);
-          uint8_t* to = s_16 + stride;
-          memcpy(to, scratch_at_2 + 4, 4);
-          to += stride;
-          memcpy(to, scratch_at_2 + 8, 4);
-          to += stride;
-          memcpy(to, scratch_at_2 + 12, 4);
-          s_16 = to + stride;
+          memcpy(to, scratch_at_2, 4);
+          uint8_t* to_2 = to + stride;
+          memcpy(to_2, scratch_at_2 + 4, 4);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 8, 4);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 12, 4);
+          to = to_2 + stride;
           scratch_at_2 += 16;
         }
-        s_6 += 1;
+        r_2 += 1;
       }
-      s_4 += 256;
+      first_k += 256;
     }
     uint8_t* const fields = packed + padded * 4;
     const size_t sum_copies = args->sum_copies;
-    const size_t s_5 = rows * sum_copies;
-    size_t s_6 = 0;
+    size_t values = rows * sum_copies;
+    size_t r_2 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = sums + r_2 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = s_7 * factor + base;
-      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
-      s_6 += 1;
+      const size_t kept = value * factor + base;
+      at = fields + r_2 * 4;
+      tw_store_i32(at, (int32_t)kept);
+      r_2 += 1;
     }
     uint8_t* next = fields + 16 * sum_copies;
-    const size_t s_7 = rows;
-    size_t s_8 = 0;
+    values = rows;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 240);
-      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 240);
+      at = next + r_3 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_3 += 1;
     }
     next += 16;
-    const size_t s_9 = rows;
-    size_t s_10 = 0;
+    values = rows;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_9; ++i_field) {
-      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 320);
-      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
-      s_10 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 320);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_4 += 1;
     }
     row += 4;
     packed += packed_stride;

@@ -37,14 +37,14 @@ __attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 4 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 4 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 320;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 4 * 4 * 4;
-    const size_t next_2 = next + 32 * 4;
+    const size_t behind_sums = 0 + 4 * 4 * 4;
+    const size_t behind_data = behind_sums + 32 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
     const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
@@ -52,33 +52,33 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 4;
+    const size_t first_panel = row_begin / 4;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 4 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
       const size_t left = row_end - row;
       const size_t rows = left < 4 ? left : 4;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_data;
       if (rows != 4) {
         memset(packed, 0, (size_t)(behind + 32 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 16;
-        const size_t whole = s_4 * 16;
+        size_t whole_steps = k / 16;
+        const size_t whole = whole_steps * 16;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-        size_t whole_steps = k / 16;
+        whole_steps = k / 16;
         rest = k - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -123,9 +123,9 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
             nothing_4 = vaddq_f32(v_5, nothing_4);
             floats_at += 64;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
         const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -309,7 +309,7 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
           vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_112));
           const size_t stride = 4 * 4;
           const size_t steps = 32 / 16;
-          uint8_t* place = packed_at + next + s_3 * 4;
+          uint8_t* place = packed_at + behind_sums + r * 4;
           uint8_t* scratch_at = scratch;
           // group loop
           for (size_t i_group = 0; i_group < steps; ++i_group) {
@@ -339,20 +339,20 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
           const uint64x2_t v_125 = vzip2q_u64(v_123, v_123);
           const int32x4_t v_126 =
               vaddq_s32(vreinterpretq_s32_u64(v_124), vreinterpretq_s32_u64(v_125));
-          uint8_t* const copies = packed_at + 0 + s_3 * 4 * 4;
+          uint8_t* const copies = packed_at + 0 + r * 4 * 4;
           const int32x4_t v_127 = vmulq_s32(v_126, sum_factor_2);
           const int32x4_t kept = vaddq_s32(v_127, sum_base);
           vst1q_s8((int8_t *)copies, vreinterpretq_s8_s32(kept));
           floats += 128;
-          packed_at += next_2;
+          packed_at += behind_data;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 432);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 16;
         value = (uint32_t)tw_load_i32(how + 576);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 4;
       packed += packed_stride;
@@ -364,8 +364,8 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1088;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + sum_copies * 4 * 4;
-    const size_t next_2 = next + block * 4;
+    const size_t behind_sums = 0 + sum_copies * 4 * 4;
+    const size_t behind_data = behind_sums + block * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
     const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
@@ -373,33 +373,33 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 4;
+    const size_t first_panel = row_begin / 4;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 4 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
       const size_t left = row_end - row;
       const size_t rows = left < 4 ? left : 4;
-      uint8_t* const behind = packed + blocks * next_2;
+      uint8_t* const behind = packed + blocks * behind_data;
       if (rows != 4) {
         memset(packed, 0, (size_t)(behind + 32 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         const size_t k = args->k;
-        const size_t s_4 = k / 16;
-        const size_t whole = s_4 * 16;
+        size_t whole_steps = k / 16;
+        const size_t whole = whole_steps * 16;
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
           memcpy(tail, floats + whole * 4, rest * 4);
         }
         const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-        size_t whole_steps = k / 16;
+        whole_steps = k / 16;
         rest = k - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         const uint8_t* floats_at = floats;
@@ -444,9 +444,9 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
             nothing_4 = vaddq_f32(v_5, nothing_4);
             floats_at += 64;
           }
-          uint8_t* const s_5 = tail;
+          uint8_t* const tail_2 = tail;
           whole_steps = 1;
-          floats_at = s_5;
+          floats_at = tail_2;
         }
         const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
         const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -568,7 +568,7 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
           const int32x4_t zero_point_2 = vdupq_n_s32(tw_load_i32(how_at + 432));
           int32x4_t v_67 = vdupq_n_s32(0);
           const size_t steps = block / 32;
-          uint8_t* place = packed_at + next + s_3 * 4;
+          uint8_t* place = packed_at + behind_sums + r * 4;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
             const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
@@ -675,21 +675,21 @@ void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks(const tw_pack_args* args) {
           const int32x4_t kept = vaddq_s32(v_75, sum_base);
           vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
           const size_t value = (uint32_t)tw_load_i32(lanes);
-          uint8_t* copies = packed_at + 0 + s_3 * sum_copies * 4;
+          uint8_t* copies = packed_at + 0 + r * sum_copies * 4;
           // copy loop
           for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
             tw_store_i32(copies, (int32_t)value);
             copies += 4;
           }
-          packed_at += next_2;
+          packed_at += behind_data;
         }
-        uint8_t* field = behind + s_3 * 4;
+        uint8_t* field = behind + r * 4;
         size_t value = (uint32_t)tw_load_i32(how + 432);
         tw_store_i32(field, (int32_t)(0 - value));
         field += 16;
         value = (uint32_t)tw_load_i32(how + 576);
         tw_store_i32(field, (int32_t)value);
-        s_3 += 1;
+        r += 1;
       }
       row += 4;
       packed += packed_stride;

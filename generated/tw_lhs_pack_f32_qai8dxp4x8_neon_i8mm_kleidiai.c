@@ -35,36 +35,36 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
   uint8_t* const how = scratch + 384;
   uint8_t* const sums = scratch + 576;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
     const uint8_t* const source = (const uint8_t*)args->source;
     const size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < 4; ++i_row) {
-      const size_t s_4 = s_3 < rows - 1 ? s_3 : rows - 1;
-      const uint8_t* floats = source + (row + s_4) * source_stride;
-      uint8_t* const s_5 = how + s_3 * 4;
-      const size_t s_6 = k / 16;
-      const size_t whole = s_6 * 16;
+      const size_t fewer = r < rows - 1 ? r : rows - 1;
+      const uint8_t* floats = source + (row + fewer) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 16;
+      const size_t whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       float32x4_t lowest = v;
@@ -105,9 +105,9 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
           nothing_4 = vaddq_f32(v_5, nothing_4);
           floats += 64;
         }
-        uint8_t* const s_7 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_7;
+        floats = tail_2;
       }
       const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
       const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -208,45 +208,46 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
       const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
       const uint8x16_t v_66 = vandq_u8(v_65, finite);
       const uint8x16_t scale = veorq_u8(bits_3, v_66);
-      vst1q_s8((int8_t *)s_5, vreinterpretq_s8_u8(v_59));
-      vst1q_s8((int8_t *)(s_5 + 32), vreinterpretq_s8_u8(v_61));
-      vst1q_s8((int8_t *)(s_5 + 64), vreinterpretq_s8_u8(v_63));
-      vst1q_s8((int8_t *)(s_5 + 96), vreinterpretq_s8_u8(v_64));
-      vst1q_s8((int8_t *)(s_5 + 128), vreinterpretq_s8_u8(scale));
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_59));
+      vst1q_s8((int8_t *)(how_at + 32), vreinterpretq_s8_u8(v_61));
+      vst1q_s8((int8_t *)(how_at + 64), vreinterpretq_s8_u8(v_63));
+      vst1q_s8((int8_t *)(how_at + 96), vreinterpretq_s8_u8(v_64));
+      vst1q_s8((int8_t *)(how_at + 128), vreinterpretq_s8_u8(scale));
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
-    size_t s_4 = 0;
+    size_t first_k = 0;
     // chunk loop: 256 per iteration
     for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
-      const size_t s_5 = k > s_4 ? k - s_4 : 0;
-      const size_t count = s_5 < 256 ? s_5 : 256;
-      uint8_t* const begin = packed + s_4 * 4;
+      const size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t count = left_2 < 256 ? left_2 : 256;
+      uint8_t* const begin = packed + first_k * 4;
       const uint8_t* const source_2 = (const uint8_t*)args->source;
       const size_t source_stride_2 = args->source_stride;
-      size_t s_6 = 0;
+      size_t r_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < 4; ++i_row) {
-        const size_t s_7 = s_6 < rows - 1 ? s_6 : rows - 1;
-        const uint8_t* const floats = source_2 + (row + s_7) * source_stride_2;
-        const uint8_t* s_8 = floats + s_4 * 4;
-        uint8_t* const s_9 = how + s_6 * 4;
-        const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_9)));
-        const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_9 + 32)));
-        const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_9 + 64)));
-        const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(s_9 + 96));
-        const size_t s_10 = count / 16;
-        size_t whole = s_10 * 16;
+        const size_t fewer = r_2 < rows - 1 ? r_2 : rows - 1;
+        const uint8_t* floats = source_2 + (row + fewer) * source_stride_2;
+        floats += first_k * 4;
+        uint8_t* const how_at = how + r_2 * 4;
+        const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+        const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 32)));
+        const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 64)));
+        const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at + 96));
+        size_t whole_steps = count / 16;
+        size_t whole = whole_steps * 16;
         uint8_t* const behind = scratch + whole;
         int32x4_t sum = vdupq_n_s32(0);
-        const size_t s_11 = count / 16;
-        whole = s_11 * 16;
+        whole_steps = count / 16;
+        whole = whole_steps * 16;
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
-          memcpy(tail, s_8 + whole * 4, rest * 4);
+          memcpy(tail, floats + whole * 4, rest * 4);
         }
-        size_t whole_steps = count / 16;
+        whole_steps = count / 16;
         rest = count - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         uint8_t* scratch_at = scratch;
@@ -257,10 +258,10 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
           for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_8));
-            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_8 + 16)));
-            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_8 + 32)));
-            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_8 + 48)));
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
             const float32x4_t v = vmulq_f32(x, factor);
             const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
             const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
@@ -292,57 +293,62 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
             sum_2 = vaddq_s32(sum_2, v_10);
             sum_3 = vaddq_s32(sum_3, v_15);
             sum_4 = vaddq_s32(sum_4, v_20);
-            s_8 += 64;
+            floats += 64;
             scratch_at += 16;
           }
-          uint8_t* const s_12 = tail;
+          uint8_t* const tail_2 = tail;
           scratch_at = behind;
           whole_steps = 1;
-          s_8 = s_12;
+          floats = tail_2;
         }
         uint8_t* const end = scratch + count;
-        const size_t s_12 = (count + 31) / 32;
-        const size_t s_13 = *(end - 1);
-        memset(end, s_13, s_12 * 32 - count);
-        const size_t s_14 = (count + 31) / 32;
-        const size_t padded_2 = s_14 * 32;
+        size_t multiples_2 = (count + 31) / 32;
+        size_t padded_2 = multiples_2 * 32;
+        const size_t s = *(end - 1);
+        memset(end, s, padded_2 - count);
+        multiples_2 = (count + 31) / 32;
+        padded_2 = multiples_2 * 32;
         const size_t stride = 4 * 8;
         const size_t steps = padded_2 / 32;
-        uint8_t* s_15 = begin + s_6 * 8;
+        uint8_t* to = begin + r_2 * 8;
         uint8_t* scratch_at_2 = scratch;
         // group loop
         for (size_t i_group = 0; i_group < steps; ++i_group) {
-          memcpy(s_15, scratch_at_2, 8);
-          uint8_t* to = s_15 + stride;
-          memcpy(to, scratch_at_2 + 8, 8);
-          to += stride;
-          memcpy(to, scratch_at_2 + 16, 8);
-          to += stride;
-          memcpy(to, scratch_at_2 + 24, 8);
-          s_15 = to + stride;
+          memcpy(to, scratch_at_2, 8);
+          uint8_t* to_2 = to + stride;
+          memcpy(to_2, scratch_at_2 + 8, 8);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 16, 8);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 24, 8);
+          to = to_2 + stride;
           scratch_at_2 += 32;
         }
-        s_6 += 1;
+        r_2 += 1;
       }
-      s_4 += 256;
+      first_k += 256;
     }
     uint8_t* const fields = packed + padded * 4;
-    const size_t s_5 = 4;
-    size_t s_6 = 0;
+    size_t values = 4;
+    size_t r_2 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(how + s_6 * 4 + 96);
-      tw_store_i32(fields + s_6 * 4, (int32_t)(0 - s_7));
-      s_6 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_2 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 96);
+      at = fields + r_2 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_2 += 1;
     }
     uint8_t* const next = fields + 16;
-    const size_t s_7 = 4;
-    size_t s_8 = 0;
+    values = 4;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 128);
-      tw_store_i32(next + s_8 * 4, (int32_t)s_9);
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 128);
+      at = next + r_3 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_3 += 1;
     }
     row += 4;
     packed += packed_stride;

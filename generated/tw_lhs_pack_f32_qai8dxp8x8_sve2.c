@@ -35,15 +35,15 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
   uint8_t* const sums = scratch + 640;
   uint8_t* const lanes = scratch + 672;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
@@ -54,20 +54,20 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
     }
     const uint8_t* const source = (const uint8_t*)args->source;
     const size_t source_stride = args->source_stride;
-    size_t s_3 = 0;
+    size_t r = 0;
     // row loop
     for (size_t i_row = 0; i_row < rows; ++i_row) {
-      const uint8_t* floats = source + (row + s_3) * source_stride;
-      uint8_t* const s_4 = how + s_3 * 4;
-      const size_t s_5 = k / 16;
-      const size_t whole = s_5 * 16;
+      const uint8_t* floats = source + (row + r) * source_stride;
+      uint8_t* const how_at = how + r * 4;
+      size_t whole_steps = k / 16;
+      const size_t whole = whole_steps * 16;
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
         memcpy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-      size_t whole_steps = k / 16;
+      whole_steps = k / 16;
       rest = k - whole_steps * 16;
       const size_t parts = rest == 0 ? 1 : 2;
       float32x4_t lowest = v;
@@ -108,9 +108,9 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
           nothing_4 = vaddq_f32(v_5, nothing_4);
           floats += 64;
         }
-        uint8_t* const s_6 = tail;
+        uint8_t* const tail_2 = tail;
         whole_steps = 1;
-        floats = s_6;
+        floats = tail_2;
       }
       const float32x4_t v_2 = vbslq_f32(vcltq_f32(lowest, lowest_2), lowest, lowest_2);
       const float32x4_t v_3 = vbslq_f32(vcltq_f32(lowest_3, lowest_4), lowest_3, lowest_4);
@@ -211,44 +211,45 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
       const uint8x16_t v_65 = veorq_u8(vreinterpretq_u8_f32(v_58), bits_3);
       const uint8x16_t v_66 = vandq_u8(v_65, finite);
       const uint8x16_t scale = veorq_u8(bits_3, v_66);
-      vst1q_s8((int8_t *)s_4, vreinterpretq_s8_u8(v_59));
-      vst1q_s8((int8_t *)(s_4 + 48), vreinterpretq_s8_u8(v_61));
-      vst1q_s8((int8_t *)(s_4 + 96), vreinterpretq_s8_u8(v_63));
-      vst1q_s8((int8_t *)(s_4 + 144), vreinterpretq_s8_u8(v_64));
-      vst1q_s8((int8_t *)(s_4 + 192), vreinterpretq_s8_u8(scale));
-      tw_store_i32(sums + s_3 * 4, (int32_t)0);
-      s_3 += 1;
+      vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_59));
+      vst1q_s8((int8_t *)(how_at + 48), vreinterpretq_s8_u8(v_61));
+      vst1q_s8((int8_t *)(how_at + 96), vreinterpretq_s8_u8(v_63));
+      vst1q_s8((int8_t *)(how_at + 144), vreinterpretq_s8_u8(v_64));
+      vst1q_s8((int8_t *)(how_at + 192), vreinterpretq_s8_u8(scale));
+      uint8_t* const at = sums + r * 4;
+      tw_store_i32(at, (int32_t)0);
+      r += 1;
     }
-    size_t s_4 = 0;
+    size_t first_k = 0;
     // chunk loop: 256 per iteration
     for (size_t i_chunk = 0; i_chunk < padded; i_chunk += 256) {
-      const size_t s_5 = k > s_4 ? k - s_4 : 0;
-      const size_t count = s_5 < 256 ? s_5 : 256;
-      uint8_t* const begin = packed + s_4 * 8;
+      const size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t count = left_2 < 256 ? left_2 : 256;
+      uint8_t* const begin = packed + first_k * 8;
       const uint8_t* const source_2 = (const uint8_t*)args->source;
       const size_t source_stride_2 = args->source_stride;
-      size_t s_6 = 0;
+      size_t r_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* const floats = source_2 + (row + s_6) * source_stride_2;
-        const uint8_t* s_7 = floats + s_4 * 4;
-        uint8_t* const s_8 = how + s_6 * 4;
-        const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_8)));
-        const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_8 + 48)));
-        const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(s_8 + 96)));
-        const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(s_8 + 144));
-        const size_t s_9 = count / 16;
-        size_t whole = s_9 * 16;
+        const uint8_t* floats = source_2 + (row + r_2) * source_stride_2;
+        floats += first_k * 4;
+        uint8_t* const how_at = how + r_2 * 4;
+        const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at)));
+        const float32x4_t lowest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 48)));
+        const float32x4_t highest = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at + 96)));
+        const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at + 144));
+        size_t whole_steps = count / 16;
+        size_t whole = whole_steps * 16;
         uint8_t* const behind = scratch + whole;
         int32x4_t sum = vdupq_n_s32(0);
-        const size_t s_10 = count / 16;
-        whole = s_10 * 16;
+        whole_steps = count / 16;
+        whole = whole_steps * 16;
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
-          memcpy(tail, s_7 + whole * 4, rest * 4);
+          memcpy(tail, floats + whole * 4, rest * 4);
         }
-        size_t whole_steps = count / 16;
+        whole_steps = count / 16;
         rest = count - whole_steps * 16;
         const size_t parts = rest == 0 ? 1 : 2;
         uint8_t* scratch_at = scratch;
@@ -259,10 +260,10 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
         for (size_t i_part = 0; i_part < parts; ++i_part) {
           // k loop
           for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_7));
-            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_7 + 16)));
-            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_7 + 32)));
-            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(s_7 + 48)));
+            const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
+            const float32x4_t x_2 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 16)));
+            const float32x4_t x_3 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 32)));
+            const float32x4_t x_4 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)(floats + 48)));
             const float32x4_t v = vmulq_f32(x, factor);
             const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
             const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
@@ -294,17 +295,18 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
             sum_2 = vaddq_s32(sum_2, v_10);
             sum_3 = vaddq_s32(sum_3, v_15);
             sum_4 = vaddq_s32(sum_4, v_20);
-            s_7 += 64;
+            floats += 64;
             scratch_at += 16;
           }
-          uint8_t* const s_11 = tail;
+          uint8_t* const tail_2 = tail;
           scratch_at = behind;
           whole_steps = 1;
-          s_7 = s_11;
+          floats = tail_2;
         }
         uint8_t* const end = scratch + count;
-        const size_t s_11 = (count + 31) / 32;
-        memset(end, 0, s_11 * 32 - count);
+        size_t multiples_2 = (count + 31) / 32;
+        size_t padded_2 = multiples_2 * 32;
+        memset(end, 0, padded_2 - count);
         const int32x4_t v = vaddq_s32(sum, sum_2);
         const int32x4_t v_2 = vaddq_s32(sum_3, sum_4);
         const uint64x2_t v_3 = vreinterpretq_u64_s32(vaddq_s32(v, v_2));
@@ -318,64 +320,72 @@ void tw_lhs_pack_f32_qai8dxp8x8_sve2(const tw_pack_args* args) {
         const int32x4_t v_10 = vaddq_s32(vreinterpretq_s32_u64(v_8), vreinterpretq_s32_u64(v_9));
         vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(v_10));
         const size_t sum_5 = (uint32_t)tw_load_i32(lanes);
-        const size_t s_12 = (count + 15) / 16;
-        const size_t zero_point_2 = (uint32_t)tw_load_i32(how + s_6 * 4 + 144);
-        uint8_t* const s_13 = sums + s_6 * 4;
-        const size_t s_14 = (uint32_t)tw_load_i32(s_13);
-        tw_store_i32(s_13, (int32_t)(s_14 + (sum_5 - (s_12 * 16 - count) * zero_point_2)));
-        const size_t s_15 = (count + 31) / 32;
-        const size_t padded_2 = s_15 * 32;
+        multiples_2 = (count + 15) / 16;
+        const size_t done = multiples_2 * 16;
+        uint8_t* const at = how + r_2 * 4;
+        const size_t zero_point_2 = (uint32_t)tw_load_i32(at + 144);
+        uint8_t* const sum_at = sums + r_2 * 4;
+        const size_t before = (uint32_t)tw_load_i32(sum_at);
+        tw_store_i32(sum_at, (int32_t)(before + (sum_5 - (done - count) * zero_point_2)));
+        multiples_2 = (count + 31) / 32;
+        padded_2 = multiples_2 * 32;
         const size_t stride = 8 * 8;
         const size_t steps = padded_2 / 32;
-        uint8_t* s_16 = begin + s_6 * 8;
+        uint8_t* to = begin + r_2 * 8;
         uint8_t* scratch_at_2 = scratch;
         // group loop
         for (size_t i_group = 0; i_group < steps; ++i_group) {
-          memcpy(s_16, scratch_at_2, 8);
-          uint8_t* to = s_16 + stride;
-          memcpy(to, scratch_at_2 + 8, 8);
-          to += stride;
-          memcpy(to, scratch_at_2 + 16, 8);
-          to += stride;
-          memcpy(to, scratch_at_2 + 24, 8);
-          s_16 = to + stride;
+          memcpy(to, scratch_at_2, 8);
+          uint8_t* to_2 = to + stride;
+          memcpy(to_2, scratch_at_2 + 8, 8);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 16, 8);
+          to_2 += stride;
+          memcpy(to_2, scratch_at_2 + 24, 8);
+          to = to_2 + stride;
           scratch_at_2 += 32;
         }
-        s_6 += 1;
+        r_2 += 1;
       }
-      s_4 += 256;
+      first_k += 256;
     }
     uint8_t* const fields = packed + padded * 8;
     const size_t sum_copies = args->sum_copies;
-    const size_t s_5 = rows * sum_copies;
-    size_t s_6 = 0;
+    size_t values = rows * sum_copies;
+    size_t r_2 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_5; ++i_field) {
-      const size_t s_7 = (uint32_t)tw_load_i32(sums + s_6 * 4);
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = sums + r_2 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = s_7 * factor + base;
-      tw_store_i32(fields + s_6 * 4, (int32_t)kept);
-      s_6 += 1;
+      const size_t kept = value * factor + base;
+      at = fields + r_2 * 4;
+      tw_store_i32(at, (int32_t)kept);
+      r_2 += 1;
     }
     uint8_t* next = fields + 32 * sum_copies;
-    const size_t s_7 = rows;
-    size_t s_8 = 0;
+    values = rows;
+    size_t r_3 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_7; ++i_field) {
-      const size_t s_9 = (uint32_t)tw_load_i32(how + s_8 * 4 + 144);
-      tw_store_i32(next + s_8 * 4, (int32_t)(0 - s_9));
-      s_8 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 144);
+      at = next + r_3 * 4;
+      tw_store_i32(at, (int32_t)(0 - value));
+      r_3 += 1;
     }
     next += 32;
-    const size_t s_9 = rows;
-    size_t s_10 = 0;
+    values = rows;
+    size_t r_4 = 0;
     // field loop
-    for (size_t i_field = 0; i_field < s_9; ++i_field) {
-      const size_t s_11 = (uint32_t)tw_load_i32(how + s_10 * 4 + 192);
-      tw_store_i32(next + s_10 * 4, (int32_t)s_11);
-      s_10 += 1;
+    for (size_t i_field = 0; i_field < values; ++i_field) {
+      uint8_t* at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(at + 192);
+      at = next + r_4 * 4;
+      tw_store_i32(at, (int32_t)value);
+      r_4 += 1;
     }
     row += 8;
     packed += packed_stride;

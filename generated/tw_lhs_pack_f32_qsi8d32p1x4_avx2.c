@@ -40,16 +40,16 @@ __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
   uint8_t scratch_memory[1280];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 192;
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32;
-    const size_t next_2 = next + 1 * 4;
-    const size_t next_3 = next_2 + 1 * 4;
+    const size_t behind_data = 0 + 32;
+    const size_t behind_sums = behind_data + 1 * 4;
+    const size_t behind_scales = behind_sums + 1 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
     const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -57,19 +57,19 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -159,7 +159,7 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
             const __m256 highest =
                 _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
             const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
-            uint8_t* const place = packed_at + 0 + s_3 * 4;
+            uint8_t* const place = packed_at + 0 + r * 4;
             const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
             const __m256 x_2 =
                 _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
@@ -206,22 +206,22 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
             const __m256i v_36 = _mm256_unpacklo_epi64(v_35, v_35);
             const __m256i v_37 = _mm256_unpackhi_epi64(v_35, v_35);
             const __m256i v_38 = _mm256_add_epi32(v_36, v_37);
-            uint8_t* copies = packed_at + next + s_3 * 4;
+            uint8_t* copies = packed_at + behind_data + r * 4;
             const __m256i v_39 = _mm256_mullo_epi32(v_38, sum_factor_2);
             const __m256i kept = _mm256_add_epi32(v_39, sum_base);
             _mm256_storeu_si256((__m256i *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
             tw_store_i32(copies, (int32_t)value);
-            copies = packed_at + next_2 + s_3 * 4;
+            copies = packed_at + behind_sums + r * 4;
             value = (uint32_t)tw_load_i32(how_at_2 + 640);
             tw_store_i32(copies, (int32_t)value);
             floats += 128;
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;
@@ -234,9 +234,9 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block;
-    const size_t next_2 = next + sum_copies * 4;
-    const size_t next_3 = next_2 + scale_copies * 4;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
     const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -244,19 +244,19 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -353,7 +353,7 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
             const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
             __m256i v = _mm256_setzero_si256();
             const size_t steps = block / 32;
-            uint8_t* place = packed_at + 0 + s_3 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             // k loop
             for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
@@ -410,25 +410,25 @@ void tw_lhs_pack_f32_qsi8d32p1x4_avx2(const tw_pack_args* args) {
             const __m256i kept = _mm256_add_epi32(v_11, sum_base);
             _mm256_storeu_si256((__m256i *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
               tw_store_i32(copies, (int32_t)value);
               copies += 4;
             }
             value = (uint32_t)tw_load_i32(how_at_2 + 640);
-            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
               tw_store_i32(copies_2, (int32_t)value);
               copies_2 += 4;
             }
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;

@@ -32,15 +32,15 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args);
 void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
   uint8_t scratch_memory[1088];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 128;
     uint8_t* const how = scratch + 320;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32;
-    const size_t next_2 = next + 1 * 4;
-    const size_t next_3 = next_2 + 1 * 4;
+    const size_t behind_data = 0 + 32;
+    const size_t behind_sums = behind_data + 1 * 4;
+    const size_t behind_scales = behind_sums + 1 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32_t sum_factor_2 = tw_load_i32(sum_factor);
     const int32_t sum_base = tw_load_i32(sum_factor + 4);
@@ -48,19 +48,19 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -144,7 +144,7 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
             const float bits = tw_f32_of_bits((int32_t)0x4b400000);
             zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
             int32_t v = 0;
-            uint8_t* place = packed_at + 0 + s_3 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             // k loop
             for (size_t i_k = 0; i_k < 32; ++i_k) {
               const float x = tw_f32_of_bits(tw_load_i32(floats));
@@ -158,19 +158,19 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
               floats += 4;
               place += 1;
             }
-            uint8_t* copies = packed_at + next + s_3 * 4;
+            uint8_t* copies = packed_at + behind_data + r * 4;
             const int32_t v_2 = tw_mul_i32(v, sum_factor_2);
             const int32_t kept = tw_add_i32(v_2, sum_base);
             tw_store_i32(copies, kept);
-            copies = packed_at + next_2 + s_3 * 4;
+            copies = packed_at + behind_sums + r * 4;
             const int32_t scale = tw_load_i32(how_at_2 + 528);
             tw_store_i32(copies, scale);
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;
@@ -183,9 +183,9 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1024;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block;
-    const size_t next_2 = next + sum_copies * 4;
-    const size_t next_3 = next_2 + scale_copies * 4;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32_t sum_factor_2 = tw_load_i32(sum_factor);
     const int32_t sum_base = tw_load_i32(sum_factor + 4);
@@ -193,19 +193,19 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 1;
+    const size_t first_panel = row_begin / 1;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < 1 ? left : 1;
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -289,7 +289,7 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
             const float bits = tw_f32_of_bits((int32_t)0x4b400000);
             zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
             int32_t v = 0;
-            uint8_t* place = packed_at + 0 + s_3 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             // k loop
             for (size_t i_k = 0; i_k < block; ++i_k) {
               const float x = tw_f32_of_bits(tw_load_i32(floats));
@@ -307,25 +307,25 @@ void tw_lhs_pack_f32_qsi8d32p1x4_scalar(const tw_pack_args* args) {
             const int32_t kept = tw_add_i32(v_2, sum_base);
             tw_store_i32(lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
               tw_store_i32(copies, (int32_t)value);
               copies += 4;
             }
             value = (uint32_t)tw_load_i32(how_at_2 + 528);
-            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
               tw_store_i32(copies_2, (int32_t)value);
               copies_2 += 4;
             }
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 1;
       packed += packed_stride;

@@ -31,16 +31,16 @@ __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
   uint8_t scratch_memory[1280];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 192;
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32 * 2 * 2;
-    const size_t next_2 = next + 1 * 4 * 2;
-    const size_t next_3 = next_2 + 1 * 4 * 2;
+    const size_t behind_data = 0 + 32 * 2 * 2;
+    const size_t behind_sums = behind_data + 1 * 4 * 2;
+    const size_t behind_scales = behind_sums + 1 * 4 * 2;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
     const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -48,23 +48,23 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 2;
+    const size_t first_panel = row_begin / 2;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 2 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
       const size_t left = row_end - row;
       const size_t rows = left < 2 ? left : 2;
-      uint8_t* const behind = packed + blocks * next_3;
+      uint8_t* const behind = packed + blocks * behind_scales;
       if (rows != 2) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -189,7 +189,7 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)(scratch + 32), v_24);
             const size_t stride = 2 * 8;
             const size_t steps = 32 / 16;
-            uint8_t* place = packed_at + 0 + s_3 * 8;
+            uint8_t* place = packed_at + 0 + r * 8;
             uint8_t* scratch_at = scratch;
             // group loop
             for (size_t i_group = 0; i_group < steps; ++i_group) {
@@ -202,34 +202,34 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
               code = tw_load_u16(scratch_at + 6);
               tw_store_u16(place + 6, (uint16_t)code);
               uint8_t* to = place + stride;
-              uint8_t* const s_4 = scratch_at + 8;
-              code = tw_load_u16(s_4);
+              uint8_t* const s = scratch_at + 8;
+              code = tw_load_u16(s);
               tw_store_u16(to, (uint16_t)code);
-              code = tw_load_u16(s_4 + 2);
+              code = tw_load_u16(s + 2);
               tw_store_u16(to + 4, (uint16_t)code);
-              code = tw_load_u16(s_4 + 4);
+              code = tw_load_u16(s + 4);
               tw_store_u16(to + 2, (uint16_t)code);
-              code = tw_load_u16(s_4 + 6);
+              code = tw_load_u16(s + 6);
               tw_store_u16(to + 6, (uint16_t)code);
               to += stride;
-              uint8_t* const s_5 = scratch_at + 16;
-              code = tw_load_u16(s_5);
+              uint8_t* const s_2 = scratch_at + 16;
+              code = tw_load_u16(s_2);
               tw_store_u16(to, (uint16_t)code);
-              code = tw_load_u16(s_5 + 2);
+              code = tw_load_u16(s_2 + 2);
               tw_store_u16(to + 4, (uint16_t)code);
-              code = tw_load_u16(s_5 + 4);
+              code = tw_load_u16(s_2 + 4);
               tw_store_u16(to + 2, (uint16_t)code);
-              code = tw_load_u16(s_5 + 6);
+              code = tw_load_u16(s_2 + 6);
               tw_store_u16(to + 6, (uint16_t)code);
               to += stride;
-              uint8_t* const s_6 = scratch_at + 24;
-              code = tw_load_u16(s_6);
+              uint8_t* const s_3 = scratch_at + 24;
+              code = tw_load_u16(s_3);
               tw_store_u16(to, (uint16_t)code);
-              code = tw_load_u16(s_6 + 2);
+              code = tw_load_u16(s_3 + 2);
               tw_store_u16(to + 4, (uint16_t)code);
-              code = tw_load_u16(s_6 + 4);
+              code = tw_load_u16(s_3 + 4);
               tw_store_u16(to + 2, (uint16_t)code);
-              code = tw_load_u16(s_6 + 6);
+              code = tw_load_u16(s_3 + 6);
               tw_store_u16(to + 6, (uint16_t)code);
               place = to + stride;
               scratch_at += 32;
@@ -246,22 +246,22 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
             const __m256i v_34 = _mm256_unpacklo_epi64(v_33, v_33);
             const __m256i v_35 = _mm256_unpackhi_epi64(v_33, v_33);
             const __m256i v_36 = _mm256_add_epi32(v_34, v_35);
-            uint8_t* copies = packed_at + next + s_3 * 4;
+            uint8_t* copies = packed_at + behind_data + r * 4;
             const __m256i v_37 = _mm256_mullo_epi32(v_36, sum_factor_2);
             const __m256i kept = _mm256_add_epi32(v_37, sum_base);
             _mm256_storeu_si256((__m256i *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
             tw_store_i32(copies, (int32_t)value);
-            copies = packed_at + next_2 + s_3 * 4;
+            copies = packed_at + behind_sums + r * 4;
             value = (uint32_t)tw_load_i32(how_at_2 + 640);
             tw_store_i32(copies, (int32_t)value);
             floats += 128;
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 2;
       packed += packed_stride;
@@ -274,9 +274,9 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block * 2 * 2;
-    const size_t next_2 = next + sum_copies * 4 * 2;
-    const size_t next_3 = next_2 + scale_copies * 4 * 2;
+    const size_t behind_data = 0 + block * 2 * 2;
+    const size_t behind_sums = behind_data + sum_copies * 4 * 2;
+    const size_t behind_scales = behind_sums + scale_copies * 4 * 2;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
     const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -284,23 +284,23 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 2;
+    const size_t first_panel = row_begin / 2;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 2 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
       const size_t left = row_end - row;
       const size_t rows = left < 2 ? left : 2;
-      uint8_t* const behind = packed + blocks * next_3;
+      uint8_t* const behind = packed + blocks * behind_scales;
       if (rows != 2) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -397,7 +397,7 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
             const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
             __m256i v = _mm256_setzero_si256();
             const size_t steps = block / 32;
-            uint8_t* place = packed_at + 0 + s_3 * 8;
+            uint8_t* place = packed_at + 0 + r * 8;
             // k loop
             for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
@@ -448,34 +448,34 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
                 code = tw_load_u16(scratch_at + 6);
                 tw_store_u16(place_at + 6, (uint16_t)code);
                 uint8_t* to = place_at + stride;
-                uint8_t* const s_4 = scratch_at + 8;
-                code = tw_load_u16(s_4);
+                uint8_t* const s = scratch_at + 8;
+                code = tw_load_u16(s);
                 tw_store_u16(to, (uint16_t)code);
-                code = tw_load_u16(s_4 + 2);
+                code = tw_load_u16(s + 2);
                 tw_store_u16(to + 4, (uint16_t)code);
-                code = tw_load_u16(s_4 + 4);
+                code = tw_load_u16(s + 4);
                 tw_store_u16(to + 2, (uint16_t)code);
-                code = tw_load_u16(s_4 + 6);
+                code = tw_load_u16(s + 6);
                 tw_store_u16(to + 6, (uint16_t)code);
                 to += stride;
-                uint8_t* const s_5 = scratch_at + 16;
-                code = tw_load_u16(s_5);
+                uint8_t* const s_2 = scratch_at + 16;
+                code = tw_load_u16(s_2);
                 tw_store_u16(to, (uint16_t)code);
-                code = tw_load_u16(s_5 + 2);
+                code = tw_load_u16(s_2 + 2);
                 tw_store_u16(to + 4, (uint16_t)code);
-                code = tw_load_u16(s_5 + 4);
+                code = tw_load_u16(s_2 + 4);
                 tw_store_u16(to + 2, (uint16_t)code);
-                code = tw_load_u16(s_5 + 6);
+                code = tw_load_u16(s_2 + 6);
                 tw_store_u16(to + 6, (uint16_t)code);
                 to += stride;
-                uint8_t* const s_6 = scratch_at + 24;
-                code = tw_load_u16(s_6);
+                uint8_t* const s_3 = scratch_at + 24;
+                code = tw_load_u16(s_3);
                 tw_store_u16(to, (uint16_t)code);
-                code = tw_load_u16(s_6 + 2);
+                code = tw_load_u16(s_3 + 2);
                 tw_store_u16(to + 4, (uint16_t)code);
-                code = tw_load_u16(s_6 + 4);
+                code = tw_load_u16(s_3 + 4);
                 tw_store_u16(to + 2, (uint16_t)code);
-                code = tw_load_u16(s_6 + 6);
+                code = tw_load_u16(s_3 + 6);
                 tw_store_u16(to + 6, (uint16_t)code);
                 place_at = to + stride;
                 scratch_at += 32;
@@ -500,25 +500,25 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16(const tw_pack_args* args) {
             const __m256i kept = _mm256_add_epi32(v_11, sum_base);
             _mm256_storeu_si256((__m256i *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
               tw_store_i32(copies, (int32_t)value);
               copies += 4;
             }
             value = (uint32_t)tw_load_i32(how_at_2 + 640);
-            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
               tw_store_i32(copies_2, (int32_t)value);
               copies_2 += 4;
             }
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 2;
       packed += packed_stride;

@@ -36,38 +36,38 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args);
 void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 0 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 0 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 128;
     uint8_t* const how = scratch + 320;
-    const size_t s_2 = (args->vector_bytes >> 4) * 4;
+    const size_t length = (args->vector_bytes >> 4) * 4;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32 * s_2;
-    const size_t next_2 = next + 1 * 4 * s_2;
+    const size_t behind_data = 0 + 32 * length;
+    const size_t behind_scales = behind_data + 1 * 4 * length;
     const size_t row_begin = args->row_begin;
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t panel = (args->vector_bytes >> 4) * 4;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_3 = row_begin / panel;
+    const size_t first_panel = row_begin / panel;
     size_t row = row_begin;
     const size_t panels = (rows_left + panel - 1) / panel;
-    uint8_t* packed = (uint8_t*)args->packed + s_3 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < panel ? left : panel;
-      uint8_t* const behind = packed + blocks * next_2;
-      if (rows != s_2) {
+      uint8_t* const behind = packed + blocks * behind_scales;
+      if (rows != length) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_4 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_4) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -244,9 +244,9 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
             const uint8x16_t v_46 =
                 vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
             vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_46));
-            const size_t stride = s_2 * 4;
+            const size_t stride = length * 4;
             const size_t steps = 32 / 16;
-            uint8_t* place = packed_at + 0 + s_4 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             uint8_t* scratch_at = scratch;
             // group loop
             for (size_t i_group = 0; i_group < steps; ++i_group) {
@@ -260,16 +260,16 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
               place = to + stride;
               scratch_at += 16;
             }
-            uint8_t* const copies = packed_at + next + s_4 * 4;
+            uint8_t* const copies = packed_at + behind_data + r * 4;
             const size_t value = (uint32_t)tw_load_i32(how_at_2 + 576);
             tw_store_i32(copies, (int32_t)value);
             floats += 128;
-            packed_at += next_2;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_4 += 1;
+        r += 1;
       }
       row += panel;
       packed += packed_stride;
@@ -279,33 +279,33 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
     const size_t scale_copies = args->scale_copies;
     uint8_t* const largest = scratch + 128;
     uint8_t* const how = scratch + 320;
-    const size_t s_2 = (args->vector_bytes >> 4) * 4;
+    const size_t length = (args->vector_bytes >> 4) * 4;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block * s_2;
-    const size_t next_2 = next + scale_copies * 4 * s_2;
+    const size_t behind_data = 0 + block * length;
+    const size_t behind_scales = behind_data + scale_copies * 4 * length;
     const size_t row_begin = args->row_begin;
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t panel = (args->vector_bytes >> 4) * 4;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_3 = row_begin / panel;
+    const size_t first_panel = row_begin / panel;
     size_t row = row_begin;
     const size_t panels = (rows_left + panel - 1) / panel;
-    uint8_t* packed = (uint8_t*)args->packed + s_3 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop
     for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
       const size_t left = row_end - row;
       const size_t rows = left < panel ? left : panel;
-      uint8_t* const behind = packed + blocks * next_2;
-      if (rows != s_2) {
+      uint8_t* const behind = packed + blocks * behind_scales;
+      if (rows != length) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_4 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_4) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -434,7 +434,7 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
             const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
             int32x4_t v = vdupq_n_s32(0);
             const size_t steps = block / 32;
-            uint8_t* place = packed_at + 0 + s_4 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             // k loop
             for (size_t i_k = 0; i_k < steps; ++i_k) {
               const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
@@ -500,7 +500,7 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
               const uint8x16_t v_47 =
                   vuzp1q_u8(vreinterpretq_u8_u16(v_45), vreinterpretq_u8_u16(v_46));
               vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_47));
-              const size_t stride = s_2 * 4;
+              const size_t stride = length * 4;
               const size_t steps_2 = 32 / 16;
               uint8_t* place_at = place;
               uint8_t* scratch_at = scratch;
@@ -525,21 +525,21 @@ void tw_lhs_pack_f32_qsi8d32p4svlx4_sme2(const tw_pack_args* args) {
               const int32x4_t v_54 = vaddq_s32(v_52, v_53);
               v = vaddq_s32(v_54, v);
               floats += 128;
-              place += s_2 * 32;
+              place += length * 32;
             }
             const size_t value = (uint32_t)tw_load_i32(how_at_2 + 576);
-            uint8_t* copies = packed_at + next + s_4 * scale_copies * 4;
+            uint8_t* copies = packed_at + behind_data + r * scale_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
               tw_store_i32(copies, (int32_t)value);
               copies += 4;
             }
-            packed_at += next_2;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_4 += 1;
+        r += 1;
       }
       row += panel;
       packed += packed_stride;

@@ -40,16 +40,16 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t scratch_memory[1536];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 320;
     uint8_t* const how = scratch + 512;
     uint8_t* const lanes = scratch + 1472;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 32 * 4;
-    const size_t next_2 = next + 1 * 4 * 4;
-    const size_t next_3 = next_2 + 1 * 4 * 4;
+    const size_t behind_data = 0 + 32 * 4;
+    const size_t behind_sums = behind_data + 1 * 4 * 4;
+    const size_t behind_scales = behind_sums + 1 * 4 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
     const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -57,23 +57,23 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 4;
+    const size_t first_panel = row_begin / 4;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 4 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
       const size_t left = row_end - row;
       const size_t rows = left < 4 ? left : 4;
-      uint8_t* const behind = packed + blocks * next_3;
+      uint8_t* const behind = packed + blocks * behind_scales;
       if (rows != 4) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -176,7 +176,7 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
             _mm_storeu_si128((__m128i *)(scratch + 16), v_12);
             const size_t stride = 4 * 4;
             const size_t steps = 32 / 16;
-            uint8_t* place = packed_at + 0 + s_3 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             uint8_t* scratch_at = scratch;
             // group loop
             for (size_t i_group = 0; i_group < steps; ++i_group) {
@@ -202,22 +202,22 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_22 = _mm512_unpacklo_epi64(v_21, v_21);
             const __m512i v_23 = _mm512_unpackhi_epi64(v_21, v_21);
             const __m512i v_24 = _mm512_add_epi32(v_22, v_23);
-            uint8_t* copies = packed_at + next + s_3 * 4;
+            uint8_t* copies = packed_at + behind_data + r * 4;
             const __m512i v_25 = _mm512_mullo_epi32(v_24, sum_factor_2);
             const __m512i kept = _mm512_add_epi32(v_25, sum_base);
             _mm512_storeu_si512((void *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
             tw_store_i32(copies, (int32_t)value);
-            copies = packed_at + next_2 + s_3 * 4;
+            copies = packed_at + behind_sums + r * 4;
             value = (uint32_t)tw_load_i32(how_at_2 + 768);
             tw_store_i32(copies, (int32_t)value);
             floats += 128;
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 4;
       packed += packed_stride;
@@ -230,9 +230,9 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
     uint8_t* const how = scratch + 512;
     uint8_t* const lanes = scratch + 1472;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + block * 4;
-    const size_t next_2 = next + sum_copies * 4 * 4;
-    const size_t next_3 = next_2 + scale_copies * 4 * 4;
+    const size_t behind_data = 0 + block * 4;
+    const size_t behind_sums = behind_data + sum_copies * 4 * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
     const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
@@ -240,23 +240,23 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 4;
+    const size_t first_panel = row_begin / 4;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 4 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
       const size_t left = row_end - row;
       const size_t rows = left < 4 ? left : 4;
-      uint8_t* const behind = packed + blocks * next_3;
+      uint8_t* const behind = packed + blocks * behind_scales;
       if (rows != 4) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -349,7 +349,7 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(how_at_2 + 576));
             __m512i v = _mm512_setzero_si512();
             const size_t steps = block / 32;
-            uint8_t* place = packed_at + 0 + s_3 * 4;
+            uint8_t* place = packed_at + 0 + r * 4;
             // k loop
             for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
@@ -405,25 +405,25 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i kept = _mm512_add_epi32(v_13, sum_base);
             _mm512_storeu_si512((void *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + next + s_3 * sum_copies * 4;
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
               tw_store_i32(copies, (int32_t)value);
               copies += 4;
             }
             value = (uint32_t)tw_load_i32(how_at_2 + 768);
-            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
               tw_store_i32(copies_2, (int32_t)value);
               copies_2 += 4;
             }
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 4;
       packed += packed_stride;

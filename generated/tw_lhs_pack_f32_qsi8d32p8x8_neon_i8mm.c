@@ -40,16 +40,16 @@ __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  const size_t s = args->sum_copies - 2 == 0 ? args->scale_copies - 2 : 1;
-  const size_t unusual = args->block - 32 == 0 ? s : 1;
+  const size_t unusual_copies = args->sum_copies - 2 == 0 ? args->scale_copies - 2 : 1;
+  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 128;
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1088;
     const size_t blocks = args->k / 32;
-    const size_t next = 0 + 2 * 4 * 8;
-    const size_t next_2 = next + 32 * 8;
-    const size_t next_3 = next_2 + 2 * 4 * 8;
+    const size_t behind_sums = 0 + 2 * 4 * 8;
+    const size_t behind_data = behind_sums + 32 * 8;
+    const size_t behind_scales = behind_data + 2 * 4 * 8;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
     const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
@@ -57,23 +57,23 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 8;
+    const size_t first_panel = row_begin / 8;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 8 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
       const size_t left = row_end - row;
       const size_t rows = left < 8 ? left : 8;
-      uint8_t* const behind = packed + blocks * next_3;
+      uint8_t* const behind = packed + blocks * behind_scales;
       if (rows != 8) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -252,7 +252,7 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
             vst1q_s8((int8_t *)(scratch + 16), vreinterpretq_s8_u8(v_46));
             const size_t stride = 8 * 8;
             const size_t steps = 32 / 32;
-            uint8_t* place = packed_at + next + s_3 * 8;
+            uint8_t* place = packed_at + behind_sums + r * 8;
             uint8_t* scratch_at = scratch;
             // group loop
             for (size_t i_group = 0; i_group < steps; ++i_group) {
@@ -282,24 +282,24 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
             const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
             const int32x4_t v_60 =
                 vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
-            uint8_t* copies = packed_at + 0 + s_3 * 2 * 4;
+            uint8_t* copies = packed_at + 0 + r * 2 * 4;
             const int32x4_t v_61 = vmulq_s32(v_60, sum_factor_2);
             const int32x4_t kept = vaddq_s32(v_61, sum_base);
             vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
             size_t value = (uint32_t)tw_load_i32(lanes);
             tw_store_i32(copies, (int32_t)value);
             tw_store_i32(copies + 4, (int32_t)value);
-            copies = packed_at + next_2 + s_3 * 2 * 4;
+            copies = packed_at + behind_data + r * 2 * 4;
             value = (uint32_t)tw_load_i32(how_at_2 + 576);
             tw_store_i32(copies, (int32_t)value);
             tw_store_i32(copies + 4, (int32_t)value);
             floats += 128;
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 8;
       packed += packed_stride;
@@ -312,9 +312,9 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1088;
     const size_t blocks = args->k / block;
-    const size_t next = 0 + sum_copies * 4 * 8;
-    const size_t next_2 = next + block * 8;
-    const size_t next_3 = next_2 + scale_copies * 4 * 8;
+    const size_t behind_sums = 0 + sum_copies * 4 * 8;
+    const size_t behind_data = behind_sums + block * 8;
+    const size_t behind_scales = behind_data + scale_copies * 4 * 8;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
     const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
     const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
@@ -322,23 +322,23 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
     const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
     const size_t packed_stride = args->packed_stride;
-    const size_t s_2 = row_begin / 8;
+    const size_t first_panel = row_begin / 8;
     size_t row = row_begin;
-    uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
     // panel loop: 8 per iteration
     for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
       const size_t left = row_end - row;
       const size_t rows = left < 8 ? left : 8;
-      uint8_t* const behind = packed + blocks * next_3;
+      uint8_t* const behind = packed + blocks * behind_scales;
       if (rows != 8) {
         memset(packed, 0, (size_t)(behind + 0 - packed));
       }
       const uint8_t* const source = (const uint8_t*)args->source;
       const size_t source_stride = args->source_stride;
-      size_t s_3 = 0;
+      size_t r = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
-        const uint8_t* floats = source + (row + s_3) * source_stride;
+        const uint8_t* floats = source + (row + r) * source_stride;
         uint8_t* packed_at = packed;
         size_t blocks_at = blocks;
         // blocks loop: 32 per iteration
@@ -467,7 +467,7 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
             const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
             int32x4_t v = vdupq_n_s32(0);
             const size_t steps = block / 32;
-            uint8_t* place = packed_at + next + s_3 * 8;
+            uint8_t* place = packed_at + behind_sums + r * 8;
             // k loop
             for (size_t i_k = 0; i_k < steps; ++i_k) {
               const float32x4_t x = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)floats));
@@ -572,25 +572,25 @@ void tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
             const int32x4_t kept = vaddq_s32(v_9, sum_base);
             vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
             size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + 0 + s_3 * sum_copies * 4;
+            uint8_t* copies = packed_at + 0 + r * sum_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
               tw_store_i32(copies, (int32_t)value);
               copies += 4;
             }
             value = (uint32_t)tw_load_i32(how_at_2 + 576);
-            uint8_t* copies_2 = packed_at + next_2 + s_3 * scale_copies * 4;
+            uint8_t* copies_2 = packed_at + behind_data + r * scale_copies * 4;
             // copy loop
             for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
               tw_store_i32(copies_2, (int32_t)value);
               copies_2 += 4;
             }
-            packed_at += next_3;
+            packed_at += behind_scales;
             how_at_2 += 4;
           }
           blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        s_3 += 1;
+        r += 1;
       }
       row += 8;
       packed += packed_stride;

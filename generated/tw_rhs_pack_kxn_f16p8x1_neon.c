@@ -33,9 +33,9 @@ void tw_rhs_pack_kxn_f16p8x1_neon(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;

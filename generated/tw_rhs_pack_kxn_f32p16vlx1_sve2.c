@@ -33,10 +33,10 @@ void tw_rhs_pack_kxn_f32p16vlx1_sve2(const tw_pack_args* args) {
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t panel = (args->vector_bytes >> 4) * 16;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / panel;
+  const size_t first_panel = row_begin / panel;
   size_t row = row_begin;
   const size_t panels = (rows_left + panel - 1) / panel;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
@@ -55,15 +55,16 @@ void tw_rhs_pack_kxn_f32p16vlx1_sve2(const tw_pack_args* args) {
       source += args->source_stride;
       packed_at += panel_bytes;
     }
-    uint8_t* const bias = packed + k * ((args->vector_bytes >> 4) * 64);
+    size_t length = (args->vector_bytes >> 4) * 64;
+    uint8_t* const bias = packed + k * length;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
-    const size_t s_2 = (args->vector_bytes >> 4) * 64;
+    length = (args->vector_bytes >> 4) * 64;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
-      memset(bias + given_bytes, 0, s_2 - given_bytes);
+      memset(bias + given_bytes, 0, length - given_bytes);
     } else {
-      memset(bias, 0, s_2);
+      memset(bias, 0, length);
     }
     row += panel;
     packed += packed_stride;

@@ -41,17 +41,17 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 256;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride_2 = args->packed_stride;
-  const size_t s_2 = row_begin / 16;
+  const size_t first_panel = row_begin / 16;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride_2;
   // panel loop: 16 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
     const size_t left = row_end - row;
@@ -88,43 +88,43 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
     const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
     const size_t packed_stride_3 = args->packed_stride;
-    const size_t s_3 = row_begin_2 / 16;
+    const size_t first_panel_2 = row_begin_2 / 16;
     size_t row_2 = row_begin_2;
-    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
     // panel loop: 64 per iteration
     for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 64) {
       const size_t left = row_end_2 - row_2;
       const size_t rows = left < 64 ? left : 64;
-      const size_t s_4 = k < k_end ? k : k_end;
-      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
-      const size_t s_6 = s_5 / 8;
-      const size_t whole_steps = 64 > left ? 0 : s_6;
+      const size_t fewer = k < k_end ? k : k_end;
+      const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
+      size_t parts = left_2 / 8;
+      const size_t whole_steps = 64 > left ? 0 : parts;
       uint8_t* const sums = packed_2 + padded * 8;
       const size_t whole_end = first_k + whole_steps * 8;
-      const size_t s_7 = (k_end - whole_end + 7) / 8;
-      const size_t s_8 = whole_steps == 0 ? 0 : 1;
-      const size_t runs = s_7 + s_8;
+      parts = (k_end - whole_end + 7) / 8;
+      const size_t chosen = whole_steps == 0 ? 0 : 1;
+      const size_t runs = parts + chosen;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop
       for (size_t i_run = 0; i_run < runs; ++i_run) {
-        const size_t s_9 = row_2 / 2;
-        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        const size_t parts_2 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + parts_2;
         uint8_t* packed_3 = packed_2 + k_2 * 8;
         if (copied != 0) {
           memset(scratch, no_codes, 256);
           memset(packed_copy, 0, 512);
-          const size_t s_10 = k > k_2 ? k - k_2 : 0;
-          const size_t copied_2 = s_10 < 8 ? s_10 : 8;
+          const size_t left_3 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = left_3 < 8 ? left_3 : 8;
           const uint8_t* source_at = source;
           uint8_t* scratch_at = scratch;
           // copy loop
           for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
-            const size_t s_11 = (rows + 1) / 2;
-            memcpy(scratch_at, source_at, s_11);
+            const size_t parts_3 = (rows + 1) / 2;
+            memcpy(scratch_at, source_at, parts_3);
             if ((rows & 1) != 0) {
-              const size_t s_12 = rows / 2;
-              uint8_t* const last = scratch_at + s_12;
+              const size_t parts_4 = rows / 2;
+              uint8_t* const last = scratch_at + parts_4;
               const size_t byte = *last;
               *last = (uint8_t)((byte & 15) + (no_codes & 240));
             }
@@ -275,11 +275,11 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
             from = row_9 + stride;
             to += 64;
           }
-          const size_t s_10 = steps * 8;
+          const size_t s = steps * 8;
           uint8_t* const sums_3 = sums_2 + panel_stride;
           uint8_t* const sums_4 = sums_3 + panel_stride;
           uint8_t* const sums_5 = sums_4 + panel_stride;
-          __m256i offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          __m256i offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v = _mm256_srai_epi32(sum, 4);
           const __m256i v_2 = _mm256_sub_epi32(v, offset);
           const __m256i v_3 = _mm256_loadu_si256((const __m256i *)sums_2);
@@ -290,7 +290,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
           const __m256i v_7 = _mm256_loadu_si256((const __m256i *)(sums_2 + 32));
           const __m256i v_8 = _mm256_add_epi32(v_7, v_6);
           _mm256_storeu_si256((__m256i *)(sums_2 + 32), v_8);
-          offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v_9 = _mm256_srai_epi32(sum_3, 4);
           const __m256i v_10 = _mm256_sub_epi32(v_9, offset);
           const __m256i v_11 = _mm256_loadu_si256((const __m256i *)sums_3);
@@ -301,7 +301,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
           const __m256i v_15 = _mm256_loadu_si256((const __m256i *)(sums_3 + 32));
           const __m256i v_16 = _mm256_add_epi32(v_15, v_14);
           _mm256_storeu_si256((__m256i *)(sums_3 + 32), v_16);
-          offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v_17 = _mm256_srai_epi32(sum_5, 4);
           const __m256i v_18 = _mm256_sub_epi32(v_17, offset);
           const __m256i v_19 = _mm256_loadu_si256((const __m256i *)sums_4);
@@ -312,7 +312,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
           const __m256i v_23 = _mm256_loadu_si256((const __m256i *)(sums_4 + 32));
           const __m256i v_24 = _mm256_add_epi32(v_23, v_22);
           _mm256_storeu_si256((__m256i *)(sums_4 + 32), v_24);
-          offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v_25 = _mm256_srai_epi32(sum_7, 4);
           const __m256i v_26 = _mm256_sub_epi32(v_25, offset);
           const __m256i v_27 = _mm256_loadu_si256((const __m256i *)sums_5);
@@ -459,11 +459,11 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
             from = row_9 + stride;
             to += 64;
           }
-          const size_t s_10 = steps * 8;
+          const size_t s = steps * 8;
           uint8_t* const sums_3 = sums_2 + panel_stride;
           uint8_t* const sums_4 = sums_3 + panel_stride;
           uint8_t* const sums_5 = sums_4 + panel_stride;
-          __m256i offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          __m256i offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v = _mm256_srai_epi32(sum, 4);
           const __m256i v_2 = _mm256_sub_epi32(v, offset);
           const __m256i v_3 = _mm256_loadu_si256((const __m256i *)sums_2);
@@ -474,7 +474,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
           const __m256i v_7 = _mm256_loadu_si256((const __m256i *)(sums_2 + 32));
           const __m256i v_8 = _mm256_add_epi32(v_7, v_6);
           _mm256_storeu_si256((__m256i *)(sums_2 + 32), v_8);
-          offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v_9 = _mm256_srai_epi32(sum_3, 4);
           const __m256i v_10 = _mm256_sub_epi32(v_9, offset);
           const __m256i v_11 = _mm256_loadu_si256((const __m256i *)sums_3);
@@ -485,7 +485,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
           const __m256i v_15 = _mm256_loadu_si256((const __m256i *)(sums_3 + 32));
           const __m256i v_16 = _mm256_add_epi32(v_15, v_14);
           _mm256_storeu_si256((__m256i *)(sums_3 + 32), v_16);
-          offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v_17 = _mm256_srai_epi32(sum_5, 4);
           const __m256i v_18 = _mm256_sub_epi32(v_17, offset);
           const __m256i v_19 = _mm256_loadu_si256((const __m256i *)sums_4);
@@ -496,7 +496,7 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args* args) {
           const __m256i v_23 = _mm256_loadu_si256((const __m256i *)(sums_4 + 32));
           const __m256i v_24 = _mm256_add_epi32(v_23, v_22);
           _mm256_storeu_si256((__m256i *)(sums_4 + 32), v_24);
-          offset = _mm256_set1_epi32((int32_t)(s_10 << 3));
+          offset = _mm256_set1_epi32((int32_t)(s << 3));
           const __m256i v_25 = _mm256_srai_epi32(sum_7, 4);
           const __m256i v_26 = _mm256_sub_epi32(v_25, offset);
           const __m256i v_27 = _mm256_loadu_si256((const __m256i *)sums_5);

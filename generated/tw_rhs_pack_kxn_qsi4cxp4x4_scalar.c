@@ -29,15 +29,15 @@ void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args* args) {
   const size_t given_offset = (args->flags & 1) * 8;
   const size_t offset = 8 - given_offset;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
@@ -65,54 +65,54 @@ void tw_rhs_pack_kxn_qsi4cxp4x4_scalar(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_3 = k > first_k ? k - first_k : 0;
-      const size_t values = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_4 < 32 ? s_4 : 32;
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = padded > first_k ? padded - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
       memset(packed + first_k * 2, 136, places * 2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_5 = column / 2;
-        const size_t s_6 = column & 1;
-        const uint8_t* const from = (const uint8_t*)args->source + s_5 + first_k * source_stride;
-        const size_t s_7 = first_k / 8;
-        uint8_t* const to = packed + row_2 * 4 + s_7 * 16;
-        const size_t s_8 = values / 8;
-        const size_t pairs = s_8 * 4;
+        size_t parts = column / 2;
+        const size_t s = column & 1;
+        const uint8_t* const from = (const uint8_t*)args->source + parts + first_k * source_stride;
+        const size_t s_2 = first_k / 8;
+        uint8_t* const to = packed + row_2 * 4 + s_2 * 16;
+        parts = values / 8;
+        const size_t pairs = parts * 4;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
         for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
-          const size_t s_9 = pair / 4;
-          const size_t k_2 = s_9 * 8 + (pair & 3);
+          const size_t parts_2 = pair / 4;
+          const size_t k_2 = parts_2 * 8 + (pair & 3);
           size_t value = from[k_2 * source_stride];
-          size_t given = s_6 == 0 ? value & 15 : value >> 4;
+          size_t given = s == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 4;
           value = from[far * source_stride];
-          given = s_6 == 0 ? value & 15 : value >> 4;
+          given = s == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t byte = code + (code_2 << 4);
-          const size_t s_10 = k_2 / 8;
-          to[s_10 * 16 + (k_2 & 3)] = (uint8_t)byte;
+          const size_t s_3 = k_2 / 8;
+          to[s_3 * 16 + (k_2 & 3)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
         size_t k_2 = pairs * 2;
-        const size_t s_9 = values - k_2;
+        const size_t s_3 = values - k_2;
         // value loop
-        for (size_t i_value = 0; i_value < s_9; ++i_value) {
+        for (size_t i_value = 0; i_value < s_3; ++i_value) {
           const size_t value = from[k_2 * source_stride];
-          const size_t given = s_6 == 0 ? value & 15 : value >> 4;
+          const size_t given = s == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
-          const size_t s_10 = k_2 / 8;
-          const size_t s_11 = k_2 / 4;
-          uint8_t* const s_12 = to + (s_10 * 16 + (k_2 & 3));
-          const size_t old = *s_12;
-          const size_t s_13 = (s_11 & 1) == 0 ? code - 8 : (code - 8) << 4;
-          *s_12 = (uint8_t)(old + s_13);
+          const size_t s_4 = k_2 / 8;
+          const size_t s_5 = k_2 / 4;
+          uint8_t* const s_6 = to + (s_4 * 16 + (k_2 & 3));
+          const size_t old = *s_6;
+          const size_t chosen = (s_5 & 1) == 0 ? code - 8 : (code - 8) << 4;
+          *s_6 = (uint8_t)(old + chosen);
           k_2 += 1;
           sum = sum + (code - 8);
         }

@@ -40,17 +40,17 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 512;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride_2 = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride_2;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
@@ -63,10 +63,10 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const size_t given_bytes = rows * 4;
       memcpy(scales, scales_2 + row * 4, given_bytes);
       uint8_t* behind = scales + given_bytes;
-      const size_t s_3 = (16 - given_bytes) / 4;
+      const size_t parts = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
-      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+      for (size_t i_repeat = 0; i_repeat < parts; ++i_repeat) {
         tw_store_i32(behind, (int32_t)last);
         behind += 4;
       }
@@ -83,10 +83,10 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
       uint8_t* behind = bias + given_bytes;
-      const size_t s_3 = (16 - given_bytes) / 4;
+      const size_t parts = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
-      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+      for (size_t i_repeat = 0; i_repeat < parts; ++i_repeat) {
         tw_store_i32(behind, (int32_t)last);
         behind += 4;
       }
@@ -105,44 +105,44 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
     const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
     const size_t packed_stride_3 = args->packed_stride;
-    const size_t s_3 = row_begin_2 / 4;
+    const size_t first_panel_2 = row_begin_2 / 4;
     size_t row_2 = row_begin_2;
-    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
     // panel loop: 32 per iteration
     for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
       const size_t left = row_end_2 - row_2;
       const size_t rows = left < 32 ? left : 32;
-      const size_t s_4 = k < k_end ? k : k_end;
-      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
-      const size_t s_6 = s_5 / 32;
-      const size_t whole_steps = 32 > left ? 0 : s_6;
+      const size_t fewer = k < k_end ? k : k_end;
+      const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
+      size_t parts = left_2 / 32;
+      const size_t whole_steps = 32 > left ? 0 : parts;
       uint8_t* const sums = packed_2 + padded * 2;
       const size_t whole_end = first_k + whole_steps * 32;
-      const size_t s_7 = (k_end - whole_end + 31) / 32;
-      const size_t s_8 = whole_steps == 0 ? 0 : 1;
-      const size_t runs = s_7 + s_8;
+      parts = (k_end - whole_end + 31) / 32;
+      const size_t chosen = whole_steps == 0 ? 0 : 1;
+      const size_t runs = parts + chosen;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop
       for (size_t i_run = 0; i_run < runs; ++i_run) {
-        const size_t s_9 = row_2 / 2;
-        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        const size_t parts_2 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + parts_2;
         uint8_t* packed_3 = packed_2 + k_2 * 2;
         if (copied != 0) {
           memset(scratch, no_codes, 512);
           memset(packed_copy, 0, 640);
-          const size_t s_10 = k > k_2 ? k - k_2 : 0;
-          const size_t copied_2 = s_10 < 32 ? s_10 : 32;
+          const size_t left_3 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = left_3 < 32 ? left_3 : 32;
           const uint8_t* source_at = source;
           uint8_t* scratch_at = scratch;
           // copy loop
           for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
-            const size_t s_11 = rows > 1 ? rows - 1 : 0;
-            const size_t s_12 = s_11 / 2;
-            const uint8_t* const last = source_at + s_12;
+            const size_t left_4 = rows > 1 ? rows - 1 : 0;
+            const size_t parts_3 = left_4 / 2;
+            const uint8_t* const last = source_at + parts_3;
             const size_t byte = *last;
-            memcpy(scratch_at, source_at, s_12);
-            memset(scratch_at + s_12, byte, 16 - s_12);
+            memcpy(scratch_at, source_at, parts_3);
+            memset(scratch_at + parts_3, byte, 16 - parts_3);
             source_at += source_stride;
             scratch_at += 16;
           }

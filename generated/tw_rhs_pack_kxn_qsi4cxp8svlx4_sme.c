@@ -31,88 +31,93 @@ void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme(const tw_pack_args* args) {
   const size_t given_offset = (args->flags & 1) * 8;
   const size_t offset = 8 - given_offset;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t panel = (args->vector_bytes >> 4) * 8;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / panel;
+  const size_t first_panel = row_begin / panel;
   size_t row = row_begin;
   const size_t panels = (rows_left + panel - 1) / panel;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < panel ? left : panel;
-    uint8_t* const sums = packed + padded * ((args->vector_bytes >> 4) * 4);
-    memset(sums, 0, (args->vector_bytes >> 4) * 32);
-    uint8_t* const scales = sums + (args->vector_bytes >> 4) * 32;
+    size_t length = (args->vector_bytes >> 4) * 4;
+    uint8_t* const sums = packed + padded * length;
+    length = (args->vector_bytes >> 4) * 32;
+    memset(sums, 0, length);
+    length = (args->vector_bytes >> 4) * 32;
+    uint8_t* const scales = sums + length;
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
-    const size_t s_3 = (args->vector_bytes >> 4) * 32;
+    length = (args->vector_bytes >> 4) * 32;
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(scales, scales_2 + row * 4, given_bytes);
-      memset(scales + given_bytes, 0, s_3 - given_bytes);
+      memset(scales + given_bytes, 0, length - given_bytes);
     } else {
-      memset(scales, 0, s_3);
+      memset(scales, 0, length);
     }
-    uint8_t* const bias = scales + (args->vector_bytes >> 4) * 32;
+    length = (args->vector_bytes >> 4) * 32;
+    uint8_t* const bias = scales + length;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
-    const size_t s_4 = (args->vector_bytes >> 4) * 32;
+    length = (args->vector_bytes >> 4) * 32;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
-      memset(bias + given_bytes, 0, s_4 - given_bytes);
+      memset(bias + given_bytes, 0, length - given_bytes);
     } else {
-      memset(bias, 0, s_4);
+      memset(bias, 0, length);
     }
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_5 = k > first_k ? k - first_k : 0;
-      const size_t values = s_5 < 32 ? s_5 : 32;
-      const size_t s_6 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_6 < 32 ? s_6 : 32;
-      memset(packed + first_k * ((args->vector_bytes >> 4) * 4), 8,
-          places * ((args->vector_bytes >> 4) * 4));
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = padded > first_k ? padded - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      const size_t length_2 = (args->vector_bytes >> 4) * 4;
+      const size_t length_3 = (args->vector_bytes >> 4) * 4;
+      memset(packed + first_k * length_2, 8, places * length_3);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t other = row_2 + segments * 4;
-        const size_t s_7 = row_2 / (segments * 4);
-        if ((s_7 & 1) == 0) {
+        const size_t s = row_2 / (segments * 4);
+        if ((s & 1) == 0) {
           if (other < rows) {
             size_t column = row + row_2;
-            const size_t s_8 = column / 2;
-            const size_t s_9 = column & 1;
+            size_t parts = column / 2;
+            const size_t s_2 = column & 1;
             const uint8_t* const from =
-                (const uint8_t*)args->source + s_8 + first_k * source_stride;
-            const size_t s_10 = segments * 4;
-            const size_t s_11 = row_2 / s_10;
-            const size_t s_12 = first_k / 4;
-            uint8_t* const to = packed + (row_2 - s_11 * s_10) * 4 + s_12 * (segments * 16);
+                (const uint8_t*)args->source + parts + first_k * source_stride;
+            const size_t s_3 = segments * 4;
+            const size_t s_4 = row_2 / s_3;
+            const size_t s_5 = first_k / 4;
+            uint8_t* const to = packed + (row_2 - s_4 * s_3) * 4 + s_5 * (segments * 16);
             column = row + other;
-            const size_t s_13 = column / 2;
-            const size_t s_14 = column & 1;
+            parts = column / 2;
+            const size_t s_6 = column & 1;
             const uint8_t* const from_2 =
-                (const uint8_t*)args->source + s_13 + first_k * source_stride;
+                (const uint8_t*)args->source + parts + first_k * source_stride;
             size_t k_2 = 0;
             size_t sum = 0;
             size_t other_sum = 0;
             // pair loop
             for (size_t i_pair = 0; i_pair < values; ++i_pair) {
               size_t value = from[k_2 * source_stride];
-              size_t given = s_9 == 0 ? value & 15 : value >> 4;
+              size_t given = s_2 == 0 ? value & 15 : value >> 4;
               const size_t code = (given + offset) & 15;
               value = from_2[k_2 * source_stride];
-              given = s_14 == 0 ? value & 15 : value >> 4;
+              given = s_6 == 0 ? value & 15 : value >> 4;
               const size_t code_2 = (given + offset) & 15;
               const size_t stored = (code + 8) & 15;
               const size_t byte = code_2 + (stored << 4);
-              const size_t s_15 = k_2 / 4;
-              to[s_15 * (segments * 16) + (k_2 & 3)] = (uint8_t)byte;
+              const size_t s_7 = k_2 / 4;
+              to[s_7 * (segments * 16) + (k_2 & 3)] = (uint8_t)byte;
               k_2 += 1;
               sum = sum + (code - 8);
               other_sum = other_sum + (code_2 - 8);
@@ -125,29 +130,29 @@ void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme(const tw_pack_args* args) {
             tw_store_i32(at, (int32_t)(old + other_sum));
           } else {
             const size_t column = row + row_2;
-            const size_t s_8 = column / 2;
-            const size_t s_9 = column & 1;
+            const size_t parts = column / 2;
+            const size_t s_2 = column & 1;
             const uint8_t* const from =
-                (const uint8_t*)args->source + s_8 + first_k * source_stride;
-            const size_t s_10 = segments * 4;
-            const size_t s_11 = row_2 / s_10;
-            const size_t s_12 = row_2 / (segments * 4);
-            const size_t s_13 = 1 - s_12;
-            const size_t s_14 = first_k / 4;
-            uint8_t* const to = packed + (row_2 - s_11 * s_10) * 4 + s_14 * (segments * 16);
+                (const uint8_t*)args->source + parts + first_k * source_stride;
+            const size_t s_3 = segments * 4;
+            const size_t s_4 = row_2 / s_3;
+            const size_t s_5 = row_2 / (segments * 4);
+            const size_t s_6 = 1 - s_5;
+            const size_t s_7 = first_k / 4;
+            uint8_t* const to = packed + (row_2 - s_4 * s_3) * 4 + s_7 * (segments * 16);
             size_t k_2 = 0;
             size_t sum = 0;
             // value loop
             for (size_t i_value = 0; i_value < values; ++i_value) {
               const size_t value = from[k_2 * source_stride];
-              const size_t given = s_9 == 0 ? value & 15 : value >> 4;
+              const size_t given = s_2 == 0 ? value & 15 : value >> 4;
               const size_t code = (given + offset) & 15;
-              const size_t s_15 = k_2 / 4;
-              uint8_t* const s_16 = to + (s_15 * (segments * 16) + (k_2 & 3));
+              const size_t s_8 = k_2 / 4;
+              uint8_t* const s_9 = to + (s_8 * (segments * 16) + (k_2 & 3));
               const size_t stored = (code + 8) & 15;
-              const size_t old = *s_16;
-              const size_t s_17 = s_13 == 0 ? code - 8 : stored << 4;
-              *s_16 = (uint8_t)(old + s_17);
+              const size_t old = *s_9;
+              const size_t chosen = s_6 == 0 ? code - 8 : stored << 4;
+              *s_9 = (uint8_t)(old + chosen);
               k_2 += 1;
               sum = sum + (code - 8);
             }

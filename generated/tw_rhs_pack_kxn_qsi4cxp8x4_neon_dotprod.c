@@ -40,17 +40,17 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 64;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride_2 = args->packed_stride;
-  const size_t s_2 = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride_2;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
@@ -87,43 +87,43 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
     const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
     const size_t packed_stride_3 = args->packed_stride;
-    const size_t s_3 = row_begin_2 / 8;
+    const size_t first_panel_2 = row_begin_2 / 8;
     size_t row_2 = row_begin_2;
-    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
     // panel loop: 32 per iteration
     for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
       const size_t left = row_end_2 - row_2;
       const size_t rows = left < 32 ? left : 32;
-      const size_t s_4 = k < k_end ? k : k_end;
-      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
-      const size_t s_6 = s_5 / 4;
-      const size_t whole_steps = 32 > left ? 0 : s_6;
+      const size_t fewer = k < k_end ? k : k_end;
+      const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
+      size_t parts = left_2 / 4;
+      const size_t whole_steps = 32 > left ? 0 : parts;
       uint8_t* const sums = packed_2 + padded * 4;
       const size_t whole_end = first_k + whole_steps * 4;
-      const size_t s_7 = (k_end - whole_end + 3) / 4;
-      const size_t s_8 = whole_steps == 0 ? 0 : 1;
-      const size_t runs = s_7 + s_8;
+      parts = (k_end - whole_end + 3) / 4;
+      const size_t chosen = whole_steps == 0 ? 0 : 1;
+      const size_t runs = parts + chosen;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop
       for (size_t i_run = 0; i_run < runs; ++i_run) {
-        const size_t s_9 = row_2 / 2;
-        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + s_9;
+        const size_t parts_2 = row_2 / 2;
+        const uint8_t* const source = (const uint8_t*)args->source + k_2 * source_stride + parts_2;
         uint8_t* packed_3 = packed_2 + k_2 * 4;
         if (copied != 0) {
           memset(scratch, no_codes, 64);
           memset(packed_copy, 0, 192);
-          const size_t s_10 = k > k_2 ? k - k_2 : 0;
-          const size_t copied_2 = s_10 < 4 ? s_10 : 4;
+          const size_t left_3 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = left_3 < 4 ? left_3 : 4;
           const uint8_t* source_at = source;
           uint8_t* scratch_at = scratch;
           // copy loop
           for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
-            const size_t s_11 = (rows + 1) / 2;
-            memcpy(scratch_at, source_at, s_11);
+            const size_t parts_3 = (rows + 1) / 2;
+            memcpy(scratch_at, source_at, parts_3);
             if ((rows & 1) != 0) {
-              const size_t s_12 = rows / 2;
-              uint8_t* const last = scratch_at + s_12;
+              const size_t parts_4 = rows / 2;
+              uint8_t* const last = scratch_at + parts_4;
               const size_t byte = *last;
               *last = (uint8_t)((byte & 15) + (no_codes & 240));
             }
@@ -205,11 +205,11 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
           from = row_5 + stride;
           to += 16;
         }
-        const size_t s_10 = steps * 4;
+        const size_t s = steps * 4;
         uint8_t* const sums_3 = sums_2 + panel_stride;
         uint8_t* const sums_4 = sums_3 + panel_stride;
         uint8_t* const sums_5 = sums_4 + panel_stride;
-        int32x4_t offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        int32x4_t offset = vdupq_n_s32((int32_t)(s << 3));
         const int32x4_t v = vsubq_s32(sum, sum_2);
         const int32x4_t v_2 = vshrq_n_s32(v, 4);
         const int32x4_t v_3 = vsubq_s32(sum_2, offset);
@@ -219,7 +219,7 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
         const int32x4_t v_6 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_2 + 16)));
         const int32x4_t v_7 = vaddq_s32(v_6, v_3);
         vst1q_s8((int8_t *)(sums_2 + 16), vreinterpretq_s8_s32(v_7));
-        offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        offset = vdupq_n_s32((int32_t)(s << 3));
         const int32x4_t v_8 = vsubq_s32(sum_3, sum_4);
         const int32x4_t v_9 = vshrq_n_s32(v_8, 4);
         const int32x4_t v_10 = vsubq_s32(sum_4, offset);
@@ -229,7 +229,7 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
         const int32x4_t v_13 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_3 + 16)));
         const int32x4_t v_14 = vaddq_s32(v_13, v_10);
         vst1q_s8((int8_t *)(sums_3 + 16), vreinterpretq_s8_s32(v_14));
-        offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        offset = vdupq_n_s32((int32_t)(s << 3));
         const int32x4_t v_15 = vsubq_s32(sum_5, sum_6);
         const int32x4_t v_16 = vshrq_n_s32(v_15, 4);
         const int32x4_t v_17 = vsubq_s32(sum_6, offset);
@@ -239,7 +239,7 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
         const int32x4_t v_20 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)(sums_4 + 16)));
         const int32x4_t v_21 = vaddq_s32(v_20, v_17);
         vst1q_s8((int8_t *)(sums_4 + 16), vreinterpretq_s8_s32(v_21));
-        offset = vdupq_n_s32((int32_t)(s_10 << 3));
+        offset = vdupq_n_s32((int32_t)(s << 3));
         const int32x4_t v_22 = vsubq_s32(sum_7, sum_8);
         const int32x4_t v_23 = vshrq_n_s32(v_22, 4);
         const int32x4_t v_24 = vsubq_s32(sum_8, offset);

@@ -35,17 +35,17 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 256;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride_2 = args->packed_stride;
-  const size_t s_2 = row_begin / 32;
+  const size_t first_panel = row_begin / 32;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride_2;
   // panel loop: 32 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
     const size_t left = row_end - row;
@@ -82,22 +82,22 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
     const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
     const size_t packed_stride_3 = args->packed_stride;
-    const size_t s_3 = row_begin_2 / 32;
+    const size_t first_panel_2 = row_begin_2 / 32;
     size_t row_2 = row_begin_2;
-    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
     // panel loop: 64 per iteration
     for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 64) {
       const size_t left = row_end_2 - row_2;
       const size_t rows = left < 64 ? left : 64;
-      const size_t s_4 = k < k_end ? k : k_end;
-      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
-      const size_t s_6 = s_5 / 4;
-      const size_t whole_steps = 64 > left ? 0 : s_6;
+      const size_t fewer = k < k_end ? k : k_end;
+      const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
+      size_t parts = left_2 / 4;
+      const size_t whole_steps = 64 > left ? 0 : parts;
       uint8_t* const sums = packed_2 + padded * 32;
       const size_t whole_end = first_k + whole_steps * 4;
-      const size_t s_7 = (k_end - whole_end + 3) / 4;
-      const size_t s_8 = whole_steps == 0 ? 0 : 1;
-      const size_t runs = s_7 + s_8;
+      parts = (k_end - whole_end + 3) / 4;
+      const size_t chosen = whole_steps == 0 ? 0 : 1;
+      const size_t runs = parts + chosen;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop
@@ -107,8 +107,8 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
         if (copied != 0) {
           memset(scratch, 0, 256);
           memset(packed_copy, 0, 512);
-          const size_t s_9 = k > k_2 ? k - k_2 : 0;
-          const size_t copied_2 = s_9 < 4 ? s_9 : 4;
+          const size_t left_3 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = left_3 < 4 ? left_3 : 4;
           const uint8_t* source_at = source;
           uint8_t* scratch_at = scratch;
           // copy loop
@@ -175,9 +175,9 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
             from = row_5 + stride;
             to += 128;
           }
-          const size_t s_9 = steps * 4;
+          const size_t s = steps * 4;
           uint8_t* const sums_3 = sums_2 + panel_stride;
-          __m512i offset = _mm512_set1_epi32((int32_t)(s_9 << 7));
+          __m512i offset = _mm512_set1_epi32((int32_t)(s << 7));
           const __m512i v = _mm512_sub_epi32(sum, offset);
           const __m512i v_2 = _mm512_loadu_si512((const void *)sums_2);
           const __m512i v_3 = _mm512_add_epi32(v_2, v);
@@ -186,7 +186,7 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
           const __m512i v_5 = _mm512_loadu_si512((const void *)(sums_2 + 64));
           const __m512i v_6 = _mm512_add_epi32(v_5, v_4);
           _mm512_storeu_si512((void *)(sums_2 + 64), v_6);
-          offset = _mm512_set1_epi32((int32_t)(s_9 << 7));
+          offset = _mm512_set1_epi32((int32_t)(s << 7));
           const __m512i v_7 = _mm512_sub_epi32(sum_3, offset);
           const __m512i v_8 = _mm512_loadu_si512((const void *)sums_3);
           const __m512i v_9 = _mm512_add_epi32(v_8, v_7);
@@ -245,9 +245,9 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
             from = row_5 + stride;
             to += 128;
           }
-          const size_t s_9 = steps * 4;
+          const size_t s = steps * 4;
           uint8_t* const sums_3 = sums_2 + panel_stride;
-          __m512i offset = _mm512_set1_epi32((int32_t)(s_9 << 7));
+          __m512i offset = _mm512_set1_epi32((int32_t)(s << 7));
           const __m512i v = _mm512_sub_epi32(sum, offset);
           const __m512i v_2 = _mm512_loadu_si512((const void *)sums_2);
           const __m512i v_3 = _mm512_add_epi32(v_2, v);
@@ -256,7 +256,7 @@ void tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni(const tw_pack_args* args) {
           const __m512i v_5 = _mm512_loadu_si512((const void *)(sums_2 + 64));
           const __m512i v_6 = _mm512_add_epi32(v_5, v_4);
           _mm512_storeu_si512((void *)(sums_2 + 64), v_6);
-          offset = _mm512_set1_epi32((int32_t)(s_9 << 7));
+          offset = _mm512_set1_epi32((int32_t)(s << 7));
           const __m512i v_7 = _mm512_sub_epi32(sum_3, offset);
           const __m512i v_8 = _mm512_loadu_si512((const void *)sums_3);
           const __m512i v_9 = _mm512_add_epi32(v_8, v_7);

@@ -35,17 +35,17 @@ void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 64;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride_2 = args->packed_stride;
-  const size_t s_2 = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride_2;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride_2;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
@@ -82,22 +82,22 @@ void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
     const size_t row_end_2 = args->row_end < args->rows ? args->row_end : args->rows;
     const size_t rows_left_2 = row_end_2 > row_begin_2 ? row_end_2 - row_begin_2 : 0;
     const size_t packed_stride_3 = args->packed_stride;
-    const size_t s_3 = row_begin_2 / 8;
+    const size_t first_panel_2 = row_begin_2 / 8;
     size_t row_2 = row_begin_2;
-    uint8_t* packed_2 = (uint8_t*)args->packed + s_3 * packed_stride_3;
+    uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
     // panel loop: 16 per iteration
     for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 16) {
       const size_t left = row_end_2 - row_2;
       const size_t rows = left < 16 ? left : 16;
-      const size_t s_4 = k < k_end ? k : k_end;
-      const size_t s_5 = s_4 > first_k ? s_4 - first_k : 0;
-      const size_t s_6 = s_5 / 4;
-      const size_t whole_steps = 16 > left ? 0 : s_6;
+      const size_t fewer = k < k_end ? k : k_end;
+      const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
+      size_t parts = left_2 / 4;
+      const size_t whole_steps = 16 > left ? 0 : parts;
       uint8_t* const sums = packed_2 + padded * 8;
       const size_t whole_end = first_k + whole_steps * 4;
-      const size_t s_7 = (k_end - whole_end + 3) / 4;
-      const size_t s_8 = whole_steps == 0 ? 0 : 1;
-      const size_t runs = s_7 + s_8;
+      parts = (k_end - whole_end + 3) / 4;
+      const size_t chosen = whole_steps == 0 ? 0 : 1;
+      const size_t runs = parts + chosen;
       size_t k_2 = first_k;
       size_t copied = whole_steps == 0 ? 1 : 0;
       // run loop
@@ -107,8 +107,8 @@ void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
         if (copied != 0) {
           memset(scratch, 0, 64);
           memset(packed_copy, 0, 128);
-          const size_t s_9 = k > k_2 ? k - k_2 : 0;
-          const size_t copied_2 = s_9 < 4 ? s_9 : 4;
+          const size_t left_3 = k > k_2 ? k - k_2 : 0;
+          const size_t copied_2 = left_3 < 4 ? left_3 : 4;
           const uint8_t* source_at = source;
           uint8_t* scratch_at = scratch;
           // copy loop

@@ -32,9 +32,9 @@ void tw_rhs_pack_nxk_bf16_f32p4x1_scalar(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
@@ -51,13 +51,13 @@ void tw_rhs_pack_nxk_bf16_f32p4x1_scalar(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < k_2; i_k_part += 32) {
-      const size_t s_2 = k > first_k ? k - first_k : 0;
-      const size_t values = s_2 < 32 ? s_2 : 32;
-      const size_t s_3 = k_2 > first_k ? k_2 - first_k : 0;
-      const size_t places = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = 4 > rows ? 4 - rows : 0;
-      const size_t s_5 = places > values ? places - values : 0;
-      if (s_4 + s_5 != 0) {
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = k_2 > first_k ? k_2 - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      left_2 = 4 > rows ? 4 - rows : 0;
+      const size_t left_3 = places > values ? places - values : 0;
+      if (left_2 + left_3 != 0) {
         memset(packed + first_k * 16, 0, places * 16);
       }
       size_t row_2 = 0;

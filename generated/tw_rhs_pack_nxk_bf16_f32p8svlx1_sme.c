@@ -35,36 +35,38 @@ void tw_rhs_pack_nxk_bf16_f32p8svlx1_sme(const tw_pack_args* args) {
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t panel = (args->vector_bytes >> 4) * 8;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / panel;
+  const size_t first_panel = row_begin / panel;
   size_t row = row_begin;
   const size_t panels = (rows_left + panel - 1) / panel;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < panel ? left : panel;
-    uint8_t* const bias = packed + k_2 * ((args->vector_bytes >> 4) * 32);
+    size_t length = (args->vector_bytes >> 4) * 32;
+    uint8_t* const bias = packed + k_2 * length;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
-    const size_t s_2 = (args->vector_bytes >> 4) * 32;
+    length = (args->vector_bytes >> 4) * 32;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
-      memset(bias + given_bytes, 0, s_2 - given_bytes);
+      memset(bias + given_bytes, 0, length - given_bytes);
     } else {
-      memset(bias, 0, s_2);
+      memset(bias, 0, length);
     }
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < k_2; i_k_part += 32) {
-      const size_t s_3 = k > first_k ? k - first_k : 0;
-      const size_t values = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = k_2 > first_k ? k_2 - first_k : 0;
-      const size_t places = s_4 < 32 ? s_4 : 32;
-      const size_t s_5 = segments * 8 > rows ? segments * 8 - rows : 0;
-      const size_t s_6 = places > values ? places - values : 0;
-      if (s_5 + s_6 != 0) {
-        memset(packed + first_k * ((args->vector_bytes >> 4) * 32), 0,
-            places * ((args->vector_bytes >> 4) * 32));
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = k_2 > first_k ? k_2 - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      left_2 = segments * 8 > rows ? segments * 8 - rows : 0;
+      const size_t left_3 = places > values ? places - values : 0;
+      if (left_2 + left_3 != 0) {
+        const size_t length_2 = (args->vector_bytes >> 4) * 32;
+        const size_t length_3 = (args->vector_bytes >> 4) * 32;
+        memset(packed + first_k * length_2, 0, places * length_3);
       }
       size_t row_2 = 0;
       // row loop

@@ -39,9 +39,9 @@ void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 32;
+  const size_t first_panel = row_begin / 32;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 32 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
     const size_t left = row_end - row;
@@ -56,21 +56,21 @@ void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args* args) {
       memset(bias, 0, 128);
     }
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
-    const size_t s_2 = left > 32 ? 32 * source_stride : 0;
-    const size_t s_3 = k / 8;
-    const size_t whole_steps = 32 > left ? 0 : s_3;
+    const size_t chosen = left > 32 ? 32 * source_stride : 0;
+    size_t parts = k / 8;
+    const size_t whole_steps = 32 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 8;
-    const size_t s_4 = (k_2 - whole_end + 7) / 8;
-    const size_t s_5 = whole_steps == 0 ? 0 : 1;
-    const size_t runs = s_4 + s_5;
+    parts = (k_2 - whole_end + 7) / 8;
+    const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
+    const size_t runs = parts + chosen_2;
     size_t k_3 = 0;
     size_t copied = whole_steps == 0 ? 1 : 0;
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_3 * 64;
       if (copied != 0) {
-        const size_t s_6 = k > k_3 ? k - k_3 : 0;
-        const size_t values = s_6 < 8 ? s_6 : 8;
+        const size_t left_2 = k > k_3 ? k - k_3 : 0;
+        const size_t values = left_2 < 8 ? left_2 : 8;
         memset(scratch, 0, 512);
         const uint8_t* first = source + k_3 * 2;
         uint8_t* scratch_at = scratch;
@@ -84,7 +84,7 @@ void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args* args) {
       const uint8_t* from = copied == 0 ? source : scratch;
       const size_t stride = copied == 0 ? source_stride : 16;
       const size_t steps = copied == 0 ? whole_steps : 1;
-      const size_t distance = copied == 0 ? s_2 : 0;
+      const size_t distance = copied == 0 ? chosen : 0;
       const uint8_t* ahead = from + distance;
       uint8_t* to = copied == 0 ? packed_2 : packed_copy;
       if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
@@ -369,8 +369,8 @@ void tw_rhs_pack_nxk_f16p32x1_avx512f(const tw_pack_args* args) {
         }
       }
       if (copied != 0) {
-        const size_t s_6 = k_2 - k_3 < 8 ? k_2 - k_3 : 8;
-        memcpy(packed_2, packed_copy, s_6 * 64);
+        const size_t fewer = k_2 - k_3 < 8 ? k_2 - k_3 : 8;
+        memcpy(packed_2, packed_copy, fewer * 64);
       }
       k_3 = copied == 0 ? whole_end : k_3 + 8;
       copied = 1;

@@ -48,15 +48,15 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 16;
+  const size_t first_panel = row_begin / 16;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 16 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 16) {
     const size_t left = row_end - row;
     const size_t rows = left < 16 ? left : 16;
-    const size_t s_2 = args->k / 128;
-    uint8_t* const sums = packed + s_2 * 1056;
+    const size_t parts = args->k / 128;
+    uint8_t* const sums = packed + parts * 1056;
     memset(sums, 0, 64);
     uint8_t* const bias = sums + 64;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -78,9 +78,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
     // run loop: 2 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 2) {
       const size_t count = blocks - first < 2 ? blocks - first : 2;
-      const size_t s_3 = count * 32;
+      const size_t s = count * 32;
       if (rows < 16) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -138,7 +138,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
           uint8_t* scales_2 = scales_at_2;
-          uint8_t* s_4 = packed_2 + 1024;
+          uint8_t* s_2 = packed_2 + 1024;
           uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -472,7 +472,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
             const __m256i v_257 = _mm256_srai_epi32(v_256, 4);
             const __m256i v_258 = _mm256_sub_epi32(v_257, offset);
             const __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
-            _mm_stream_si128((__m128i *)s_4, scale); __asm__ volatile("" ::: "memory");
+            _mm_stream_si128((__m128i *)s_2, scale); __asm__ volatile("" ::: "memory");
             const __m256 v_259 = _mm256_cvtph_ps(scale);
             const __m256 v_260 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
             const __m256 v_261 = _mm256_cvtepi32_ps(v_258);
@@ -481,7 +481,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
             from_at = row_8 + stride;
             packed_at_2 += 32;
             scales_2 += 16;
-            s_4 += 16;
+            s_2 += 16;
             sums_at += 32;
           }
           from += 64;
@@ -513,7 +513,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
           uint8_t* scales_2 = scales_at_2;
-          uint8_t* s_4 = packed_2 + 1024;
+          uint8_t* s_2 = packed_2 + 1024;
           uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -832,7 +832,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
             const __m256i v_257 = _mm256_srai_epi32(v_256, 4);
             const __m256i v_258 = _mm256_sub_epi32(v_257, offset);
             const __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
-            _mm_storeu_si128((__m128i *)s_4, scale);
+            _mm_storeu_si128((__m128i *)s_2, scale);
             const __m256 v_259 = _mm256_cvtph_ps(scale);
             const __m256 v_260 = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)sums_at));
             const __m256 v_261 = _mm256_cvtepi32_ps(v_258);
@@ -841,7 +841,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128(const tw_pack_args* args) {
             from_at = row_8 + stride;
             packed_at_2 += 32;
             scales_2 += 16;
-            s_4 += 16;
+            s_2 += 16;
             sums_at += 32;
           }
           from += 64;

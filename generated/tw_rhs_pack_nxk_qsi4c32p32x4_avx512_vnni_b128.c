@@ -47,15 +47,15 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 32;
+  const size_t first_panel = row_begin / 32;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 32 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
     const size_t left = row_end - row;
     const size_t rows = left < 32 ? left : 32;
-    const size_t s_2 = args->k / 128;
-    uint8_t* const sums = packed + s_2 * 2112;
+    const size_t parts = args->k / 128;
+    uint8_t* const sums = packed + parts * 2112;
     memset(sums, 0, 128);
     uint8_t* const bias = sums + 128;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -77,9 +77,9 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
     // run loop: 2 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 2) {
       const size_t count = blocks - first < 2 ? blocks - first : 2;
-      const size_t s_3 = count * 64;
+      const size_t s = count * 64;
       if (rows < 32) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -153,7 +153,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
           uint8_t* scales_2 = scales_at_2;
-          uint8_t* s_4 = packed_2 + 2048;
+          uint8_t* s_2 = packed_2 + 2048;
           uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -473,7 +473,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
             const __m512i v_225 = _mm512_srai_epi32(v_224, 4);
             const __m512i v_226 = _mm512_sub_epi32(v_225, offset);
             const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
-            _mm256_stream_si256((__m256i *)s_4, scale);
+            _mm256_stream_si256((__m256i *)s_2, scale);
             const __m512 v_227 = _mm512_cvtph_ps(scale);
             const __m512 v_228 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
             const __m512 v_229 = _mm512_cvtepi32_ps(v_226);
@@ -482,7 +482,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
             from_at = row_16 + stride;
             packed_at_2 += 64;
             scales_2 += 32;
-            s_4 += 32;
+            s_2 += 32;
             sums_at += 64;
           }
           from += 64;
@@ -530,7 +530,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
           uint8_t* scales_2 = scales_at_2;
-          uint8_t* s_4 = packed_2 + 2048;
+          uint8_t* s_2 = packed_2 + 2048;
           uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -850,7 +850,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
             const __m512i v_225 = _mm512_srai_epi32(v_224, 4);
             const __m512i v_226 = _mm512_sub_epi32(v_225, offset);
             const __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
-            _mm256_storeu_si256((__m256i *)s_4, scale);
+            _mm256_storeu_si256((__m256i *)s_2, scale);
             const __m512 v_227 = _mm512_cvtph_ps(scale);
             const __m512 v_228 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
             const __m512 v_229 = _mm512_cvtepi32_ps(v_226);
@@ -859,7 +859,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128(const tw_pack_args* args) {
             from_at = row_16 + stride;
             packed_at_2 += 64;
             scales_2 += 32;
-            s_4 += 32;
+            s_2 += 32;
             sums_at += 64;
           }
           from += 64;

@@ -48,15 +48,15 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 32;
+  const size_t first_panel = row_begin / 32;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 32 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
     const size_t left = row_end - row;
     const size_t rows = left < 32 ? left : 32;
-    const size_t s_2 = args->k / 32;
-    uint8_t* const sums = packed + s_2 * 640;
+    const size_t parts = args->k / 32;
+    uint8_t* const sums = packed + parts * 640;
     memset(sums, 0, 128);
     uint8_t* const bias = sums + 128;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -78,9 +78,9 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
     // run loop: 8 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 8) {
       const size_t count = blocks - first < 8 ? blocks - first : 8;
-      const size_t s_3 = count * 128;
+      const size_t s = count * 128;
       if (rows < 32) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -130,7 +130,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
           uint8_t* scales_2 = scales_at_2;
-          uint8_t* s_4 = packed_2 + 512;
+          uint8_t* s_2 = packed_2 + 512;
           uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -222,7 +222,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
             const __m512i v_57 = _mm512_srai_epi32(v_56, 4);
             const __m512i v_58 = _mm512_sub_epi32(v_57, offset);
             const __m512i scale = _mm512_loadu_si512((const void *)scales_2);
-            _mm512_stream_si512((__m512i *)s_4, scale);
+            _mm512_stream_si512((__m512i *)s_2, scale);
             const __m512 v_59 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
             const __m512 v_60 = _mm512_cvtepi32_ps(v_58);
             const __m512 v_61 = _mm512_fmadd_ps(v_60, _mm512_castsi512_ps(scale), v_59);
@@ -230,7 +230,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
             from_at = row_16 + stride;
             packed_at_2 += 64;
             scales_2 += 64;
-            s_4 += 64;
+            s_2 += 64;
             sums_at += 64;
           }
           from += 16;
@@ -254,7 +254,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
           uint8_t* scales_2 = scales_at_2;
-          uint8_t* s_4 = packed_2 + 512;
+          uint8_t* s_2 = packed_2 + 512;
           uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -346,7 +346,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
             const __m512i v_57 = _mm512_srai_epi32(v_56, 4);
             const __m512i v_58 = _mm512_sub_epi32(v_57, offset);
             const __m512i scale = _mm512_loadu_si512((const void *)scales_2);
-            _mm512_storeu_si512((void *)s_4, scale);
+            _mm512_storeu_si512((void *)s_2, scale);
             const __m512 v_59 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)sums_at));
             const __m512 v_60 = _mm512_cvtepi32_ps(v_58);
             const __m512 v_61 = _mm512_fmadd_ps(v_60, _mm512_castsi512_ps(scale), v_59);
@@ -354,7 +354,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
             from_at = row_16 + stride;
             packed_at_2 += 64;
             scales_2 += 64;
-            s_4 += 64;
+            s_2 += 64;
             sums_at += 64;
           }
           from += 16;

@@ -30,21 +30,21 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar(const tw_pack_args* args) {
   const size_t given_offset = (args->flags & 1) * 8;
   const size_t offset = 8 - given_offset;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
-    const size_t s_3 = padded / 32;
-    uint8_t* const sums = packed + s_3 * 72;
+    const size_t parts = padded / 32;
+    uint8_t* const sums = packed + parts * 72;
     memset(sums, 0, 16);
     uint8_t* const bias = sums + 16;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -58,69 +58,69 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_4 = k > first_k ? k - first_k : 0;
-      const size_t values = s_4 < 32 ? s_4 : 32;
-      const size_t s_5 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_5 < 32 ? s_5 : 32;
-      const size_t s_6 = first_k / 32;
-      const size_t s_7 = first_k / 32;
-      memset(packed + s_7 * 72 + 64, 0, 8);
-      memset(packed + s_6 * 72, 136, places * 2);
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = padded > first_k ? padded - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      const size_t parts_2 = first_k / 32;
+      const size_t parts_3 = first_k / 32;
+      memset(packed + parts_3 * 72 + 64, 0, 8);
+      memset(packed + parts_2 * 72, 136, places * 2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_8 = first_k / 2;
-        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_8;
-        const size_t s_9 = first_k / 32;
-        uint8_t* const to = packed + row_2 * 4 + s_9 * 72;
-        const size_t s_10 = values / 32;
-        const size_t pairs = s_10 * 16;
+        size_t parts_4 = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts_4;
+        const size_t s = first_k / 32;
+        uint8_t* const to = packed + row_2 * 4 + s * 72;
+        parts_4 = values / 32;
+        const size_t pairs = parts_4 * 16;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
         for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
-          const size_t s_11 = pair / 16;
-          const size_t k_2 = s_11 * 32 + (pair & 15);
-          const size_t s_12 = k_2 / 2;
-          size_t value = from[s_12];
+          size_t parts_5 = pair / 16;
+          const size_t k_2 = parts_5 * 32 + (pair & 15);
+          parts_5 = k_2 / 2;
+          size_t value = from[parts_5];
           size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 16;
-          const size_t s_13 = far / 2;
-          value = from[s_13];
+          parts_5 = far / 2;
+          value = from[parts_5];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t byte = code + (code_2 << 4);
-          const size_t s_14 = k_2 / 4;
-          to[(s_14 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
+          const size_t s_2 = k_2 / 4;
+          to[(s_2 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
         size_t k_2 = pairs * 2;
-        const size_t s_11 = values - k_2;
+        const size_t s_2 = values - k_2;
         // value loop
-        for (size_t i_value = 0; i_value < s_11; ++i_value) {
-          const size_t s_12 = k_2 / 2;
-          const size_t value = from[s_12];
+        for (size_t i_value = 0; i_value < s_2; ++i_value) {
+          const size_t parts_5 = k_2 / 2;
+          const size_t value = from[parts_5];
           const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
-          const size_t s_13 = k_2 / 4;
-          const size_t s_14 = k_2 / 16;
-          uint8_t* const s_15 = to + ((s_13 & 3) * 16 + (k_2 & 3));
-          const size_t old = *s_15;
-          const size_t s_16 = s_14 == 0 ? code - 8 : (code - 8) << 4;
-          *s_15 = (uint8_t)(old + s_16);
+          const size_t s_3 = k_2 / 4;
+          const size_t s_4 = k_2 / 16;
+          uint8_t* const s_5 = to + ((s_3 & 3) * 16 + (k_2 & 3));
+          const size_t old = *s_5;
+          const size_t chosen = s_4 == 0 ? code - 8 : (code - 8) << 4;
+          *s_5 = (uint8_t)(old + chosen);
           k_2 += 1;
           sum = sum + (code - 8);
         }
         uint8_t* const at = sums + row_2 * 4;
-        const size_t s_12 = first_k / 32;
-        const size_t s_13 = first_k / 32;
+        parts_4 = first_k / 32;
+        const size_t parts_5 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + s_13 * 2;
+            (const uint8_t*)args->scales + column * args->scale_stride + parts_5 * 2;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + s_12 * 72 + 64 + row_2 * 2, scale);
+        tw_store_u16(packed + parts_4 * 72 + 64 + row_2 * 2, scale);
         const float v = tw_f32_of_f16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

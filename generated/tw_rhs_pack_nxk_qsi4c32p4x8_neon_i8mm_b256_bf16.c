@@ -46,15 +46,15 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
-    const size_t s_2 = args->k / 256;
-    uint8_t* const sums = packed + s_2 * 520;
+    const size_t parts = args->k / 256;
+    uint8_t* const sums = packed + parts * 520;
     memset(sums, 0, 16);
     uint8_t* const bias = sums + 16;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -76,9 +76,9 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16(const tw_pack_args* args) {
     // run loop
     for (size_t i_run = 0; i_run < blocks; ++i_run) {
       const size_t count = blocks - first < 1 ? blocks - first : 1;
-      const size_t s_3 = count * 8;
+      const size_t s = count * 8;
       if (rows < 4) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;

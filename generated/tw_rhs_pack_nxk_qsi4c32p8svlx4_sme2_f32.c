@@ -32,103 +32,107 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32(const tw_pack_args* args) {
   const size_t given_offset = (args->flags & 1) * 8;
   const size_t offset = 8 - given_offset;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t panel = (args->vector_bytes >> 4) * 8;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / panel;
+  const size_t first_panel = row_begin / panel;
   size_t row = row_begin;
   const size_t panels = (rows_left + panel - 1) / panel;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop
   for (size_t i_panel = 0; i_panel < panels; ++i_panel) {
     const size_t left = row_end - row;
     const size_t rows = left < panel ? left : panel;
-    const size_t s_3 = padded / 32;
-    uint8_t* const sums = packed + s_3 * ((args->vector_bytes >> 4) * 160);
-    memset(sums, 0, (args->vector_bytes >> 4) * 32);
-    uint8_t* const bias = sums + (args->vector_bytes >> 4) * 32;
+    const size_t parts = padded / 32;
+    size_t length = (args->vector_bytes >> 4) * 160;
+    uint8_t* const sums = packed + parts * length;
+    length = (args->vector_bytes >> 4) * 32;
+    memset(sums, 0, length);
+    length = (args->vector_bytes >> 4) * 32;
+    uint8_t* const bias = sums + length;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
-    const size_t s_4 = (args->vector_bytes >> 4) * 32;
+    length = (args->vector_bytes >> 4) * 32;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
-      memset(bias + given_bytes, 0, s_4 - given_bytes);
+      memset(bias + given_bytes, 0, length - given_bytes);
     } else {
-      memset(bias, 0, s_4);
+      memset(bias, 0, length);
     }
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_5 = k > first_k ? k - first_k : 0;
-      const size_t values = s_5 < 32 ? s_5 : 32;
-      const size_t s_6 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_6 < 32 ? s_6 : 32;
-      const size_t s_7 = first_k / 32;
-      const size_t s_8 = first_k / 32;
-      memset(packed + s_8 * (segments * 160) + segments * 128, 0, segments * 32);
-      memset(packed + s_7 * (segments * 160), 0, places * ((args->vector_bytes >> 4) * 4));
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = padded > first_k ? padded - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      const size_t parts_2 = first_k / 32;
+      const size_t parts_3 = first_k / 32;
+      memset(packed + parts_3 * (segments * 160) + segments * 128, 0, segments * 32);
+      const size_t length_2 = (args->vector_bytes >> 4) * 4;
+      memset(packed + parts_2 * (segments * 160), 0, places * length_2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_9 = first_k / 2;
-        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_9;
-        const size_t s_10 = first_k / 32;
-        uint8_t* const to = packed + row_2 * 2 + s_10 * (segments * 160);
-        const size_t s_11 = values / 2;
+        size_t parts_4 = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts_4;
+        const size_t s = first_k / 32;
+        uint8_t* const to = packed + row_2 * 2 + s * (segments * 160);
+        parts_4 = values / 2;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
-        for (size_t i_pair = 0; i_pair < s_11; ++i_pair) {
+        for (size_t i_pair = 0; i_pair < parts_4; ++i_pair) {
           const size_t k_2 = pair * 2 + (pair & 0);
-          const size_t s_12 = k_2 / 2;
-          size_t value = from[s_12];
+          size_t parts_5 = k_2 / 2;
+          size_t value = from[parts_5];
           size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 1;
-          const size_t s_13 = far / 2;
-          value = from[s_13];
+          parts_5 = far / 2;
+          value = from[parts_5];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t stored = (code + 8) & 15;
           const size_t stored_2 = (code_2 + 8) & 15;
           const size_t byte = stored + (stored_2 << 4);
-          const size_t s_14 = k_2 / 4;
-          const size_t s_15 = k_2 / 2;
-          to[s_14 * (segments * 16) + (s_15 & 1)] = (uint8_t)byte;
+          const size_t s_2 = k_2 / 4;
+          const size_t s_3 = k_2 / 2;
+          to[s_2 * (segments * 16) + (s_3 & 1)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
-        size_t k_2 = s_11 * 2;
-        const size_t s_12 = values - k_2;
+        size_t k_2 = parts_4 * 2;
+        const size_t s_2 = values - k_2;
         // value loop
-        for (size_t i_value = 0; i_value < s_12; ++i_value) {
-          const size_t s_13 = k_2 / 2;
-          const size_t value = from[s_13];
+        for (size_t i_value = 0; i_value < s_2; ++i_value) {
+          const size_t parts_5 = k_2 / 2;
+          const size_t value = from[parts_5];
           const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
-          const size_t s_14 = k_2 / 4;
-          const size_t s_15 = k_2 / 2;
-          uint8_t* const s_16 = to + (s_14 * (segments * 16) + (s_15 & 1));
+          const size_t s_3 = k_2 / 4;
+          const size_t s_4 = k_2 / 2;
+          uint8_t* const s_5 = to + (s_3 * (segments * 16) + (s_4 & 1));
           const size_t stored = (code + 8) & 15;
-          const size_t old = *s_16;
+          const size_t old = *s_5;
           const size_t stored_2 = (code + 8) & 15;
-          const size_t s_17 = (k_2 & 1) == 0 ? stored_2 : stored << 4;
-          *s_16 = (uint8_t)(old + s_17);
+          const size_t chosen = (k_2 & 1) == 0 ? stored_2 : stored << 4;
+          *s_5 = (uint8_t)(old + chosen);
           k_2 += 1;
           sum = sum + (code - 8);
         }
         uint8_t* const at = sums + row_2 * 4;
-        const size_t s_13 = first_k / 32;
-        const size_t s_14 = first_k / 32;
+        parts_4 = first_k / 32;
+        const size_t parts_5 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + s_14 * 4;
+            (const uint8_t*)args->scales + column * args->scale_stride + parts_5 * 4;
         const int32_t scale = tw_load_i32(scale_from);
-        tw_store_i32(packed + s_13 * (segments * 160) + segments * 128 + row_2 * 4, scale);
+        tw_store_i32(packed + parts_4 * (segments * 160) + segments * 128 + row_2 * 4, scale);
         const int32_t v = (int32_t)sum;
         const float v_2 = (float)v;
         const float old = tw_f32_of_bits(tw_load_i32(at));

@@ -46,15 +46,15 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16(const tw_pack_args* args
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
     const size_t rows = left < 8 ? left : 8;
-    const size_t s_2 = args->k / 128;
-    uint8_t* const sums = packed + s_2 * 528;
+    const size_t parts = args->k / 128;
+    uint8_t* const sums = packed + parts * 528;
     memset(sums, 0, 32);
     uint8_t* const bias = sums + 32;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -76,9 +76,9 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16(const tw_pack_args* args
     // run loop: 2 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 2) {
       const size_t count = blocks - first < 2 ? blocks - first : 2;
-      const size_t s_3 = count * 16;
+      const size_t s = count * 16;
       if (rows < 8) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -124,7 +124,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16(const tw_pack_args* args
         __builtin_prefetch((const void *)(ahead + 320), 0, 3);
         __builtin_prefetch((const void *)(ahead + 384), 0, 3);
         __builtin_prefetch((const void *)(ahead + 448), 0, 3);
-        uint8_t* const s_4 = packed_2 + 512;
+        uint8_t* const s_2 = packed_2 + 512;
         const uint8_t* const row_2 = from + stride;
         const uint8_t* const row_3 = row_2 + stride;
         const uint8_t* const row_4 = row_3 + stride;
@@ -458,22 +458,22 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16(const tw_pack_args* args
         const int32x4_t v_290 = vshrq_n_s32(v_289, 4);
         const int32x4_t v_291 = vsubq_s32(v_288, offset);
         float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
-        vst1_f16((float16_t *)s_4, scale);
+        vst1_f16((float16_t *)s_2, scale);
         const float32x4_t v_292 =
             vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
         const float32x4_t v_293 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums));
         const float32x4_t v_294 = vcvtq_f32_s32(v_290);
         const float32x4_t v_295 = vfmaq_f32(v_293, v_294, v_292);
         vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_295));
-        uint8_t* const s_5 = sums + 16;
+        uint8_t* const s_3 = sums + 16;
         scale = vld1_f16((const float16_t *)(scales_at_2 + 8));
-        vst1_f16((float16_t *)(s_4 + 8), scale);
+        vst1_f16((float16_t *)(s_2 + 8), scale);
         const float32x4_t v_296 =
             vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(scale)), 16));
-        const float32x4_t v_297 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_5));
+        const float32x4_t v_297 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_3));
         const float32x4_t v_298 = vcvtq_f32_s32(v_291);
         const float32x4_t v_299 = vfmaq_f32(v_297, v_298, v_296);
-        vst1q_s8((int8_t *)s_5, vreinterpretq_s8_f32(v_299));
+        vst1q_s8((int8_t *)s_3, vreinterpretq_s8_f32(v_299));
         from += 64;
         packed_2 += 528;
         scales_at_2 += 16;

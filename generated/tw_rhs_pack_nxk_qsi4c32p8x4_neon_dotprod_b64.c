@@ -46,15 +46,15 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
     const size_t rows = left < 8 ? left : 8;
-    const size_t s_2 = args->k / 64;
-    uint8_t* const sums = packed + s_2 * 272;
+    const size_t parts = args->k / 64;
+    uint8_t* const sums = packed + parts * 272;
     memset(sums, 0, 32);
     uint8_t* const bias = sums + 32;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -76,9 +76,9 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64(const tw_pack_args* args) {
     // run loop: 4 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 4) {
       const size_t count = blocks - first < 4 ? blocks - first : 4;
-      const size_t s_3 = count * 16;
+      const size_t s = count * 16;
       if (rows < 8) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -120,7 +120,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64(const tw_pack_args* args) {
         __builtin_prefetch((const void *)(ahead + 64), 0, 3);
         __builtin_prefetch((const void *)(ahead + 128), 0, 3);
         __builtin_prefetch((const void *)(ahead + 192), 0, 3);
-        uint8_t* const s_4 = packed_2 + 256;
+        uint8_t* const s_2 = packed_2 + 256;
         const uint8_t* const row_2 = from + stride;
         const uint8_t* const row_3 = row_2 + stride;
         const uint8_t* const row_4 = row_3 + stride;
@@ -294,20 +294,20 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64(const tw_pack_args* args) {
         const int32x4_t v_146 = vshrq_n_s32(v_145, 4);
         const int32x4_t v_147 = vsubq_s32(v_144, offset);
         float16x4_t scale = vld1_f16((const float16_t *)scales_at_2);
-        vst1_f16((float16_t *)s_4, scale);
+        vst1_f16((float16_t *)s_2, scale);
         const float32x4_t v_148 = vcvt_f32_f16(scale);
         const float32x4_t v_149 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums));
         const float32x4_t v_150 = vcvtq_f32_s32(v_146);
         const float32x4_t v_151 = vfmaq_f32(v_149, v_150, v_148);
         vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_151));
-        uint8_t* const s_5 = sums + 16;
+        uint8_t* const s_3 = sums + 16;
         scale = vld1_f16((const float16_t *)(scales_at_2 + 8));
-        vst1_f16((float16_t *)(s_4 + 8), scale);
+        vst1_f16((float16_t *)(s_2 + 8), scale);
         const float32x4_t v_152 = vcvt_f32_f16(scale);
-        const float32x4_t v_153 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_5));
+        const float32x4_t v_153 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_3));
         const float32x4_t v_154 = vcvtq_f32_s32(v_147);
         const float32x4_t v_155 = vfmaq_f32(v_153, v_154, v_152);
-        vst1q_s8((int8_t *)s_5, vreinterpretq_s8_f32(v_155));
+        vst1q_s8((int8_t *)s_3, vreinterpretq_s8_f32(v_155));
         from += 32;
         packed_2 += 272;
         scales_at_2 += 16;

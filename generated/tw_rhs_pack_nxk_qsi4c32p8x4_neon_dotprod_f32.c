@@ -47,15 +47,15 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
     const size_t rows = left < 8 ? left : 8;
-    const size_t s_2 = args->k / 32;
-    uint8_t* const sums = packed + s_2 * 160;
+    const size_t parts = args->k / 32;
+    uint8_t* const sums = packed + parts * 160;
     memset(sums, 0, 32);
     uint8_t* const bias = sums + 32;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -77,9 +77,9 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32(const tw_pack_args* args) {
     // run loop: 8 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 8) {
       const size_t count = blocks - first < 8 ? blocks - first : 8;
-      const size_t s_3 = count * 32;
+      const size_t s = count * 32;
       if (rows < 8) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -119,7 +119,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32(const tw_pack_args* args) {
       for (size_t i_block = 0; i_block < count; ++i_block) {
         __builtin_prefetch((const void *)ahead, 0, 3);
         __builtin_prefetch((const void *)(ahead + 64), 0, 3);
-        uint8_t* const s_4 = packed_2 + 128;
+        uint8_t* const s_2 = packed_2 + 128;
         const uint8_t* const row_2 = from + stride;
         const uint8_t* const row_3 = row_2 + stride;
         const uint8_t* const row_4 = row_3 + stride;
@@ -213,18 +213,18 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32(const tw_pack_args* args) {
         const int32x4_t v_74 = vshrq_n_s32(v_73, 4);
         const int32x4_t v_75 = vsubq_s32(v_72, offset);
         int8x16_t scale = vld1q_s8((const int8_t *)scales_at_2);
-        vst1q_s8((int8_t *)s_4, scale);
+        vst1q_s8((int8_t *)s_2, scale);
         const float32x4_t v_76 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums));
         const float32x4_t v_77 = vcvtq_f32_s32(v_74);
         const float32x4_t v_78 = vfmaq_f32(v_76, v_77, vreinterpretq_f32_s8(scale));
         vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_78));
-        uint8_t* const s_5 = sums + 16;
+        uint8_t* const s_3 = sums + 16;
         scale = vld1q_s8((const int8_t *)(scales_at_2 + 16));
-        vst1q_s8((int8_t *)(s_4 + 16), scale);
-        const float32x4_t v_79 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_5));
+        vst1q_s8((int8_t *)(s_2 + 16), scale);
+        const float32x4_t v_79 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)s_3));
         const float32x4_t v_80 = vcvtq_f32_s32(v_75);
         const float32x4_t v_81 = vfmaq_f32(v_79, v_80, vreinterpretq_f32_s8(scale));
-        vst1q_s8((int8_t *)s_5, vreinterpretq_s8_f32(v_81));
+        vst1q_s8((int8_t *)s_3, vreinterpretq_s8_f32(v_81));
         from += 16;
         packed_2 += 160;
         scales_at_2 += 32;

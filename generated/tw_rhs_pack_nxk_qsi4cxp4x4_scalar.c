@@ -29,15 +29,15 @@ void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args* args) {
   const size_t given_offset = (args->flags & 1) * 8;
   const size_t offset = 8 - given_offset;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
@@ -65,56 +65,56 @@ void tw_rhs_pack_nxk_qsi4cxp4x4_scalar(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_3 = k > first_k ? k - first_k : 0;
-      const size_t values = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_4 < 32 ? s_4 : 32;
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = padded > first_k ? padded - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
       memset(packed + first_k * 2, 136, places * 2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_5 = first_k / 2;
-        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + s_5;
-        const size_t s_6 = first_k / 8;
-        uint8_t* const to = packed + row_2 * 4 + s_6 * 16;
-        const size_t s_7 = values / 8;
-        const size_t pairs = s_7 * 4;
+        size_t parts = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts;
+        const size_t s = first_k / 8;
+        uint8_t* const to = packed + row_2 * 4 + s * 16;
+        parts = values / 8;
+        const size_t pairs = parts * 4;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
         for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
-          const size_t s_8 = pair / 4;
-          const size_t k_2 = s_8 * 8 + (pair & 3);
-          const size_t s_9 = k_2 / 2;
-          size_t value = from[s_9];
+          size_t parts_2 = pair / 4;
+          const size_t k_2 = parts_2 * 8 + (pair & 3);
+          parts_2 = k_2 / 2;
+          size_t value = from[parts_2];
           size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 4;
-          const size_t s_10 = far / 2;
-          value = from[s_10];
+          parts_2 = far / 2;
+          value = from[parts_2];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t byte = code + (code_2 << 4);
-          const size_t s_11 = k_2 / 8;
-          to[s_11 * 16 + (k_2 & 3)] = (uint8_t)byte;
+          const size_t s_2 = k_2 / 8;
+          to[s_2 * 16 + (k_2 & 3)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
         size_t k_2 = pairs * 2;
-        const size_t s_8 = values - k_2;
+        const size_t s_2 = values - k_2;
         // value loop
-        for (size_t i_value = 0; i_value < s_8; ++i_value) {
-          const size_t s_9 = k_2 / 2;
-          const size_t value = from[s_9];
+        for (size_t i_value = 0; i_value < s_2; ++i_value) {
+          const size_t parts_2 = k_2 / 2;
+          const size_t value = from[parts_2];
           const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
-          const size_t s_10 = k_2 / 8;
-          const size_t s_11 = k_2 / 4;
-          uint8_t* const s_12 = to + (s_10 * 16 + (k_2 & 3));
-          const size_t old = *s_12;
-          const size_t s_13 = (s_11 & 1) == 0 ? code - 8 : (code - 8) << 4;
-          *s_12 = (uint8_t)(old + s_13);
+          const size_t s_3 = k_2 / 8;
+          const size_t s_4 = k_2 / 4;
+          uint8_t* const s_5 = to + (s_3 * 16 + (k_2 & 3));
+          const size_t old = *s_5;
+          const size_t chosen = (s_4 & 1) == 0 ? code - 8 : (code - 8) << 4;
+          *s_5 = (uint8_t)(old + chosen);
           k_2 += 1;
           sum = sum + (code - 8);
         }

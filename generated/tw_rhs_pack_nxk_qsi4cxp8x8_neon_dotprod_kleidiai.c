@@ -39,17 +39,17 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 128;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
@@ -62,10 +62,10 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const size_t given_bytes = rows * 4;
       memcpy(scales, scales_2 + row * 4, given_bytes);
       uint8_t* behind = scales + given_bytes;
-      const size_t s_3 = (32 - given_bytes) / 4;
+      const size_t parts = (32 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
-      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+      for (size_t i_repeat = 0; i_repeat < parts; ++i_repeat) {
         tw_store_i32(behind, (int32_t)last);
         behind += 4;
       }
@@ -85,10 +85,10 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const size_t given_bytes = rows * 4;
       memcpy(bias, bias_2 + row * 4, given_bytes);
       uint8_t* behind = bias + given_bytes;
-      const size_t s_3 = (32 - given_bytes) / 4;
+      const size_t parts = (32 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
       // repeat loop
-      for (size_t i_repeat = 0; i_repeat < s_3; ++i_repeat) {
+      for (size_t i_repeat = 0; i_repeat < parts; ++i_repeat) {
         tw_store_i32(behind, (int32_t)last);
         behind += 4;
       }
@@ -96,33 +96,33 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       memset(bias, 0, 32);
     }
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
-    const size_t s_3 = left > 8 ? 8 * source_stride : 0;
-    const size_t s_4 = k / 32;
-    const size_t whole_steps = 8 > left ? 0 : s_4;
+    const size_t chosen = left > 8 ? 8 * source_stride : 0;
+    size_t parts = k / 32;
+    const size_t whole_steps = 8 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 32;
-    const size_t s_5 = (padded - whole_end + 31) / 32;
-    const size_t s_6 = whole_steps == 0 ? 0 : 1;
-    const size_t runs = s_5 + s_6;
+    parts = (padded - whole_end + 31) / 32;
+    const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
+    const size_t runs = parts + chosen_2;
     size_t k_2 = 0;
     size_t copied = whole_steps == 0 ? 1 : 0;
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_2 * 4;
       if (copied != 0) {
-        const size_t s_7 = k > k_2 ? k - k_2 : 0;
-        const size_t values = s_7 < 32 ? s_7 : 32;
+        const size_t left_2 = k > k_2 ? k - k_2 : 0;
+        const size_t values = left_2 < 32 ? left_2 : 32;
         memset(scratch, no_codes, 128);
-        const size_t s_8 = k_2 / 2;
+        const size_t parts_2 = k_2 / 2;
         size_t following = rows > 1 ? rows - 1 : 0;
-        const uint8_t* first = source + s_8;
+        const uint8_t* first = source + parts_2;
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < 8; ++i_copy) {
-          const size_t s_9 = (values + 1) / 2;
-          memcpy(scratch_at, first, s_9);
+          const size_t parts_3 = (values + 1) / 2;
+          memcpy(scratch_at, first, parts_3);
           if ((values & 1) != 0) {
-            const size_t s_10 = values / 2;
-            uint8_t* const last = scratch_at + s_10;
+            const size_t parts_4 = values / 2;
+            uint8_t* const last = scratch_at + parts_4;
             const size_t byte = *last;
             *last = (uint8_t)((byte & 15) + (no_codes & 240));
           }
@@ -134,7 +134,7 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const uint8_t* from = copied == 0 ? source : scratch;
       const size_t stride = copied == 0 ? source_stride : 16;
       const size_t steps = copied == 0 ? whole_steps : 1;
-      const size_t distance = copied == 0 ? s_3 : 0;
+      const size_t distance = copied == 0 ? chosen : 0;
       uint8_t* to = copied == 0 ? packed_2 : packed_copy;
       int32x4_t sum = vdupq_n_s32(0);
       int32x4_t sum_2 = vdupq_n_s32(0);
@@ -245,8 +245,8 @@ void tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       const int32x4_t v_6 = vaddq_s32(v_5, v_4);
       vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_6));
       if (copied != 0) {
-        const size_t s_7 = padded - k_2 < 32 ? padded - k_2 : 32;
-        memcpy(packed_2, packed_copy, s_7 * 4);
+        const size_t fewer = padded - k_2 < 32 ? padded - k_2 : 32;
+        memcpy(packed_2, packed_copy, fewer * 4);
       }
       k_2 = copied == 0 ? whole_end : k_2 + 32;
       copied = 1;

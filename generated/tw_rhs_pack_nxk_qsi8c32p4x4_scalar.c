@@ -28,21 +28,21 @@ void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args* args) {
   const size_t source_stride = args->source_stride;
   const size_t offset = 128 - 0;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 4;
+  const size_t first_panel = row_begin / 4;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 4 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
     const size_t left = row_end - row;
     const size_t rows = left < 4 ? left : 4;
-    const size_t s_3 = padded / 32;
-    uint8_t* const sums = packed + s_3 * 136;
+    const size_t parts = padded / 32;
+    uint8_t* const sums = packed + parts * 136;
     memset(sums, 0, 16);
     uint8_t* const bias = sums + 16;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -56,43 +56,43 @@ void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
-      const size_t s_4 = k > first_k ? k - first_k : 0;
-      const size_t values = s_4 < 32 ? s_4 : 32;
-      const size_t s_5 = padded > first_k ? padded - first_k : 0;
-      const size_t places = s_5 < 32 ? s_5 : 32;
-      const size_t s_6 = 4 > rows ? 4 - rows : 0;
-      const size_t s_7 = places > values ? places - values : 0;
-      if (s_6 + s_7 != 0) {
-        const size_t s_8 = first_k / 32;
-        const size_t s_9 = first_k / 32;
-        memset(packed + s_9 * 136 + 128, 0, 8);
-        memset(packed + s_8 * 136, 128, places * 4);
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = padded > first_k ? padded - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      left_2 = 4 > rows ? 4 - rows : 0;
+      const size_t left_3 = places > values ? places - values : 0;
+      if (left_2 + left_3 != 0) {
+        const size_t parts_2 = first_k / 32;
+        const size_t parts_3 = first_k / 32;
+        memset(packed + parts_3 * 136 + 128, 0, 8);
+        memset(packed + parts_2 * 136, 128, places * 4);
       }
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
         const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + first_k;
-        const size_t s_8 = first_k / 32;
-        uint8_t* const to = packed + row_2 * 4 + s_8 * 136;
+        const size_t s = first_k / 32;
+        uint8_t* const to = packed + row_2 * 4 + s * 136;
         size_t k_2 = 0;
         size_t sum = 0;
         // value loop
         for (size_t i_value = 0; i_value < values; ++i_value) {
           const size_t value = from[k_2];
           const size_t code = (value + offset) & 255;
-          const size_t s_9 = k_2 / 4;
-          to[s_9 * 16 + (k_2 & 3)] = (uint8_t)code;
+          const size_t s_2 = k_2 / 4;
+          to[s_2 * 16 + (k_2 & 3)] = (uint8_t)code;
           k_2 += 1;
           sum = sum + (code - 128);
         }
         uint8_t* const at = sums + row_2 * 4;
-        const size_t s_9 = first_k / 32;
-        const size_t s_10 = first_k / 32;
+        const size_t parts_2 = first_k / 32;
+        const size_t parts_3 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + s_10 * 2;
+            (const uint8_t*)args->scales + column * args->scale_stride + parts_3 * 2;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + s_9 * 136 + 128 + row_2 * 2, scale);
+        tw_store_u16(packed + parts_2 * 136 + 128 + row_2 * 2, scale);
         const float v = tw_f32_of_f16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

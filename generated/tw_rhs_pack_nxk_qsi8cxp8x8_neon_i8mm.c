@@ -34,17 +34,17 @@ void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args* args) {
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
-  const size_t s = (args->k + 31) / 32;
-  const size_t padded = s * 32;
+  const size_t multiples = (args->k + 31) / 32;
+  const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const packed_copy = scratch + 128;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s_2 = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s_2 * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
@@ -70,21 +70,21 @@ void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args* args) {
       memset(bias, 0, 32);
     }
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
-    const size_t s_3 = left > 8 ? 8 * source_stride : 0;
-    const size_t s_4 = k / 16;
-    const size_t whole_steps = 8 > left ? 0 : s_4;
+    const size_t chosen = left > 8 ? 8 * source_stride : 0;
+    size_t parts = k / 16;
+    const size_t whole_steps = 8 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 16;
-    const size_t s_5 = (padded - whole_end + 15) / 16;
-    const size_t s_6 = whole_steps == 0 ? 0 : 1;
-    const size_t runs = s_5 + s_6;
+    parts = (padded - whole_end + 15) / 16;
+    const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
+    const size_t runs = parts + chosen_2;
     size_t k_2 = 0;
     size_t copied = whole_steps == 0 ? 1 : 0;
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_2 * 8;
       if (copied != 0) {
-        const size_t s_7 = k > k_2 ? k - k_2 : 0;
-        const size_t values = s_7 < 16 ? s_7 : 16;
+        const size_t left_2 = k > k_2 ? k - k_2 : 0;
+        const size_t values = left_2 < 16 ? left_2 : 16;
         memset(scratch, 0, 128);
         const uint8_t* first = source + k_2;
         uint8_t* scratch_at = scratch;
@@ -98,7 +98,7 @@ void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args* args) {
       const uint8_t* from = copied == 0 ? source : scratch;
       const size_t stride = copied == 0 ? source_stride : 16;
       const size_t steps = copied == 0 ? whole_steps : 1;
-      const size_t distance = copied == 0 ? s_3 : 0;
+      const size_t distance = copied == 0 ? chosen : 0;
       uint8_t* to = copied == 0 ? packed_2 : packed_copy;
       int32x4_t sum = vdupq_n_s32(0);
       int32x4_t sum_2 = vdupq_n_s32(0);
@@ -169,8 +169,8 @@ void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args* args) {
       const int32x4_t v_6 = vaddq_s32(v_5, v_4);
       vst1q_s8((int8_t *)(sums + 16), vreinterpretq_s8_s32(v_6));
       if (copied != 0) {
-        const size_t s_7 = padded - k_2 < 16 ? padded - k_2 : 16;
-        memcpy(packed_2, packed_copy, s_7 * 8);
+        const size_t fewer = padded - k_2 < 16 ? padded - k_2 : 16;
+        memcpy(packed_2, packed_copy, fewer * 8);
       }
       k_2 = copied == 0 ? whole_end : k_2 + 16;
       copied = 1;

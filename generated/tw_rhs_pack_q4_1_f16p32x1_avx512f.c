@@ -36,9 +36,9 @@ void tw_rhs_pack_q4_1_f16p32x1_avx512f(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 32;
+  const size_t first_panel = row_begin / 32;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 32 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 32) {
     const size_t left = row_end - row;
@@ -55,37 +55,37 @@ void tw_rhs_pack_q4_1_f16p32x1_avx512f(const tw_pack_args* args) {
     size_t first_k = 0;
     // k_part loop: 32 per iteration
     for (size_t i_k_part = 0; i_k_part < k_2; i_k_part += 32) {
-      const size_t s_2 = k > first_k ? k - first_k : 0;
-      const size_t values = s_2 < 32 ? s_2 : 32;
-      const size_t s_3 = k_2 > first_k ? k_2 - first_k : 0;
-      const size_t places = s_3 < 32 ? s_3 : 32;
-      const size_t s_4 = 32 > rows ? 32 - rows : 0;
-      const size_t s_5 = places > values ? places - values : 0;
-      if (s_4 + s_5 != 0) {
+      size_t left_2 = k > first_k ? k - first_k : 0;
+      const size_t values = left_2 < 32 ? left_2 : 32;
+      left_2 = k_2 > first_k ? k_2 - first_k : 0;
+      const size_t places = left_2 < 32 ? left_2 : 32;
+      left_2 = 32 > rows ? 32 - rows : 0;
+      const size_t left_3 = places > values ? places - values : 0;
+      if (left_2 + left_3 != 0) {
         memset(packed + first_k * 64, 0, places * 64);
       }
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        const size_t s_6 = first_k / 32;
+        const size_t s = first_k / 32;
         const uint8_t* const from =
-            (const uint8_t*)args->source + 4 + column * source_stride + s_6 * 20;
+            (const uint8_t*)args->source + 4 + column * source_stride + s * 20;
         uint8_t* const to = packed + row_2 * 2 + first_k * 64;
-        const size_t s_7 = first_k / 32;
-        const uint8_t* at = (const uint8_t*)args->source + column * source_stride + s_7 * 20;
+        const size_t s_2 = first_k / 32;
+        const uint8_t* at = (const uint8_t*)args->source + column * source_stride + s_2 * 20;
         const uint16_t v = tw_load_u16(at);
         const float scale = tw_f32_of_f16(v);
-        const size_t s_8 = first_k / 32;
-        at = (const uint8_t*)args->source + 2 + column * source_stride + s_8 * 20;
+        const size_t s_3 = first_k / 32;
+        at = (const uint8_t*)args->source + 2 + column * source_stride + s_3 * 20;
         const uint16_t v_2 = tw_load_u16(at);
         const float minimum = tw_f32_of_f16(v_2);
         size_t k_3 = 0;
         // value loop
         for (size_t i_value = 0; i_value < values; ++i_value) {
-          const size_t s_9 = k_3 / 16;
+          const size_t s_4 = k_3 / 16;
           const size_t value = from[k_3 & 15];
-          const size_t given = s_9 == 0 ? value & 15 : value >> 4;
+          const size_t given = s_4 == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const int32_t v_3 = (int32_t)code;
           const float v_4 = (float)v_3;

@@ -40,15 +40,15 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
   const size_t packed_stride = args->packed_stride;
-  const size_t s = row_begin / 8;
+  const size_t first_panel = row_begin / 8;
   size_t row = row_begin;
-  uint8_t* packed = (uint8_t*)args->packed + s * packed_stride;
+  uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
   // panel loop: 8 per iteration
   for (size_t i_panel = 0; i_panel < rows_left; i_panel += 8) {
     const size_t left = row_end - row;
     const size_t rows = left < 8 ? left : 8;
-    const size_t s_2 = args->k / 32;
-    uint8_t* const sums = packed + s_2 * 272;
+    const size_t parts = args->k / 32;
+    uint8_t* const sums = packed + parts * 272;
     memset(sums, 0, 32);
     uint8_t* const bias = sums + 32;
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
@@ -69,9 +69,9 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
     // run loop: 8 per iteration
     for (size_t i_run = 0; i_run < blocks; i_run += 8) {
       const size_t count = blocks - first < 8 ? blocks - first : 8;
-      const size_t s_3 = count * 16;
+      const size_t s = count * 16;
       if (rows < 8) {
-        memset(scales, 0, s_3);
+        memset(scales, 0, s);
       }
       const uint8_t* scales_from_at = scales_from;
       uint8_t* scales_at = scales;
@@ -117,7 +117,7 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
         const uint8_t* from_at = from;
         uint8_t* packed_at_2 = packed_2;
         uint8_t* scales_2 = scales_at_2;
-        uint8_t* s_4 = packed_2 + 256;
+        uint8_t* s_2 = packed_2 + 256;
         uint8_t* sums_at = sums;
         // columns loop
         for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
@@ -174,7 +174,7 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
           const int32x4_t v_40 = vdotq_s32(v_38, v_39, ones);
           vst1q_s8((int8_t *)(packed_at_2 + 224), v_39);
           const float16x4_t scale = vld1_f16((const float16_t *)scales_2);
-          vst1_f16((float16_t *)s_4, scale);
+          vst1_f16((float16_t *)s_2, scale);
           const float32x4_t v_41 = vcvt_f32_f16(scale);
           const float32x4_t v_42 = vreinterpretq_f32_s8(vld1q_s8((const int8_t *)sums_at));
           const float32x4_t v_43 = vcvtq_f32_s32(v_40);
@@ -183,7 +183,7 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
           from_at = row_4 + stride;
           packed_at_2 += 16;
           scales_2 += 8;
-          s_4 += 8;
+          s_2 += 8;
           sums_at += 16;
         }
         from += 34;

@@ -59,7 +59,7 @@ class RowsPacker {
     if (one_row_) {
       each_row(panel, rows, [&](Value r, Value floats) { put(r, floats, k_, panel.to); });
     } else {
-      b_.stepped_loop("chunk", padded_, chunk_, {b_.constant(0)}, [&](const auto& now) {
+      b_.stepped_loop("chunk", padded_, chunk_, {zero(b_, "first_k")}, [&](const auto& now) {
         put_chunk(panel, rows, now[0]);
         return std::vector<Value>{b_.add(now[0], chunk_, "first_k")};
       });
@@ -91,28 +91,30 @@ class RowsPacker {
   void each_row(const Panel& panel, Value rows, const Body& body) const {
     const Value source = b_.arg(ArgField::pack_source);
     const Value stride = b_.arg(ArgField::pack_source_stride);
-    b_.loop("row", rows, {b_.constant(0)}, [&](const std::vector<Value>& now) {
+    b_.loop("row", rows, {zero(b_, "r")}, [&](const std::vector<Value>& now) {
       const Value from = repeats_ ? smaller(b_, {now[0], b_.add(panel.rows, -1)}) : now[0];
       const Value row = plus(b_, {panel.row, from});
       body(now[0], plus(b_, {source, product(b_, {row, stride})}, "floats"));
       return std::vector<Value>{b_.add(now[0], 1, "r")};
     });
   }
-  [[nodiscard]] Value of_row(Value array, Value r) const {
-    return plus(b_, {array, times(b_, r, 4)});
+  [[nodiscard]] Value of_row(Value array, Value r, const char* name = "at") const {
+    return plus(b_, {array, times(b_, r, 4)}, name);
   }
-  [[nodiscard]] Parameters how(Value r) const { return {of_row(how_, r), apart_}; }
+  [[nodiscard]] Parameters how(Value r) const { return {of_row(how_, r, "how_at"), apart_}; }
   [[nodiscard]] int64_t offset(QuantizeParameter which) const {
     return Parameters{how_, apart_}.offset(which);
   }
 
   void put_chunk(const Panel& panel, Value rows, Value first_k) const {
-    const Value count = smaller(b_, {less(b_, {k_, first_k}), b_.constant(chunk_)}, "count");
+    const Value count =
+        smaller(b_, {less(b_, {k_, first_k}, "left"), b_.constant(chunk_)}, "count");
     const Value begin = plus(b_, {panel.to, codes_bytes(b_, layout_, first_k)}, "begin");
     each_row(panel, rows, [&](Value r, Value floats) {
-      put(r, plus(b_, {floats, times(b_, first_k, 4)}), count, codes_);
+      put(r, plus(b_, {floats, times(b_, first_k, 4)}, "floats"), count, codes_);
       const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
-      const Value to = plus(b_, {begin, times(b_, r, layout_.order.kr * code_bytes(layout_))});
+      const Value to =
+          plus(b_, {begin, times(b_, r, layout_.order.kr * code_bytes(layout_))}, "to");
       put_codes(b_, layout_, panel_, to, codes_, padded);
     });
   }
@@ -123,7 +125,8 @@ class RowsPacker {
     const Quantizer quantizer(b_, how(r), layout_.rounding);
     const auto vectors = static_cast<size_t>(step_ / b_.isa().lanes32());
     const int64_t bytes = step_ * code_bytes(layout_);
-    const Value whole = times(b_, over(b_, count, step_), step_ * code_bytes(layout_), "whole");
+    const Value whole =
+        times(b_, over(b_, count, step_, "whole_steps"), step_ * code_bytes(layout_), "whole");
     const Value behind = plus(b_, {to, whole}, "behind");
     const Steps codes{to, one_row_ ? codes_ : behind, bytes};
     const std::vector<Value> zeros(vectors, b_.op(OpCode::zero));
@@ -149,7 +152,7 @@ class RowsPacker {
   }
 
   void pad(Value end, Value count) const {
-    const Value padded = rounded_up(b_, count, layout_.k_multiple);
+    const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
     const Value bytes = times(b_, b_.op(OpCode::isub, {padded, count}), code_bytes(layout_));
     const Value code =
         repeats_ ? b_.op(OpCode::load_scalar, {end}, {.bits = 8, .offset = -1}) : b_.constant(0);
@@ -161,13 +164,13 @@ class RowsPacker {
     b_.op(OpCode::store, {lanes_, across(b_, combined(sums, add), add)});
     const Value sum = b_.op(OpCode::load_scalar, {lanes_}, {.bits = 32}, "sum");
     // The zeros behind the last floats have codes, too.
-    const Value done = rounded_up(b_, count, step_);
+    const Value done = rounded_up(b_, count, step_, "done");
     const Value zero_point =
         b_.op(OpCode::load_scalar, {of_row(how_, r)},
               {.bits = 32, .offset = offset(QuantizeParameter::zero_point)}, "zero_point");
     const Value zeros = product(b_, {b_.op(OpCode::isub, {done, count}), zero_point});
-    const Value at = of_row(sums_, r);
-    const Value before = b_.op(OpCode::load_scalar, {at}, {.bits = 32});
+    const Value at = of_row(sums_, r, "sum_at");
+    const Value before = b_.op(OpCode::load_scalar, {at}, {.bits = 32}, "before");
     const Value more = b_.op(OpCode::isub, {sum, zeros});
     b_.op(OpCode::store_scalar, {at, plus(b_, {before, more})}, {.bits = 32});
   }
@@ -178,7 +181,7 @@ class RowsPacker {
     for (const Field& field : layout_.fields) {
       if (field.kind == FieldKind::data) continue;
       const Value times = copies(field);
-      b_.loop("field", product(b_, {rows, times}), {b_.constant(0)},
+      b_.loop("field", product(b_, {rows, times}, "values"), {zero(b_, "r")},
               [&](const std::vector<Value>& now) {
                 const Value value = value_of(field.kind, now[0]);
                 b_.op(OpCode::store_scalar, {of_row(at, now[0]), value}, {.bits = 32});
@@ -190,7 +193,8 @@ class RowsPacker {
   }
   [[nodiscard]] Value value_of(FieldKind kind, Value r) const {
     const auto load = [&](Value array, int64_t offset) {
-      return b_.op(OpCode::load_scalar, {of_row(array, r)}, {.bits = 32, .offset = offset});
+      return b_.op(OpCode::load_scalar, {of_row(array, r)}, {.bits = 32, .offset = offset},
+                   "value");
     };
     if (kind == FieldKind::sums) return kept_sum(b_, load(sums_, 0));
     const bool scale = kind == FieldKind::scales;

@@ -56,7 +56,7 @@ class BlocksPacker {
     if (!is_one_row(layout_)) clear(panel, behind);
     const Value source = b_.arg(ArgField::pack_source);
     const Value stride = b_.arg(ArgField::pack_source_stride);
-    b_.loop("row", panel.rows, {b_.constant(0)}, [&](const std::vector<Value>& now) {
+    b_.loop("row", panel.rows, {zero(b_, "r")}, [&](const std::vector<Value>& now) {
       const Value row = plus(b_, {panel.row, now[0]});
       const Value floats = plus(b_, {source, product(b_, {row, stride})}, "floats");
       pack_row(now[0], floats, panel.to);
@@ -95,7 +95,7 @@ class BlocksPacker {
       (data ? data_ : sums ? sums_ : scales_) = at;
       const Value values = data ? block_.value : sums ? sum_copies_.value : scale_copies_.value;
       const Value each = times(b_, values, data ? code_bytes(layout_) : 4);
-      at = plus(b_, {at, product(b_, {each, panel_})}, "next");
+      at = plus(b_, {at, product(b_, {each, panel_})}, "behind_" + std::string(name(field.kind)));
     }
     block_bytes_ = at;
   }
@@ -281,7 +281,8 @@ void lower_pack_lhs_blocks(Builder& b, const Layout& layout) {
   const Value sums = differs(ArgField::pack_sum_copies, repeat_of(layout, FieldKind::sums));
   const Value scales = differs(ArgField::pack_scale_copies, repeat_of(layout, FieldKind::scales));
   const Value one = b.constant(1);
-  const Value unusual = choose(b, {block, one, choose(b, {sums, one, scales})}, "unusual");
+  const Value copies = choose(b, {sums, one, scales}, "unusual_copies");
+  const Value unusual = choose(b, {block, one, copies}, "unusual");
   const auto pack = [&](bool usual) {
     const BlocksPacker packer(b, layout, usual, memory);
     for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });

@@ -38,7 +38,7 @@ Value length(Builder& b, Length length, const std::string& name) {
 
 Value rounded_up(Builder& b, Value x, int64_t multiple, const std::string& name) {
   if (multiple == 1) return x;
-  return times(b, over(b, b.add(x, multiple - 1), multiple), multiple, name);
+  return times(b, over(b, b.add(x, multiple - 1), multiple, "multiples"), multiple, name);
 }
 
 Value padded_k(Builder& b, const Layout& layout) {
@@ -67,7 +67,7 @@ void for_panels(Builder& b, const Layout& layout, const std::function<void(const
   const Value rows = less(b, {end, begin}, "rows_left");
   const Value panel = length(b, layout.panel, "panel");
   const Value stride = b.arg(ArgField::pack_packed_stride);
-  const Value first = b.op(OpCode::idiv, {begin, panel});
+  const Value first = b.op(OpCode::idiv, {begin, panel}, {}, "first_panel");
   const Value to = plus(b, {b.arg(ArgField::pack_packed), product(b, {first, stride})}, "packed");
   const Value step = at_once == 1 ? panel : length(b, layout.panel * at_once, "panels");
   const Builder::Body write = [&](const std::vector<Value>& now) {

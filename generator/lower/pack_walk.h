@@ -29,20 +29,24 @@ inline Value product(Builder& b, Two two, const std::string& name = "") {
 /// By a number that is no Value.
 Value times(Builder& b, Value x, int64_t y, const std::string& name = "");
 /// Rounded down.
-Value over(Builder& b, Value x, int64_t y, const std::string& name = "");
-Value smaller(Builder& b, Two two, const std::string& name = "");
+Value over(Builder& b, Value x, int64_t y, const std::string& name = "parts");
+Value smaller(Builder& b, Two two, const std::string& name = "fewer");
 /// x - y, or 0 where y is more.
-Value less(Builder& b, Two two, const std::string& name = "");
+Value less(Builder& b, Two two, const std::string& name = "left");
 /// `yes` if what is given is not 0.
-Value choose(Builder& b, Choice choice, const std::string& name = "");
+Value choose(Builder& b, Choice choice, const std::string& name = "chosen");
 
 /// 16-byte parts of the vectors that the caller packs for.
 Value segments_of(Builder& b, const std::string& name = "");
 /// A length, in units of the vectors that the caller packs for.
-Value length(Builder& b, Length length, const std::string& name = "");
+Value length(Builder& b, Length length, const std::string& name = "length");
 
+/// A loop's first value.
+inline Value zero(Builder& b, const std::string& name) {
+  return b.op(OpCode::constant, {}, {.imm = 0}, name);
+}
 /// The next multiple.
-Value rounded_up(Builder& b, Value x, int64_t multiple, const std::string& name = "");
+Value rounded_up(Builder& b, Value x, int64_t multiple, const std::string& name = "rounded");
 /// k with its padding.
 Value padded_k(Builder& b, const Layout& layout);
 

@@ -280,7 +280,7 @@ std::vector<Value> for_steps(Builder& b, Value count, int64_t step,
       return next;
     });
     std::vector<Value> next = {b.op(OpCode::constant, {}, {.imm = 1}, "steps")};
-    for (const Steps& each : memory) next.push_back(b.op(OpCode::icopy, {each.tail}));
+    for (const Steps& each : memory) next.push_back(b.op(OpCode::icopy, {each.tail}, {}, "tail"));
     next.insert(next.end(), results.begin() + first_carried, results.end());
     return next;
   });
@@ -288,7 +288,7 @@ std::vector<Value> for_steps(Builder& b, Value count, int64_t step,
 }
 
 Steps float_steps(Builder& b, Value row, Value count, int64_t step, Value tail) {
-  const Value whole = times(b, over(b, count, step), step, "whole");
+  const Value whole = times(b, over(b, count, step, "whole_steps"), step, "whole");
   const Value rest = b.op(OpCode::isub, {count, whole}, {}, "rest");
   b.branch(rest, Compare::not_equal, b.constant(0), [&] {
     b.op(OpCode::fill_bytes, {tail, b.constant(0), b.constant(4 * step)});
