@@ -31,7 +31,7 @@ class Printer {
         values_(plan_c_values(program)),
         names_(values_.variables.size()),
         expressions_(program, values_, names_) {
-    scopes_.push_back({"args", "scratch_memory"});
+    scopes_.push_back({{"args", "scratch_memory"}, {}});
   }
 
   std::string body() {
@@ -64,14 +64,20 @@ class Printer {
   /// `hint`, with a number where an enclosing scope has the name already.
   std::string fresh_name(const std::string& hint) {
     const std::string base = c_identifier(hint);
-    std::string found = base;
-    for (int i = 2; is_taken(found); ++i) found = fmt::format("{}_{}", base, i);
-    scopes_.back().insert(found);
+    int number = 1;
+    for (const Scope& scope : scopes_) {
+      const auto last = scope.last.find(base);
+      if (last != scope.last.end()) number = last->second;
+    }
+    std::string found = number == 1 ? base : fmt::format("{}_{}", base, number);
+    while (is_taken(found)) found = fmt::format("{}_{}", base, ++number);
+    scopes_.back().names.insert(found);
+    scopes_.back().last[base] = number;
     return found;
   }
   [[nodiscard]] bool is_taken(const std::string& candidate) const {
     return std::any_of(scopes_.begin(), scopes_.end(),
-                       [&](const auto& scope) { return scope.count(candidate) > 0; });
+                       [&](const Scope& scope) { return scope.names.count(candidate) > 0; });
   }
 
   // Values.
@@ -323,7 +329,11 @@ class Printer {
   CValues values_;
   CNames names_;
   CExpressions expressions_;
-  std::vector<std::set<std::string>> scopes_;
+  struct Scope {
+    std::set<std::string> names;
+    std::map<std::string, int> last;  ///< number of a name without it: lower ones are taken
+  };
+  std::vector<Scope> scopes_;
   std::string text_;
   int depth_ = 1;
   bool in_hot_loop_ = false;

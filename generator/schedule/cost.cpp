@@ -79,10 +79,11 @@ std::vector<IssueClass> loop_control(const Isa& isa, const CoreModel& core) {
 int latency(const Isa& isa, const CoreModel& core, const Op& op, size_t arg, size_t result) {
   if (op.row == nullptr) return 1;
   const int whole = whole_latency(core, *op.row);
-  const std::string& argument = argument_operands(*op.row)[arg]->name;
-  const Operand& made = *result_operands(*op.row)[result];
   if (op.row->issue_classes.size() != 1) return whole;
   const int accumulate = issue_class(core, op.row->issue_classes[0]).accumulate;
+  if (accumulate == 0 && op.row->means.size() == 1) return whole;  // most rows
+  const std::string& argument = argument_operands(*op.row)[arg]->name;
+  const Operand& made = *result_operands(*op.row)[result];
   if (made.tied == argument && accumulate > 0) return accumulate;
   if (op.row->means.size() == 1) return whole;
   for (const MeansNode& node : op.row->means) {
