@@ -235,6 +235,7 @@ std::vector<size_t> slice_ends(const PackCase& c, size_t panel) {
 
 std::string first_difference(const uint8_t* found, const std::vector<uint8_t>& wanted,
                              size_t panel_bytes) {
+  if (std::memcmp(found, wanted.data(), wanted.size()) == 0) return "";
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (found[i] == wanted[i]) continue;
     std::ostringstream out;
@@ -250,10 +251,9 @@ bool wrote_elsewhere(const GuardedBuffer& packed, const std::vector<uint8_t>& be
                      const tw_pack_args& args, size_t panel) {
   const size_t begin = args.row_begin / panel * args.packed_stride;
   const size_t end = (args.row_end + panel - 1) / panel * args.packed_stride;
-  for (size_t i = 0; i < before.size(); ++i) {
-    if ((i < begin || i >= end) && packed.data()[i] != before[i]) return true;
-  }
-  return false;
+  const size_t stop = std::min(end, before.size());
+  return std::memcmp(packed.data(), before.data(), begin) != 0 ||
+         std::memcmp(packed.data() + stop, before.data() + stop, before.size() - stop) != 0;
 }
 
 std::string call(const tw_packer& packer, const tw_pack_args& args,
