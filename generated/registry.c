@@ -14967,7 +14967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0xd2760b0d1a832064),
+        .content_hash = UINT64_C(0xef20c0d3e9c29d00),
         .vectorized = 1,
     },
     {
@@ -14978,7 +14978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0x18899fdb3610d7de),
+        .content_hash = UINT64_C(0x65ca5c0cdb11143a),
         .vectorized = 1,
     },
     {
@@ -14989,7 +14989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x34b154a21924175a),
+        .content_hash = UINT64_C(0x55ef220e3146b83e),
         .vectorized = 1,
     },
     {
@@ -15000,7 +15000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0x99f88ff3f3d0d3c3),
+        .content_hash = UINT64_C(0xc9ac7d7318e9fdb7),
         .vectorized = 1,
     },
     {

@@ -297,8 +297,11 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
       memcpy(behind, scratch, (size_t)(end - behind));
       const size_t multiples_2 = (k + 31) / 32;
       const size_t padded_2 = multiples_2 * 32;
-      const size_t s = *(end - 1);
-      memset(end, s, padded_2 - k);
+      const size_t s = padded_2 - k;
+      if (s != 0) {
+        const size_t last = *(end - 1);
+        memset(end, last, s);
+      }
       r_2 += 1;
     }
     uint8_t* const fields = packed + padded;

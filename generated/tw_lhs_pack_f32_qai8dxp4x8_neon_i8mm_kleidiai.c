@@ -304,8 +304,11 @@ void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
         uint8_t* const end = scratch + count;
         size_t multiples_2 = (count + 31) / 32;
         size_t padded_2 = multiples_2 * 32;
-        const size_t s = *(end - 1);
-        memset(end, s, padded_2 - count);
+        const size_t s = padded_2 - count;
+        if (s != 0) {
+          const size_t last = *(end - 1);
+          memset(end, last, s);
+        }
         multiples_2 = (count + 31) / 32;
         padded_2 = multiples_2 * 32;
         const size_t stride = 4 * 8;

@@ -154,9 +154,15 @@ class RowsPacker {
   void pad(Value end, Value count) const {
     const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
     const Value bytes = times(b_, b_.op(OpCode::isub, {padded, count}), code_bytes(layout_));
-    const Value code =
-        repeats_ ? b_.op(OpCode::load_scalar, {end}, {.bits = 8, .offset = -1}) : b_.constant(0);
-    b_.op(OpCode::fill_bytes, {end, code, bytes});
+    if (!repeats_) {
+      b_.op(OpCode::fill_bytes, {end, b_.constant(0), bytes});
+      return;
+    }
+    b_.branch(
+        bytes, Compare::not_equal, b_.constant(0), [&] {  // where k is 0, there is no last code
+          const Value code = b_.op(OpCode::load_scalar, {end}, {.bits = 8, .offset = -1}, "last");
+          b_.op(OpCode::fill_bytes, {end, code, bytes});
+        });
   }
 
   void add_sum(Value r, Value count, const std::vector<Value>& sums) const {
