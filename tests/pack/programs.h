@@ -22,7 +22,7 @@ inline const Isa& isa(const std::string& name) {
 
 inline std::vector<uint8_t> bytes_of(const void* from, size_t count) {
   std::vector<uint8_t> out(count);
-  std::memcpy(out.data(), from, count);
+  if (count != 0) std::memcpy(out.data(), from, count);
   return out;
 }
 
