@@ -14703,7 +14703,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x6b98f0487db000fa),
+        .content_hash = UINT64_C(0x1f5e3dbe53526d1a),
         .vectorized = 1,
     },
     {
@@ -14714,7 +14714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x42078b421c48dd92),
+        .content_hash = UINT64_C(0xe732f79b95836daa),
         .vectorized = 0,
     },
     {
@@ -14725,7 +14725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x42078b421c48dd92),
+        .content_hash = UINT64_C(0xe732f79b95836daa),
         .vectorized = 0,
     },
     {
@@ -14736,7 +14736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0x71e99575548af138),
+        .content_hash = UINT64_C(0xc58af99b969d660e),
         .vectorized = 1,
     },
     {
@@ -14747,7 +14747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0x71e99575548af138),
+        .content_hash = UINT64_C(0xc58af99b969d660e),
         .vectorized = 1,
     },
     {
@@ -14758,7 +14758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x394dd011ec9f70f0),
+        .content_hash = UINT64_C(0x9fc2cb0ba3093c26),
         .vectorized = 1,
     },
     {
@@ -14769,7 +14769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0xbda6d6ac5d93a34f),
+        .content_hash = UINT64_C(0x44b8acb1a13de0cb),
         .vectorized = 1,
     },
     {
@@ -14780,7 +14780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0xbda6d6ac5d93a34f),
+        .content_hash = UINT64_C(0x44b8acb1a13de0cb),
         .vectorized = 1,
     },
     {
@@ -14791,7 +14791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xb85806313014610b),
+        .content_hash = UINT64_C(0xdbaef68e971a479d),
         .vectorized = 1,
     },
     {
@@ -14802,7 +14802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xb85806313014610b),
+        .content_hash = UINT64_C(0xdbaef68e971a479d),
         .vectorized = 1,
     },
     {
@@ -14813,7 +14813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x1c8ee338ddc44a36),
+        .content_hash = UINT64_C(0x89673acf931c074c),
         .vectorized = 1,
     },
     {
@@ -14824,7 +14824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x1c8ee338ddc44a36),
+        .content_hash = UINT64_C(0x89673acf931c074c),
         .vectorized = 1,
     },
     {
@@ -14835,7 +14835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0x49daaf7be909b3b0),
+        .content_hash = UINT64_C(0x02ce5e24371711ba),
         .vectorized = 1,
     },
     {
@@ -14846,7 +14846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0x49daaf7be909b3b0),
+        .content_hash = UINT64_C(0x02ce5e24371711ba),
         .vectorized = 1,
     },
     {
@@ -14857,7 +14857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0xe1db052b8bf37367),
+        .content_hash = UINT64_C(0xab2902f35873de21),
         .vectorized = 1,
     },
     {
@@ -14868,7 +14868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0xe1db052b8bf37367),
+        .content_hash = UINT64_C(0xab2902f35873de21),
         .vectorized = 1,
     },
     {
@@ -14879,7 +14879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x192d0d27ba96b4a1),
+        .content_hash = UINT64_C(0x4e6809c88ecf5195),
         .vectorized = 1,
     },
     {
@@ -14890,7 +14890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_108,
-        .content_hash = UINT64_C(0x192d0d27ba96b4a1),
+        .content_hash = UINT64_C(0x4e6809c88ecf5195),
         .vectorized = 1,
     },
     {
@@ -14901,7 +14901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xc2624427caa65560),
+        .content_hash = UINT64_C(0xb8973504017bd3ca),
         .vectorized = 1,
     },
     {
@@ -14912,7 +14912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0xc2624427caa65560),
+        .content_hash = UINT64_C(0xb8973504017bd3ca),
         .vectorized = 1,
     },
     {
@@ -14923,7 +14923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0xb52b5061dd3acb8e),
+        .content_hash = UINT64_C(0x151b4ed85601817a),
         .vectorized = 1,
     },
     {
@@ -14934,7 +14934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0xb52b5061dd3acb8e),
+        .content_hash = UINT64_C(0x151b4ed85601817a),
         .vectorized = 1,
     },
     {
@@ -14945,7 +14945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0xc0259e48be740448),
+        .content_hash = UINT64_C(0x7acdb81a3e5c77f4),
         .vectorized = 1,
     },
     {
@@ -14956,7 +14956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0xc0259e48be740448),
+        .content_hash = UINT64_C(0x7acdb81a3e5c77f4),
         .vectorized = 1,
     },
     {
@@ -14967,7 +14967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0xef20c0d3e9c29d00),
+        .content_hash = UINT64_C(0x69d2f91b2939774c),
         .vectorized = 1,
     },
     {
@@ -14978,7 +14978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0x65ca5c0cdb11143a),
+        .content_hash = UINT64_C(0xb5cd671ad65d41ba),
         .vectorized = 1,
     },
     {
@@ -14989,7 +14989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0x55ef220e3146b83e),
+        .content_hash = UINT64_C(0xf8664f23e1af1e7e),
         .vectorized = 1,
     },
     {
@@ -15000,7 +15000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0xc9ac7d7318e9fdb7),
+        .content_hash = UINT64_C(0x78209a476d5eaf6b),
         .vectorized = 1,
     },
     {
@@ -15011,7 +15011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xe999daefd53cfc52),
+        .content_hash = UINT64_C(0x235347667168b664),
         .vectorized = 1,
     },
     {
@@ -15022,7 +15022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x67cc67bf492adf94),
+        .content_hash = UINT64_C(0xa90d9e2db9027440),
         .vectorized = 1,
     },
     {
@@ -15033,7 +15033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x65fa1478505c354e),
+        .content_hash = UINT64_C(0x4a81b96f9ef16bda),
         .vectorized = 1,
     },
     {
@@ -15044,7 +15044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x4650162bae9fa7bf),
+        .content_hash = UINT64_C(0x9a6ff859778f8d03),
         .vectorized = 1,
     },
     {
@@ -15055,7 +15055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0x29a28b2b422c3fbb),
+        .content_hash = UINT64_C(0x14f25a111c07432b),
         .vectorized = 1,
     },
     {
@@ -15066,7 +15066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0x88686f6b75d9a537),
+        .content_hash = UINT64_C(0xff11e8b98eb45531),
         .vectorized = 1,
     },
     {
@@ -15077,7 +15077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0xaefc4dc1b89f12f1),
+        .content_hash = UINT64_C(0x057343ca1393882b),
         .vectorized = 1,
     },
     {
@@ -15088,7 +15088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_103,
-        .content_hash = UINT64_C(0x9e7ded21b331d81c),
+        .content_hash = UINT64_C(0xe5db3113c8232e08),
         .vectorized = 1,
     },
     {

@@ -309,9 +309,9 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
     size_t r_3 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      uint8_t* at = how + r_3 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at + 60);
-      at = fields + r_3 * 4;
+      uint8_t* const how_at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(how_at + 60);
+      uint8_t* const at = fields + r_3 * 4;
       tw_store_i32(at, (int32_t)(0 - value));
       r_3 += 1;
     }
@@ -320,9 +320,9 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
     size_t r_4 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      uint8_t* at = how + r_4 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at + 80);
-      at = next + r_4 * 4;
+      uint8_t* const how_at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(how_at + 80);
+      uint8_t* const at = next + r_4 * 4;
       tw_store_i32(at, (int32_t)value);
       r_4 += 1;
     }

@@ -339,9 +339,9 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
     size_t r_2 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      uint8_t* at = how + r_2 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at + 816);
-      at = fields + r_2 * 4;
+      uint8_t* const how_at = how + r_2 * 4;
+      const size_t value = (uint32_t)tw_load_i32(how_at + 816);
+      uint8_t* const at = fields + r_2 * 4;
       tw_store_i32(at, (int32_t)(0 - value));
       r_2 += 1;
     }
@@ -351,9 +351,9 @@ void tw_lhs_pack_f32_qai8dxp4svlx4_sme2(const tw_pack_args* args) {
     size_t r_3 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      uint8_t* at = how + r_3 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at + 1088);
-      at = next + r_3 * 4;
+      uint8_t* const how_at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(how_at + 1088);
+      uint8_t* const at = next + r_3 * 4;
       tw_store_i32(at, (int32_t)value);
       r_3 += 1;
     }

@@ -362,11 +362,11 @@ void tw_lhs_pack_f32_qai8dxp8svlx4_sme(const tw_pack_args* args) {
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
       uint8_t* at = sums + r_2 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at);
+      const size_t sum = (uint32_t)tw_load_i32(at);
       const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
       const size_t factor = (uint32_t)tw_load_i32(sum_factor);
       const size_t base = (uint32_t)tw_load_i32(sum_factor + 4);
-      const size_t kept = value * factor + base;
+      const size_t kept = sum * factor + base;
       at = fields + r_2 * 4;
       tw_store_i32(at, (int32_t)kept);
       r_2 += 1;
@@ -377,9 +377,9 @@ void tw_lhs_pack_f32_qai8dxp8svlx4_sme(const tw_pack_args* args) {
     size_t r_3 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      uint8_t* at = how + r_3 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at + 1584);
-      at = next + r_3 * 4;
+      uint8_t* const how_at = how + r_3 * 4;
+      const size_t value = (uint32_t)tw_load_i32(how_at + 1584);
+      uint8_t* const at = next + r_3 * 4;
       tw_store_i32(at, (int32_t)(0 - value));
       r_3 += 1;
     }
@@ -389,9 +389,9 @@ void tw_lhs_pack_f32_qai8dxp8svlx4_sme(const tw_pack_args* args) {
     size_t r_4 = 0;
     // field loop
     for (size_t i_field = 0; i_field < values; ++i_field) {
-      uint8_t* at = how + r_4 * 4;
-      const size_t value = (uint32_t)tw_load_i32(at + 2112);
-      at = next + r_4 * 4;
+      uint8_t* const how_at = how + r_4 * 4;
+      const size_t value = (uint32_t)tw_load_i32(how_at + 2112);
+      uint8_t* const at = next + r_4 * 4;
       tw_store_i32(at, (int32_t)value);
       r_4 += 1;
     }

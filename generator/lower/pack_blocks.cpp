@@ -224,7 +224,7 @@ class BlockPanelPacker {
     const Value next =
         choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero}, "next");
     const Value missing = less(b_, {panel_, panel.left}, "missing");
-    const std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "first"), source,
+    const std::vector<Value> inits = {number(b_, 0, "first"), source,
                                       b_.op(OpCode::icopy, {scales}, {}, "scales_from"), next,
                                       places.codes};
     b_.stepped_loop("run", count_, run_blocks(), inits, [&](const std::vector<Value>& now) {

@@ -226,7 +226,7 @@ class RunPacker {
   void pack() const {
     for_panels(b_, layout_, [&](const Panel& panel) { write_fields(b_, layout_, padded_, panel); });
     // Blocks of rows, so that neighboring source lines follow each other soon.
-    b_.stepped_loop("k_block", padded_, rows_in_flight, {number("first_k", 0)},
+    b_.stepped_loop("k_block", padded_, rows_in_flight, {number(b_, 0, "first_k")},
                     [&](const std::vector<Value>& now) {
                       const Value following = b_.add(now[0], rows_in_flight, "following");
                       const Value end = smaller(b_, {following, padded_}, "k_end");
@@ -238,9 +238,6 @@ class RunPacker {
   }
 
  private:
-  Value number(const char* name, int64_t value) const {
-    return b_.op(OpCode::constant, {}, {.imm = value}, name);
-  }
   /// Of one panel and its sums.
   [[nodiscard]] int64_t panel_copy() const { return step_bytes_ + 4 * layout_.panel.fixed; }
 

@@ -22,6 +22,14 @@ void put_group(Builder& b, const Layout& layout, Value to, Value codes) {
   }
 }
 
+/// What the layout keeps of a sum of codes, as the packer's caller wants it.
+Value kept_sum(Builder& b, Value sum) {
+  const Value rule = b.arg(ArgField::pack_sum_factor);
+  const Value factor = b.op(OpCode::load_scalar, {rule}, {.bits = 32}, "factor");
+  const Value base = b.op(OpCode::load_scalar, {rule}, {.bits = 32, .offset = 4}, "base");
+  return plus(b, {product(b, {sum, factor}), base}, "kept");
+}
+
 class RowsPacker {
  public:
   RowsPacker(Builder& b, const Layout& layout)
@@ -52,14 +60,15 @@ class RowsPacker {
   void pack(const Panel& panel) const {
     const Value rows = repeats_ ? panel_ : panel.rows;
     if (!repeats_ && !one_row_) clear(panel);
-    each_row(panel, rows, [&](Value r, Value floats) {
+    for_rows(b_, panel, rows, repeats_, [&](Value r, Value floats) {
       quantize_row(b_, floats, k_, tail_, how(r));
       b_.op(OpCode::store_scalar, {of_row(sums_, r), b_.constant(0)}, {.bits = 32});
     });
     if (one_row_) {
-      each_row(panel, rows, [&](Value r, Value floats) { put(r, floats, k_, panel.to); });
+      for_rows(b_, panel, rows, repeats_,
+               [&](Value r, Value floats) { put(r, floats, k_, panel.to); });
     } else {
-      b_.stepped_loop("chunk", padded_, chunk_, {zero(b_, "first_k")}, [&](const auto& now) {
+      b_.stepped_loop("chunk", padded_, chunk_, {number(b_, 0, "first_k")}, [&](const auto& now) {
         put_chunk(panel, rows, now[0]);
         return std::vector<Value>{b_.add(now[0], chunk_, "first_k")};
       });
@@ -86,18 +95,6 @@ class RowsPacker {
     return sums ? b_.arg(ArgField::pack_sum_copies) : b_.constant(1);
   }
 
-  /// Calls body(row of the panel, its floats).
-  template <typename Body>
-  void each_row(const Panel& panel, Value rows, const Body& body) const {
-    const Value source = b_.arg(ArgField::pack_source);
-    const Value stride = b_.arg(ArgField::pack_source_stride);
-    b_.loop("row", rows, {zero(b_, "r")}, [&](const std::vector<Value>& now) {
-      const Value from = repeats_ ? smaller(b_, {now[0], b_.add(panel.rows, -1)}) : now[0];
-      const Value row = plus(b_, {panel.row, from});
-      body(now[0], plus(b_, {source, product(b_, {row, stride})}, "floats"));
-      return std::vector<Value>{b_.add(now[0], 1, "r")};
-    });
-  }
   [[nodiscard]] Value of_row(Value array, Value r, const char* name = "at") const {
     return plus(b_, {array, times(b_, r, 4)}, name);
   }
@@ -110,7 +107,7 @@ class RowsPacker {
     const Value count =
         smaller(b_, {less(b_, {k_, first_k}, "left"), b_.constant(chunk_)}, "count");
     const Value begin = plus(b_, {panel.to, codes_bytes(b_, layout_, first_k)}, "begin");
-    each_row(panel, rows, [&](Value r, Value floats) {
+    for_rows(b_, panel, rows, repeats_, [&](Value r, Value floats) {
       put(r, plus(b_, {floats, times(b_, first_k, 4)}, "floats"), count, codes_);
       const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
       const Value to =
@@ -187,7 +184,7 @@ class RowsPacker {
     for (const Field& field : layout_.fields) {
       if (field.kind == FieldKind::data) continue;
       const Value times = copies(field);
-      b_.loop("field", product(b_, {rows, times}, "values"), {zero(b_, "r")},
+      b_.loop("field", product(b_, {rows, times}, "values"), {number(b_, 0, "r")},
               [&](const std::vector<Value>& now) {
                 const Value value = value_of(field.kind, now[0]);
                 b_.op(OpCode::store_scalar, {of_row(at, now[0]), value}, {.bits = 32});
@@ -198,15 +195,8 @@ class RowsPacker {
     }
   }
   [[nodiscard]] Value value_of(FieldKind kind, Value r) const {
-    const auto load = [&](Value array, int64_t offset) {
-      return b_.op(OpCode::load_scalar, {of_row(array, r)}, {.bits = 32, .offset = offset},
-                   "value");
-    };
-    if (kind == FieldKind::sums) return kept_sum(b_, load(sums_, 0));
-    const bool scale = kind == FieldKind::scales;
-    const auto which = scale ? QuantizeParameter::scale : QuantizeParameter::zero_point;
-    const Value parameter = load(how_, offset(which));
-    return scale ? parameter : b_.op(OpCode::isub, {b_.constant(0), parameter});
+    if (kind != FieldKind::sums) return kept_parameter(b_, how(r), kind);
+    return kept_sum(b_, b_.op(OpCode::load_scalar, {of_row(sums_, r)}, {.bits = 32}, "sum"));
   }
 
   Builder& b_;
@@ -226,10 +216,6 @@ int64_t most_rows(const Layout& layout) {
 }
 
 void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count) {
-  if (is_one_row(layout)) {
-    b.op(OpCode::copy_bytes, {to, codes, count});
-    return;
-  }
   constexpr int64_t together = 4;
   const int64_t group = layout.order.kr * code_bytes(layout);
   const Value stride = times(b, panel, group, "stride");
@@ -244,11 +230,16 @@ void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value co
   });
 }
 
-Value kept_sum(Builder& b, Value sum) {
-  const Value rule = b.arg(ArgField::pack_sum_factor);
-  const Value factor = b.op(OpCode::load_scalar, {rule}, {.bits = 32}, "factor");
-  const Value base = b.op(OpCode::load_scalar, {rule}, {.bits = 32, .offset = 4}, "base");
-  return plus(b, {product(b, {sum, factor}), base}, "kept");
+void for_rows(Builder& b, const Panel& panel, Value rows, bool repeats,
+              const std::function<void(Value r, Value floats)>& body) {
+  const Value source = b.arg(ArgField::pack_source);
+  const Value stride = b.arg(ArgField::pack_source_stride);
+  b.loop("row", rows, {number(b, 0, "r")}, [&](const std::vector<Value>& now) {
+    const Value from = repeats ? smaller(b, {now[0], b.add(panel.rows, -1)}) : now[0];
+    const Value row = plus(b, {panel.row, from});
+    body(now[0], plus(b, {source, product(b, {row, stride})}, "floats"));
+    return std::vector<Value>{b.add(now[0], 1, "r")};
+  });
 }
 
 Program lower_quantizing_packer(const std::string& name, const Layout& layout, const Isa& isa) {

@@ -24,11 +24,13 @@ inline bool is_one_row(const Layout& layout) {
 int64_t most_rows(const Layout& layout);
 
 /// Copies so many codes of a row, a multiple of four groups, to their places between those of the
-/// panel's other rows.
+/// panel's other rows; not for is_one_row().
 void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count);
 
-/// What the layout keeps of a sum of codes, as its caller wants it; all arguments are numbers.
-Value kept_sum(Builder& b, Value sum);
+/// Calls body(row of the panel, its floats) for so many rows, of which panel.rows exist: the last
+/// of these again behind them.
+void for_rows(Builder& b, const Panel& panel, Value rows, bool repeats,
+              const std::function<void(Value r, Value floats)>& body);
 
 /// Parts of Builder::scratch(), one after the other.
 class ScratchParts {

@@ -1,7 +1,6 @@
 // Rows of f32 to panels of rows in blocks along k: sums of codes, and scales, for each block.
 // k is a multiple of the block, and that one of 32.
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "lower/pack_lhs.h"
@@ -54,14 +53,9 @@ class BlocksPacker {
   void pack(const Panel& panel) const {
     const Value behind = plus(b_, {panel.to, product(b_, {blocks_, block_bytes_})}, "behind");
     if (!is_one_row(layout_)) clear(panel, behind);
-    const Value source = b_.arg(ArgField::pack_source);
-    const Value stride = b_.arg(ArgField::pack_source_stride);
-    b_.loop("row", panel.rows, {zero(b_, "r")}, [&](const std::vector<Value>& now) {
-      const Value row = plus(b_, {panel.row, now[0]});
-      const Value floats = plus(b_, {source, product(b_, {row, stride})}, "floats");
-      pack_row(now[0], floats, panel.to);
-      write_row_fields(now[0], behind);
-      return std::vector<Value>{b_.add(now[0], 1, "r")};
+    for_rows(b_, panel, panel.rows, false, [&](Value r, Value floats) {
+      pack_row(r, floats, panel.to);
+      write_row_fields(r, behind);
     });
   }
 
@@ -249,13 +243,7 @@ class BlocksPacker {
     Value at = plus(b_, {behind, times(b_, r, 4)}, "field");
     for (const Field& field : layout_.fields) {
       if (in_block(field)) continue;
-      const bool scale = field.kind == FieldKind::scales;
-      const int64_t offset =
-          how_.offset(scale ? QuantizeParameter::scale : QuantizeParameter::zero_point);
-      const Value value =
-          b_.op(OpCode::load_scalar, {how_.first}, {.bits = 32, .offset = offset}, "value");
-      const Value kept = scale ? value : b_.op(OpCode::isub, {b_.constant(0), value});
-      b_.op(OpCode::store_scalar, {at, kept}, {.bits = 32});
+      b_.op(OpCode::store_scalar, {at, kept_parameter(b_, how_, field.kind)}, {.bits = 32});
       at = plus(b_, {at, length(b_, layout_.panel * 4)}, "field");
     }
   }

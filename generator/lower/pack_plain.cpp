@@ -138,7 +138,7 @@ class PlainPacker {
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
-    b_.stepped_loop("k_part", padded_, at_once_, {number("first_k", 0)},
+    b_.stepped_loop("k_part", padded_, at_once_, {number(b_, 0, "first_k")},
                     [&](const std::vector<Value>& now) {
                       const Value count = here(k_, now[0], "values");
                       clear(panel, places, now[0], count);
@@ -148,9 +148,6 @@ class PlainPacker {
   }
 
  private:
-  Value number(const char* name, int64_t value) const {
-    return b_.op(OpCode::constant, {}, {.imm = value}, name);
-  }
   [[nodiscard]] int element_bits() const { return bits(layout_.element); }
   [[nodiscard]] Value here(Value all, Value first_k, const char* name) const {
     return smaller(b_, {less(b_, {all, first_k}), b_.constant(at_once_)}, name);
@@ -191,7 +188,7 @@ class PlainPacker {
 
   /// Some values of k of all rows that exist.
   void pack_part(const Panel& panel, const PanelPlaces& places, Value first_k, Value count) const {
-    b_.loop("row", panel.rows, {number("row", 0)}, [&](const std::vector<Value>& at) {
+    b_.loop("row", panel.rows, {number(b_, 0, "row")}, [&](const std::vector<Value>& at) {
       const auto row = [&](Value number) {
         const Value column = plus(b_, {panel.row, number}, "column");
         Row its{number, column,
@@ -230,12 +227,12 @@ class PlainPacker {
 
   /// All values of a row. Returns their sum, if there are sums.
   [[nodiscard]] Value move_row(const Row& row, const PanelPlaces& places, Value count) const {
-    Value sum = places.sums != no_value ? number("sum", 0) : no_value;
+    Value sum = places.sums != no_value ? number(b_, 0, "sum") : no_value;
     if (element_bits() < 8 && to_.axes.back().dim == Dim::k) {
       const Value pairs = move_pairs(row.from, row.to, count, sum);
       move_values(row.from, row.to, pairs, b_.op(OpCode::isub, {count, pairs}), sum);
     } else {
-      move_values(row.from, row.to, number("k", 0), count, sum);
+      move_values(row.from, row.to, number(b_, 0, "k"), count, sum);
     }
     return sum;
   }
@@ -243,7 +240,8 @@ class PlainPacker {
   /// Codes of rows that share bytes. Returns k and their sums.
   [[nodiscard]] std::vector<Value> move_two_rows(const Row (&rows)[2], bool first_is_high,
                                                  Value count) const {
-    const std::vector<Value> inits = {number("k", 0), number("sum", 0), number("other_sum", 0)};
+    const std::vector<Value> inits = {number(b_, 0, "k"), number(b_, 0, "sum"),
+                                      number(b_, 0, "other_sum")};
     return b_.loop("pair", count, inits, [&](const std::vector<Value>& now) {
       const Value codes[] = {read(rows[0].from, now[0]), read(rows[1].from, now[0])};
       const Value high = stored(codes[first_is_high ? 0 : 1], true);
@@ -339,7 +337,7 @@ class PlainPacker {
                                  Value& sum) const {
     const int64_t distance = to_.axes.back().step.fixed;
     const Value pairs = times(b_, over(b_, count, 2 * distance), distance, "pairs");
-    const auto results = b_.loop("pair", pairs, {number("pair", 0), sum}, [&](const auto& now) {
+    const auto results = b_.loop("pair", pairs, {number(b_, 0, "pair"), sum}, [&](const auto& now) {
       const Value group = times(b_, over(b_, now[0], distance), 2 * distance);
       const Value k = plus(b_, {group, remainder(given_, now[0], distance)}, "k");
       const Value low = read(from, k);
@@ -421,7 +419,7 @@ class PlainPacker {
 
   /// Values that become floats of the layout's type, one by one.
   void convert(const Row& row, Value count) const {
-    b_.loop("value", count, {number("k", 0)}, [&](const std::vector<Value>& now) {
+    b_.loop("value", count, {number(b_, 0, "k")}, [&](const std::vector<Value>& now) {
       Value value = real(row, now[0]);
       if (layout_.element == ElementType::f16) value = b_.op(OpCode::cvt_f32_f16, {value});
       b_.op(OpCode::store, {at(row.to, near_to_, now[0]).bytes, value});

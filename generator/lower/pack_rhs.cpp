@@ -45,7 +45,7 @@ void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
          [&](const std::vector<Value>& now) {
            body(now[0], now[1]);
            return std::vector<Value>{choose(b, {now[1], b.add(now[0], step), whole_end}, "k"),
-                                     b.op(OpCode::constant, {}, {.imm = 1}, "copied")};
+                                     number(b, 1, "copied")};
          });
 }
 

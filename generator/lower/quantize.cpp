@@ -124,6 +124,26 @@ void store_parameters(Builder& b, const Parameters& to, const std::vector<Value>
   }
 }
 
+/// Of rows, from the range of their values and 0. `nothing`: 0, or a NaN where a value is infinite
+/// or a NaN, as with blocks.
+void store_row_parameters(Builder& b, const Parameters& to, Value lowest, Value highest,
+                          Value nothing) {
+  const Lanes v{b};
+  const Value factor = row_factor(b, lowest, highest);
+  const Value low = b.op(OpCode::fmul, {lowest, factor}, {}, "low");
+  const Value high = b.op(OpCode::fmul, {highest, factor}, {}, "high");
+  const Value zero_point = b.op(OpCode::cvt_f32_i32, {row_zero_point(b, low, high)});
+  const Value rounded = b.op(OpCode::cvt_i32_f32, {zero_point}, {}, "rounded");
+  const Value magnitude = b.op(OpCode::and_, {nothing, v.bits(0x7fffffff)});
+  const Value finite = v.below(magnitude, 1, "finite");
+  const Value scale = b.op(OpCode::fdiv, {v.number(1), factor});
+  const auto if_finite = [&](Value x) { return b.op(OpCode::and_, {x, finite}); };
+  store_parameters(b, to,
+                   {if_finite(factor), if_finite(b.op(OpCode::fsub, {v.number(-128), rounded})),
+                    if_finite(b.op(OpCode::fsub, {v.number(127), rounded})), if_finite(zero_point),
+                    v.choose({finite, scale, v.bits(not_a_number)}, "scale")});
+}
+
 }  // namespace
 
 bool can_quantize(const Layout& layout, const Isa& isa) {
@@ -144,24 +164,6 @@ int64_t range_step(const Isa& isa) {
   return most_vectors * isa.lanes32();
 }
 
-void store_row_parameters(Builder& b, const Parameters& to, Value lowest, Value highest,
-                          Value nothing) {
-  const Lanes v{b};
-  const Value factor = row_factor(b, lowest, highest);
-  const Value low = b.op(OpCode::fmul, {lowest, factor}, {}, "low");
-  const Value high = b.op(OpCode::fmul, {highest, factor}, {}, "high");
-  const Value zero_point = b.op(OpCode::cvt_f32_i32, {row_zero_point(b, low, high)});
-  const Value rounded = b.op(OpCode::cvt_i32_f32, {zero_point}, {}, "rounded");
-  const Value magnitude = b.op(OpCode::and_, {nothing, v.bits(0x7fffffff)});
-  const Value finite = v.below(magnitude, 1, "finite");
-  const Value scale = b.op(OpCode::fdiv, {v.number(1), factor});
-  const auto if_finite = [&](Value x) { return b.op(OpCode::and_, {x, finite}); };
-  store_parameters(b, to,
-                   {if_finite(factor), if_finite(b.op(OpCode::fsub, {v.number(-128), rounded})),
-                    if_finite(b.op(OpCode::fsub, {v.number(127), rounded})), if_finite(zero_point),
-                    v.choose({finite, scale, v.bits(not_a_number)}, "scale")});
-}
-
 void store_block_parameters(Builder& b, const Parameters& to, Value largest) {
   const Lanes v{b};
   const Value finite = v.below(largest, infinity, "finite");
@@ -174,6 +176,14 @@ void store_block_parameters(Builder& b, const Parameters& to, Value largest) {
   store_parameters(b, to,
                    {if_finite(factor), if_finite(v.number(-127)), if_finite(most), zero,
                     v.choose({finite, scale, v.bits(not_a_number)}, "scale")});
+}
+
+Value kept_parameter(Builder& b, const Parameters& how, FieldKind kind) {
+  const bool scale = kind == FieldKind::scales;
+  const auto which = scale ? QuantizeParameter::scale : QuantizeParameter::zero_point;
+  const Value value =
+      b.op(OpCode::load_scalar, {how.first}, {.bits = 32, .offset = how.offset(which)}, "value");
+  return scale ? value : b.op(OpCode::isub, {b.constant(0), value});
 }
 
 Quantizer::Quantizer(Builder& b, const Parameters& parameters, Rounding rounding)
@@ -279,7 +289,7 @@ std::vector<Value> for_steps(Builder& b, Value count, int64_t step,
       next.insert(next.end(), more.begin(), more.end());
       return next;
     });
-    std::vector<Value> next = {b.op(OpCode::constant, {}, {.imm = 1}, "steps")};
+    std::vector<Value> next = {number(b, 1, "steps")};
     for (const Steps& each : memory) next.push_back(b.op(OpCode::icopy, {each.tail}, {}, "tail"));
     next.insert(next.end(), results.begin() + first_carried, results.end());
     return next;

@@ -33,14 +33,14 @@ struct Parameters {
 };
 
 /// One vector for each QuantizeParameter, lane by lane, stored from `to.first` on.
-/// Of rows, from the range of their values and 0. `nothing`: 0, or a NaN where a value is infinite
-/// or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will be.
-void store_row_parameters(Builder& b, const Parameters& to, Value lowest, Value highest,
-                          Value nothing);
 /// Of blocks, symmetric, codes -127 to 127, from the largest magnitude: infinite where a value is
-/// infinite or a NaN, which has the same consequences. Values that are all below 2^-100 count as
-/// zeros: so every factor is finite, and scales are far from denormal numbers.
+/// infinite or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will be. Values
+/// that are all below 2^-100 count as zeros: so every factor is finite, and scales are far from
+/// denormal numbers.
 void store_block_parameters(Builder& b, const Parameters& to, Value largest);
+
+/// What a field keeps of a row's parameters: its scale, or its zero point, negated.
+Value kept_parameter(Builder& b, const Parameters& how, FieldKind kind);
 
 /// Makes codes, with the same parameters in all lanes.
 class Quantizer {

@@ -360,6 +360,7 @@ std::vector<PackCase> edge_cases(const tw_packer& packer) {
         c.k = k;
         c.unsigned_nibbles = flag;
         c.source_at_start = flag;
+        c.with_bias = cases.size() % 3 != 0;
         c.seed = static_cast<uint32_t>(r * 1000 + k);
         cases.push_back(c);
       }
