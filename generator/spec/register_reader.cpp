@@ -106,8 +106,6 @@ RegisterFile read_register_file(const std::string& name, const YamlNode& node,
     file.bytes = read_extent(node.at("bytes"), 4);
   } else {
     node.expect_keys({"kind", "bytes", "views"});
-  }
-  if (file.kind != Kind::tile) {
     const YamlNode* bytes = node.find("bytes");
     file.bytes = bytes != nullptr ? bytes->length() : default_bytes(file.kind, vector_bytes);
   }
