@@ -12,18 +12,13 @@ constexpr int64_t run_values = 256;  // of k, whose scales are gathered at a tim
 struct SourceBlocks {
   int64_t bytes = 0;        ///< from block to block
   int64_t codes = 0;        ///< from a block's start to its codes
-  bool apart = false;       ///< a byte holds values k and k + 16 of 32; else neighbors, k and k + 1
   bool has_scales = false;  ///< a block begins with its scale
-  int offset = 0;           ///< of its codes
 };
 
 SourceBlocks blocks_of(const Layout& layout, const Source& source) {
-  const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
-  if (block_of(source) == 0)
-    return {layout.block / byte_codes(layout), 0, false, false, codes.offset};
+  if (block_of(source) == 0) return {layout.block / byte_codes(layout), 0, false};
   const Part& block = std::get<Part>(source.axes.members.front());
-  return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8,
-          codes.axes.back().step != Length{1}, true, codes.offset};
+  return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8, true};
 }
 
 /// Values of k in so many bytes of source.
@@ -36,8 +31,8 @@ int64_t offset_of(const Layout& layout, FieldKind kind) {
 }
 
 /// The way from 16 bytes of every column.
-std::optional<Relayout> way_of(const Layout& layout, const Isa& isa, bool apart) {
-  return find_relayout(layout, isa, {false, apart, run_bytes});
+std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
+  return find_relayout(layout, source, isa, run_bytes);
 }
 
 /// Where a vector of columns is in source and panel, block by block.
@@ -48,14 +43,14 @@ struct Cursors {
 /// Packs blocks of all columns of a panel.
 class BlocksPacker {
  public:
-  BlocksPacker(Builder& b, const Layout& layout, const SourceBlocks& source, Value flip)
+  BlocksPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         layout_(layout),
-        source_(source),
-        flip_(flip),
+        source_(blocks_of(layout, source)),
+        flip_(flip_bits(b, layout, source)),
         sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : layout.order.kr / 4),
         offset_(layout.order.low_unsigned ? sums_.offset(b.constant(layout.block)) : no_value),
-        way_(way_of(layout, b.isa(), source.apart).value()),
+        way_(way_of(layout, source, b.isa()).value()),
         mask_(relayout_mask(b, way_)),
         scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
 
@@ -176,7 +171,7 @@ class BlocksPacker {
 
   Builder& b_;
   const Layout& layout_;
-  const SourceBlocks& source_;
+  SourceBlocks source_;
   Value flip_;
   CodeSums sums_;
   Value offset_;
@@ -195,8 +190,8 @@ class BlockPanelPacker {
       : b_(b),
         layout_(layout),
         source_(blocks_of(layout, source)),
-        blocks_(b, layout, source_, flip_bits(b, layout, source_.offset)),
-        nothing_(no_codes(b, layout, source_.offset)),
+        blocks_(b, layout, source),
+        nothing_(no_codes(b, layout, source)),
         stride_(b.arg(ArgField::pack_source_stride)),
         count_(over(b, b.arg(ArgField::pack_k), layout.block, "blocks")),
         panel_(b.constant(layout.panel.fixed)),
@@ -294,8 +289,8 @@ class BlockPanelPacker {
 
 }  // namespace
 
-bool can_pack_blocks(const Layout& layout, const Isa& isa) {
-  const auto way = way_of(layout, isa, false);
+bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
+  const auto way = way_of(layout, source, isa);
   return way && CodeSums::possible(layout, isa) && layout.panel.fixed % isa.lanes32() == 0 &&
          layout.panel.fixed % (way->tile.n + 1) == 0 && way->tile.k < layout.block &&
          has_all(isa, {"xor", "fma", "cvt_i32_f32", "cvt_f16_f32", "cvt_bf16_f32"});

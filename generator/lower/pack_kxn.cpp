@@ -13,8 +13,8 @@ int64_t step_k(const Layout& layout) {
   return is_apart(layout) ? 2 * layout.order.distance : group_k(layout);
 }
 
-std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
-  return find_relayout(layout, isa, {true, false, isa.vector_bytes.fixed});
+std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
+  return find_relayout(layout, source, isa, isa.vector_bytes.fixed);
 }
 
 /// The packed vectors of one panel that a call makes: the panel may go on in the next call.
@@ -149,11 +149,11 @@ Value pack_step(const Layout& layout, const Relayout& way, Value mask, const Row
 /// Packs runs of whole panels, a vector of columns at a time.
 class ColumnsPacker {
  public:
-  ColumnsPacker(Builder& b, const Layout& layout, Value flip)
+  ColumnsPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         layout_(layout),
-        flip_(flip),
-        way_(way_of(layout, b.isa()).value()),
+        flip_(flip_bits(b, layout, source)),
+        way_(way_of(layout, source, b.isa()).value()),
         mask_(relayout_mask(b, way_)),
         weights_(b, layout) {}
 
@@ -207,11 +207,11 @@ constexpr int64_t prefetched = 4 * 64;  // bytes ahead in every source row
 /// has code 0 where there is nothing, and to a copy.
 class RunPacker {
  public:
-  RunPacker(Builder& b, const Layout& layout, int source_offset)
+  RunPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         layout_(layout),
-        columns_(b, layout, flip_bits(b, layout, source_offset)),
-        nothing_(no_codes(b, layout, source_offset)),
+        columns_(b, layout, source),
+        nothing_(no_codes(b, layout, source)),
         stride_(b.arg(ArgField::pack_source_stride)),
         packed_stride_(b.arg(ArgField::pack_packed_stride)),
         k_(b.arg(ArgField::pack_k)),
@@ -326,14 +326,14 @@ class RunPacker {
 
 }  // namespace
 
-bool can_pack_kxn(const Layout& layout, const Isa& isa) {
+bool can_pack_kxn(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
-  return codes && isa.has(OpCode::xor_) && way_of(layout, isa) &&
+  return codes && isa.has(OpCode::xor_) && way_of(layout, source, isa) &&
          layout.panel.fixed % vector_columns(layout, isa) == 0;
 }
 
-void lower_pack_kxn(Builder& b, const Layout& layout, int source_offset) {
-  RunPacker(b, layout, source_offset).pack();
+void lower_pack_kxn(Builder& b, const Layout& layout, const Source& source) {
+  RunPacker(b, layout, source).pack();
   if (can_stream(b.isa())) b.op(OpCode::store_fence);
 }
 

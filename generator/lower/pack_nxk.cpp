@@ -8,10 +8,10 @@ namespace tw {
 namespace {
 
 /// The way from rows of k values; whole vectors are loaded where a tile of them has room.
-std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
+std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
   if (!is_float(layout.element) && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
-  auto way = find_relayout(layout, isa, {false, false, isa.vector_bytes.fixed});
+  auto way = find_relayout(layout, source, isa, isa.vector_bytes.fixed);
   if (way && layout.panel.fixed % (way->tile.n + 1) != 0) return std::nullopt;
   return way;
 }
@@ -19,13 +19,13 @@ std::optional<Relayout> way_of(const Layout& layout, const Isa& isa) {
 /// Packs whole steps of all rows of a panel.
 class RowsPacker {
  public:
-  RowsPacker(Builder& b, const Layout& layout, Value flip)
+  RowsPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         layout_(layout),
-        flip_(flip),
-        way_(way_of(layout, b.isa()).value()),
+        flip_(flip_bits(b, layout, source)),
+        way_(way_of(layout, source, b.isa()).value()),
         mask_(relayout_mask(b, way_)) {
-    if (flip != no_value) weights_.emplace(b, layout);
+    if (flip_ != no_value) weights_.emplace(b, layout);
   }
 
   [[nodiscard]] int64_t step_k() const {
@@ -140,11 +140,11 @@ class RowsPacker {
 /// panel takes what it has room for.
 class PanelPacker {
  public:
-  PanelPacker(Builder& b, const Layout& layout, int source_offset)
+  PanelPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         layout_(layout),
-        rows_(b, layout, flip_bits(b, layout, source_offset)),
-        nothing_(no_codes(b, layout, source_offset)),
+        rows_(b, layout, source),
+        nothing_(no_codes(b, layout, source)),
         stride_(b.arg(ArgField::pack_source_stride)),
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
@@ -215,12 +215,12 @@ class PanelPacker {
 
 }  // namespace
 
-bool can_pack_nxk(const Layout& layout, const Isa& isa) {
-  return way_of(layout, isa).has_value();
+bool can_pack_nxk(const Layout& layout, const Source& source, const Isa& isa) {
+  return way_of(layout, source, isa).has_value();
 }
 
-void lower_pack_nxk(Builder& b, const Layout& layout, int source_offset) {
-  const PanelPacker packer(b, layout, source_offset);
+void lower_pack_nxk(Builder& b, const Layout& layout, const Source& source) {
+  const PanelPacker packer(b, layout, source);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
   if (can_stream(b.isa())) b.op(OpCode::store_fence);
 }

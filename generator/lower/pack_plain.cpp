@@ -432,7 +432,7 @@ class PlainPacker {
     const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
     if (is_float(codes.type)) return no_value;
     const Value half = b.constant(int64_t{1} << (bits(codes.type) - 1));
-    return b.op(OpCode::isub, {half, given_offset(b, layout, codes.offset)}, {}, "offset");
+    return b.op(OpCode::isub, {half, given_offset(b, layout, source)}, {}, "offset");
   }
 
   Builder& b_;

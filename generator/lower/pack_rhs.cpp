@@ -62,8 +62,8 @@ void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
 
 bool can_pack(const Layout& layout, const Source& source, const Isa& isa) {
   if (!isa.can_print_c || layout.side == Side::lhs || converts(source, layout)) return false;
-  if (layout.block != 0) return can_pack_blocks(layout, isa);
-  return rows_are_k(source) ? can_pack_kxn(layout, isa) : can_pack_nxk(layout, isa);
+  if (layout.block != 0) return can_pack_blocks(layout, source, isa);
+  return rows_are_k(source) ? can_pack_kxn(layout, source, isa) : can_pack_nxk(layout, source, isa);
 }
 
 Program lower_packer(const std::string& name, const Layout& layout, const Source& source,
@@ -71,13 +71,10 @@ Program lower_packer(const std::string& name, const Layout& layout, const Source
   Builder b(name, isa);
   if (!can_pack(layout, source, isa)) {
     lower_pack_plain(b, layout, source);
+  } else if (layout.block != 0) {
+    lower_pack_blocks(b, layout, source);
   } else {
-    const int offset = field_axes(source.axes, FieldKind::data).offset;
-    if (layout.block != 0) {
-      lower_pack_blocks(b, layout, source);
-    } else {
-      rows_are_k(source) ? lower_pack_kxn(b, layout, offset) : lower_pack_nxk(b, layout, offset);
-    }
+    rows_are_k(source) ? lower_pack_kxn(b, layout, source) : lower_pack_nxk(b, layout, source);
   }
   return b.finish();
 }

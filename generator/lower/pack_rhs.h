@@ -15,12 +15,12 @@ namespace tw {
 /// sums (once, with the factor that CodeSums gives them) behind the data, panels of fixed size.
 bool is_plain_panel(const Layout& layout);
 
-/// Packers by the ISA's moves, of sources that add an offset to codes.
-bool can_pack_nxk(const Layout& layout, const Isa& isa);
-void lower_pack_nxk(Builder& b, const Layout& layout, int source_offset);
-bool can_pack_kxn(const Layout& layout, const Isa& isa);
-void lower_pack_kxn(Builder& b, const Layout& layout, int source_offset);
-bool can_pack_blocks(const Layout& layout, const Isa& isa);
+/// Packers by the ISA's moves.
+bool can_pack_nxk(const Layout& layout, const Source& source, const Isa& isa);
+void lower_pack_nxk(Builder& b, const Layout& layout, const Source& source);
+bool can_pack_kxn(const Layout& layout, const Source& source, const Isa& isa);
+void lower_pack_kxn(Builder& b, const Layout& layout, const Source& source);
+bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa);
 void lower_pack_blocks(Builder& b, const Layout& layout, const Source& source);
 /// Value by value.
 void lower_pack_plain(Builder& b, const Layout& layout, const Source& source);

@@ -162,9 +162,19 @@ bool is_nibbles(const Layout& layout) {
   return layout.element == ElementType::i4;
 }
 
+int offset_of(const Source& source) {
+  return field_axes(source.axes, FieldKind::data).offset;
+}
+
 /// The caller says what is added to codes.
-bool is_given(const Layout& layout, int source_offset) {
-  return is_nibbles(layout) && source_offset == 0;
+bool is_given(const Layout& layout, const Source& source) {
+  return is_nibbles(layout) && offset_of(source) == 0;
+}
+
+/// What the caller says.
+Value told_offset(Builder& b) {
+  const Value flag = b.op(OpCode::iand_imm, {b.arg(ArgField::pack_flags)}, {.imm = 1});
+  return times(b, flag, 8, "given_offset");
 }
 
 }  // namespace
@@ -193,10 +203,8 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
   return places;
 }
 
-Value given_offset(Builder& b, const Layout& layout, int source_offset) {
-  if (!is_given(layout, source_offset)) return b.constant(source_offset);
-  const Value flag = b.op(OpCode::iand_imm, {b.arg(ArgField::pack_flags)}, {.imm = 1});
-  return times(b, flag, 8, "given_offset");
+Value given_offset(Builder& b, const Layout& layout, const Source& source) {
+  return is_given(layout, source) ? told_offset(b) : b.constant(offset_of(source));
 }
 
 int64_t offset_bits(const Layout& layout) {
@@ -205,18 +213,18 @@ int64_t offset_bits(const Layout& layout) {
   return (order.low_unsigned ? 0x08 : 0) | (order.high_unsigned ? 0x80 : 0);
 }
 
-Value no_codes(Builder& b, const Layout& layout, int source_offset) {
-  if (!is_given(layout, source_offset)) return b.constant(source_offset * 0x11);
-  return times(b, given_offset(b, layout, 0), 0x11, "no_codes");
+Value no_codes(Builder& b, const Layout& layout, const Source& source) {
+  if (!is_given(layout, source)) return b.constant(offset_of(source) * 0x11);
+  return times(b, told_offset(b), 0x11, "no_codes");
 }
 
-Value flip_bits(Builder& b, const Layout& layout, int source_offset) {
+Value flip_bits(Builder& b, const Layout& layout, const Source& source) {
   if (bits(layout.element) > 8) return no_value;
   const auto everywhere = [&](int64_t byte) { return b.constant(byte * 0x01010101); };
   const int64_t wanted = offset_bits(layout);
-  Value flip = everywhere(wanted ^ (source_offset * 0x11));
-  if (is_given(layout, source_offset)) {
-    flip = choose(b, {given_offset(b, layout, 0), everywhere(wanted ^ 0x88), flip}, "bits");
+  Value flip = everywhere(wanted ^ (offset_of(source) * 0x11));
+  if (is_given(layout, source)) {
+    flip = choose(b, {told_offset(b), everywhere(wanted ^ 0x88), flip}, "bits");
   }
   return b.op(OpCode::dup, {flip}, {.bits = 32}, "flip");
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ir/builder.h"
-#include "model/layout.h"
+#include "model/sources.h"
 
 namespace tw {
 
@@ -76,13 +76,13 @@ PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value t
 PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const Panel& panel);
 
 /// What a source adds to codes: what it says, or 8 where the caller says that nibbles are unsigned.
-Value given_offset(Builder& b, const Layout& layout, int source_offset);
+Value given_offset(Builder& b, const Layout& layout, const Source& source);
 /// What the layout's offsets add to the codes of a byte.
 int64_t offset_bits(const Layout& layout);
 /// What a source byte holds where there are no codes.
-Value no_codes(Builder& b, const Layout& layout, int source_offset);
+Value no_codes(Builder& b, const Layout& layout, const Source& source);
 /// Bits of a source byte that differ from what the layout wants, as a vector; none: floats.
-Value flip_bits(Builder& b, const Layout& layout, int source_offset);
+Value flip_bits(Builder& b, const Layout& layout, const Source& source);
 
 /// Copies so many codes that begin with a byte; what is left of the last one becomes code 0.
 void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing);

@@ -65,19 +65,18 @@ std::optional<Bits> goal_lanes(const Layout& layout, int unit, int width, Coordi
 }
 
 /// Distance of a code from the first one of its row, or column, of a source.
-int64_t source_bit(const Layout& layout, const SourceRuns& source, Coordinates at) {
-  const int64_t code_bits = bits(layout.element);
-  if (source.columns) return at.n * code_bits;
-  if (!source.apart || code_bits != 4) return at.k * code_bits;
-  return at.k / 32 * 128 + at.k % 16 * 8 + at.k / 16 % 2 * 4;
+int64_t source_bit(const Source& source, Coordinates at) {
+  const Sizes sizes{long_k, {}, 0};  // rows lie anywhere
+  return place(source.axes, FieldKind::data, at, sizes) -
+         place(source.axes, FieldKind::data, {}, sizes);
 }
 
-Bits source_lanes(const Layout& layout, const SourceRuns& source, int unit) {
+Bits source_lanes(const Source& source, int unit, int64_t run_bits) {
   Bits lanes;
-  for (int64_t bit = int64_t{1} << unit; bit < 8 * source.bytes; bit *= 2) {
-    for (int64_t i = 1; i < 8 * source.bytes; i *= 2) {
-      const Coordinates symbol = source.columns ? Coordinates{i, 0} : Coordinates{0, i};
-      if (source_bit(layout, source, symbol) == bit) lanes.push_back(symbol);
+  for (int64_t bit = int64_t{1} << unit; bit < run_bits; bit *= 2) {
+    for (int64_t i = 1; i < run_bits; i *= 2) {
+      const Coordinates symbol = rows_are_k(source) ? Coordinates{i, 0} : Coordinates{0, i};
+      if (source_bit(source, symbol) == bit) lanes.push_back(symbol);
     }
   }
   return lanes;
@@ -163,7 +162,7 @@ std::pair<Bits, Bits> split(const Relayout& way) {
 /// Runs the way on bits that know where they come from, and compares with what the layout says.
 class Proof {
  public:
-  Proof(const Relayout& way, const Layout& layout, const Isa& isa, const SourceRuns& source)
+  Proof(const Relayout& way, const Layout& layout, const Isa& isa, const Source& source)
       : way_(way), layout_(layout), isa_(isa), source_(source) {
     const size_t all = 8 * bytes() * way.vectors();
     for (int digit = 0; all >> digit != 0; ++digit) {
@@ -221,8 +220,7 @@ class Proof {
       for (int64_t k = 0; k <= way_.tile.k; ++k) {
         const Coordinates at{n, k};
         if (!(both(at, way_.tile) == at)) continue;
-        const int64_t in_run =
-            source_bit(layout_, source_, at) - source_bit(layout_, source_, without(at, sum(run)));
+        const int64_t in_run = source_bit(source_, at) - source_bit(source_, without(at, sum(run)));
         const int64_t lane = int64_t(number_of(at, others)) * segment + in_run;
         const size_t from = number_of(at, way_.numbers) * 8 * bytes() + size_t(lane);
         const int64_t to = packed(at);
@@ -237,7 +235,7 @@ class Proof {
   const Relayout& way_;
   const Layout& layout_;
   const Isa& isa_;
-  const SourceRuns& source_;
+  const Source& source_;
   std::vector<std::vector<uint8_t>> store_;  ///< values
   std::vector<Bit> places_;
 };
@@ -290,8 +288,8 @@ std::optional<Relayout> way_from(const std::vector<Bits>& loads,
 
 }  // namespace
 
-std::optional<Relayout> find_relayout(const Layout& layout, const Isa& isa,
-                                      const SourceRuns& source) {
+std::optional<Relayout> find_relayout(const Layout& layout, const Source& source, const Isa& isa,
+                                      int64_t run_bytes) {
   const RegisterFile* file = isa.file_of(Kind::vector);
   if (file == nullptr || !isa.vector_bytes.is_fixed() || isa.vector_bytes.fixed < 16 ||
       !layout.panel.is_fixed()) {
@@ -304,7 +302,7 @@ std::optional<Relayout> find_relayout(const Layout& layout, const Isa& isa,
   if (!goal) return std::nullopt;
   way.goal = *goal;
   const std::vector<PricedMove> moves = priced_moves(isa, way.unit);
-  const Bits run = source_lanes(layout, source, way.unit);
+  const Bits run = source_lanes(source, way.unit, 8 * run_bytes);
   const bool inserts = isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128);
   const auto most_vectors = static_cast<size_t>(file->count()) / 2;
   std::optional<Relayout> best;

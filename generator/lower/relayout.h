@@ -10,16 +10,9 @@
 
 #include "ir/bit_map.h"
 #include "ir/builder.h"
-#include "model/axes.h"
+#include "model/sources.h"
 
 namespace tw {
-
-/// What lies together in a source.
-struct SourceRuns {
-  bool columns = false;  ///< values of n of one k; else values of k of one column
-  bool apart = false;    ///< a byte holds values k and k + 16 of 32; else neighbors
-  int64_t bytes = 16;
-};
 
 /// Bits of coordinates; each is named by the coordinates that have no other.
 using Bits = std::vector<Coordinates>;
@@ -44,10 +37,10 @@ struct Relayout {
   [[nodiscard]] size_t vectors() const { return size_t{1} << numbers.size(); }
 };
 
-/// None where the ISA lacks moves, or registers. What it returns was run: every bit arrives where
-/// the layout wants it.
-std::optional<Relayout> find_relayout(const Layout& layout, const Isa& isa,
-                                      const SourceRuns& source);
+/// From so many bytes at a time that lie together in the source. None where the ISA lacks moves, or
+/// registers. What it returns was run: every bit arrives where the layout wants it.
+std::optional<Relayout> find_relayout(const Layout& layout, const Source& source, const Isa& isa,
+                                      int64_t run_bytes);
 
 /// Instructions that move the vectors of a tile, without loads.
 int64_t move_count(const Relayout& way, const Isa& isa);

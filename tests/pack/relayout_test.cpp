@@ -51,31 +51,36 @@ TEST(Relayout, MovesAreDerived) {
   EXPECT_TRUE(lane_moves(isa("scalar")).empty());
 }
 
+/// A source, and how much of it lies together.
+struct Run {
+  const char* source;
+  int64_t bytes;
+};
+constexpr Run rows(int64_t bytes) {
+  return {"nxk", bytes};
+}
+constexpr Run columns(int64_t bytes) {
+  return {"kxn", bytes};
+}
+constexpr Run q4_0 = {"q4_0", 16}, q8_0 = {"q8_0", 16};
 struct Problem {
   const char* isa;
   const char* weights;
   Technique technique;
   int panel, kr;
-  SourceRuns source;
+  Run run;
   int64_t moves;  ///< instructions for 64 packed bytes
   int block = 0;
   LayoutStyle style = LayoutStyle::own;
 };
 
-constexpr SourceRuns rows(int64_t bytes) {
-  return {false, false, bytes};
-}
-constexpr SourceRuns columns(int64_t bytes) {
-  return {true, false, bytes};
-}
-constexpr SourceRuns ggml = {false, true, 16};
 constexpr LayoutStyle theirs = LayoutStyle::kleidiai;
 
 const std::vector<Problem> problems = {
-    {"neon_dotprod", "qsi4c32", Technique::dot, 8, 4, ggml, 12, 32},
-    {"neon_i8mm", "qsi4c32", Technique::mmla, 4, 8, ggml, 8, 32},
-    {"avx2", "qsi4c32", Technique::dot, 16, 4, ggml, 4, 32},
-    {"avx512_vnni", "qsi4c32", Technique::dot, 32, 4, ggml, 2, 32},
+    {"neon_dotprod", "qsi4c32", Technique::dot, 8, 4, q4_0, 12, 32},
+    {"neon_i8mm", "qsi4c32", Technique::mmla, 4, 8, q4_0, 8, 32},
+    {"avx2", "qsi4c32", Technique::dot, 16, 4, q4_0, 4, 32},
+    {"avx512_vnni", "qsi4c32", Technique::dot, 32, 4, q4_0, 2, 32},
     {"neon_dotprod", "qsi4cx", Technique::dot, 8, 4, rows(16), 16},
     {"neon_i8mm", "qsi4cx", Technique::mmla, 8, 8, rows(16), 12},
     {"neon_dotprod", "qsi4cx", Technique::dot, 8, 4, rows(16), 16, 0, theirs},
@@ -95,8 +100,8 @@ const std::vector<Problem> problems = {
     {"neon_i8mm", "qsi8cx", Technique::mmla, 8, 8, columns(16), 12},
     {"avx2", "qsi8cx", Technique::dot, 16, 4, columns(32), 6},
     {"avx512_vnni", "qsi8cx", Technique::dot, 32, 4, columns(64), 4},
-    {"neon_dotprod", "qsi8c32", Technique::dot, 8, 4, ggml, 8, 32},
-    {"avx512_vnni", "qsi8c32", Technique::dot, 32, 4, ggml, 2, 32},
+    {"neon_dotprod", "qsi8c32", Technique::dot, 8, 4, q8_0, 8, 32},
+    {"avx512_vnni", "qsi8c32", Technique::dot, 32, 4, q8_0, 2, 32},
     {"avx2", "f32", Technique::fma, 16, 1, rows(32), 6},
     {"avx512f", "f32", Technique::fma, 32, 1, rows(64), 4},
     {"neon", "f32", Technique::fma, 24, 1, rows(16), 8},
@@ -113,11 +118,12 @@ TEST(Relayout, TakesNoMoreThanByHand) {
     const Isa& on = isa(problem.isa);
     const Layout layout =
         choose_layouts(lhs, *find_format(problem.weights), problem.technique, on, panels).rhs;
-    const auto way = find_relayout(layout, on, problem.source);
+    const Source& source = *find_source(problem.run.source, layout);
+    const auto way = find_relayout(layout, source, on, problem.run.bytes);
     ASSERT_TRUE(way) << problem.isa << " " << canonical(layout);
     const auto bytes = static_cast<int64_t>(way->vectors()) * on.vector_bytes.fixed;
     EXPECT_EQ(move_count(*way, on) * 64 / bytes, problem.moves)
-        << problem.isa << (problem.source.columns ? " kxn " : " nxk ") << canonical(layout);
+        << problem.isa << " " << problem.run.source << " " << canonical(layout);
   }
 }
 
@@ -130,9 +136,10 @@ TEST(Relayout, NoneWhereVectorsAreTooFew) {
   const Layout layout = choose_layouts(*find_format("f32"), *find_format("f32"), Technique::fma,
                                        isa("avx2"), {0, 16, 1})
                             .rhs;
-  EXPECT_EQ(find_relayout(layout, isa("avx2"), rows(32))->vectors(), 8U);
-  EXPECT_EQ(find_relayout(layout, few, rows(32))->vectors(), 4U) << "by segments";
-  EXPECT_FALSE(find_relayout(layout, isa("scalar"), rows(32)));
+  const Source& source = *find_source("nxk", layout);
+  EXPECT_EQ(find_relayout(layout, source, isa("avx2"), 32)->vectors(), 8U);
+  EXPECT_EQ(find_relayout(layout, source, few, 32)->vectors(), 4U) << "by segments";
+  EXPECT_FALSE(find_relayout(layout, source, isa("scalar"), 32));
 }
 
 }  // namespace
