@@ -20,8 +20,9 @@ constexpr size_t hot_rows = 64;
 void run_packer(benchmark::State& state, const Session& session, const tw_packer& packer) {
   const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
   const size_t codes = depth * packer.layout->data_bits / 8;
-  const size_t row_bytes = lhs ? depth * sizeof(float)
-                               : tw_rhs_row_bytes(packer.source, depth, packer.layout->data_bits);
+  const size_t row_bytes =
+      lhs ? depth * sizeof(float)
+          : tw_rhs_row_bytes(tw_find_source(packer.source, packer.layout->data_bits), depth);
   const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / codes / 64 * 64;
   const size_t source_bytes = rows * row_bytes;
   const bool rows_outside = std::strcmp(packer.source, "kxn") != 0;

@@ -87,6 +87,575 @@
 #define BUILT_3(function) NULL
 #endif
 
+static const tw_axis axes_0[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {256, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_1[] = {
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_2[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {512, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_3[] = {
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_4[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {128, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_5[] = {
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_6[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_7[] = {
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_8[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_9[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_10[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {768, 0}},
+    {TW_DIM_N, {24, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_11[] = {
+    {TW_DIM_N, {24, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_12[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {0, 512}},
+    {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_13[] = {
+    {TW_DIM_N, {0, 16}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_14[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_15[] = {
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_16[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {576, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_17[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {576, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_18[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {640, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_19[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {640, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_20[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {1088, 0}},
+    {TW_DIM_K, {2, 0}, {32, 0}, {512, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_21[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {1088, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_22[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_23[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_24[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2560, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_25[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2560, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_26[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
+    {TW_DIM_K, {2, 0}, {32, 0}, {2048, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_27[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_28[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {2048, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_29[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_30[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2048, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_31[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_32[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_33[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_34[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5120, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_35[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5120, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_36[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
+    {TW_DIM_K, {2, 0}, {32, 0}, {4096, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_37[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_38[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {4096, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_39[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_40[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {4096, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_41[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_42[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_43[] = {
+    {TW_DIM_N, {2, 0}, {4, 0}, {8, 0}},
+};
+static const tw_axis axes_44[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_45[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1280, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_46[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1280, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_47[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_48[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_49[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_50[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_51[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
+    {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_52[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_53[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {576, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
+};
+static const tw_axis axes_54[] = {
+    {TW_DIM_N, {2, 0}, {2, 0}, {8, 0}},
+};
+static const tw_axis axes_55[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {640, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
+};
+static const tw_axis axes_56[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {1088, 0}},
+    {TW_DIM_K, {8, 0}, {8, 0}, {128, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
+};
+static const tw_axis axes_57[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {2112, 0}},
+    {TW_DIM_K, {16, 0}, {8, 0}, {128, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
+};
+static const tw_axis axes_58[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {2112, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_59[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {4160, 0}},
+    {TW_DIM_K, {32, 0}, {8, 0}, {128, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
+};
+static const tw_axis axes_60[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {4160, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_61[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1152}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_62[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1152}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_63[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1280}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_64[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 1280}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_65[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 2176}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_66[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 2176}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_67[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 4224}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_68[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 4224}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_69[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8320}},
+    {TW_DIM_K, {64, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_70[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {0, 8320}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_71[] = {
+    {TW_DIM_K, {0, 0}, {8, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
+};
+static const tw_axis axes_72[] = {
+    {TW_DIM_K, {0, 0}, {8, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
+};
+static const tw_axis axes_73[] = {
+    {TW_DIM_K, {0, 0}, {8, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
+};
+static const tw_axis axes_74[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
+};
+static const tw_axis axes_75[] = {
+    {TW_DIM_K, {0, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
+};
+static const tw_axis axes_76[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1024, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_77[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {512, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_78[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1024, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {512, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_79[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {512, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_80[] = {
+    {TW_DIM_K, {0, 0}, {8, 0}, {0, 256}},
+    {TW_DIM_N, {2, 0}, {0, 4}, {0, 128}},
+    {TW_DIM_N, {0, 2}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {0, 2}, {-4, 0}},
+};
+static const tw_axis axes_81[] = {
+    {TW_DIM_N, {2, 0}, {0, 2}, {8, 0}},
+};
+static const tw_axis axes_82[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {0, 4}, {-4, 0}},
+};
+static const tw_axis axes_83[] = {
+    {TW_DIM_N, {2, 0}, {0, 4}, {8, 0}},
+};
+static const tw_axis axes_84[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+    {TW_DIM_K, {2, 0}, {2, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_85[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_86[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_87[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_88[] = {
+    {TW_DIM_K, {0, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_89[] = {
+    {TW_DIM_K, {0, 0}, {8, 0}, {512, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_90[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_91[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_92[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_93[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_94[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_95[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_96[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_97[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_98[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_99[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_100[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_101[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_102[] = {
+    {TW_DIM_K, {0, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_103[] = {
+    {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
+};
+static const tw_axis axes_104[] = {
+    {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_105[] = {
+    {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_106[] = {
+    {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_107[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_108[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+};
+static const tw_axis axes_109[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_110[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
+};
+static const tw_axis axes_111[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_112[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+};
+
 static const tw_layout layout_0 = {
     .id = UINT64_C(0x64605dcca29305d6),
     .text = "lhs f32 m1 kr1 k%1 [data]",
@@ -105,8 +674,16 @@ static const tw_layout layout_0 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = NULL,
 };
 
+static const tw_axes layout_1_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_F16, {0, 0}, axes_0, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_1 = {
     .id = UINT64_C(0x7abd6c767b86c30d),
     .text = "rhs f16 n16 kr1 k%1 [data|bias:f32]",
@@ -125,8 +702,16 @@ static const tw_layout layout_1 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_1_axes,
 };
 
+static const tw_axes layout_2_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_F16, {0, 0}, axes_2, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_2 = {
     .id = UINT64_C(0x3baff98dd01e9693),
     .text = "rhs f16 n32 kr1 k%1 [data|bias:f32]",
@@ -145,8 +730,16 @@ static const tw_layout layout_2 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_2_axes,
 };
 
+static const tw_axes layout_3_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_F16, {0, 0}, axes_4, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_3 = {
     .id = UINT64_C(0xafc77b004c950f54),
     .text = "rhs f16 n8 kr1 k%1 [data|bias:f32]",
@@ -165,8 +758,16 @@ static const tw_layout layout_3 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_3_axes,
 };
 
+static const tw_axes layout_4_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_F32, {0, 0}, axes_6, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_4 = {
     .id = UINT64_C(0xd82d724cf31bf1fe),
     .text = "rhs f32 n4 kr1 k%1 [data|bias:f32]",
@@ -185,8 +786,16 @@ static const tw_layout layout_4 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_4_axes,
 };
 
+static const tw_axes layout_5_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_F32, {0, 0}, axes_8, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_5 = {
     .id = UINT64_C(0x9bd163ebf0fbaf03),
     .text = "rhs f32 n16 kr1 k%1 [data|bias:f32]",
@@ -205,8 +814,16 @@ static const tw_layout layout_5 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_5_axes,
 };
 
+static const tw_axes layout_6_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_F32, {0, 0}, axes_9, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_6 = {
     .id = UINT64_C(0xfdb794c84f10cc15),
     .text = "rhs f32 n32 kr1 k%1 [data|bias:f32]",
@@ -225,8 +842,16 @@ static const tw_layout layout_6 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_6_axes,
 };
 
+static const tw_axes layout_7_axes = {
+    {TW_DIM_N, {0, 0}, {24, 0}, {0, 0}},
+    {TW_F32, {0, 0}, axes_10, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {-768, 0}, axes_11, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_7 = {
     .id = UINT64_C(0x551a846c4348e106),
     .text = "rhs f32 n24 kr1 k%1 [data|bias:f32]",
@@ -245,8 +870,16 @@ static const tw_layout layout_7 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_7_axes,
 };
 
+static const tw_axes layout_8_axes = {
+    {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
+    {TW_F32, {0, 0}, axes_12, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {0, -512}, axes_13, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_8 = {
     .id = UINT64_C(0xa3192223e1005f89),
     .text = "rhs f32 n16vl kr1 k%1 [data|bias:f32]",
@@ -265,6 +898,7 @@ static const tw_layout layout_8 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_8_axes,
 };
 
 static const tw_layout layout_9 = {
@@ -285,8 +919,16 @@ static const tw_layout layout_9 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = NULL,
 };
 
+static const tw_axes layout_10_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_F32, {0, 0}, axes_14, 2, 1, 0, NULL, 0},
+    {0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_10 = {
     .id = UINT64_C(0x98cd496f338e6103),
     .text = "rhs f32 n8svl kr1 k%1 [data|bias:f32]",
@@ -305,6 +947,7 @@ static const tw_layout layout_10 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_10_axes,
 };
 
 static const tw_layout layout_11 = {
@@ -325,8 +968,16 @@ static const tw_layout layout_11 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_12_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_16, 5, 1, 8, NULL, 0},
+    {TW_F16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_12 = {
     .id = UINT64_C(0x5f00c79dae79e97d),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -345,8 +996,16 @@ static const tw_layout layout_12 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_12_axes,
 };
 
+static const tw_axes layout_13_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_16, 5, 1, 8, NULL, 0},
+    {TW_BF16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_13 = {
     .id = UINT64_C(0xcbf024a13dd4cc77),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -365,8 +1024,16 @@ static const tw_layout layout_13 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_13_axes,
 };
 
+static const tw_axes layout_14_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_18, 5, 1, 8, NULL, 0},
+    {TW_F32, {512, 0}, axes_19, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_14 = {
     .id = UINT64_C(0x2e492ea4f666e217),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
@@ -385,6 +1052,7 @@ static const tw_layout layout_14 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_14_axes,
 };
 
 static const tw_layout layout_15 = {
@@ -405,8 +1073,16 @@ static const tw_layout layout_15 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_16_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_20, 6, 1, 8, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_16 = {
     .id = UINT64_C(0x62b73849ea20b6e2),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -425,8 +1101,16 @@ static const tw_layout layout_16 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_16_axes,
 };
 
+static const tw_axes layout_17_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_22, 5, 1, 8, NULL, 0},
+    {TW_F16, {2048, 0}, axes_23, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_17 = {
     .id = UINT64_C(0xa28a5cf59fbbcfa6),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -445,8 +1129,16 @@ static const tw_layout layout_17 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_17_axes,
 };
 
+static const tw_axes layout_18_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_22, 5, 1, 8, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_23, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_18 = {
     .id = UINT64_C(0xa9a021b499d6b6a6),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -465,8 +1157,16 @@ static const tw_layout layout_18 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_18_axes,
 };
 
+static const tw_axes layout_19_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_24, 5, 1, 8, NULL, 0},
+    {TW_F32, {2048, 0}, axes_25, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_19 = {
     .id = UINT64_C(0x860598262cb24cc8),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
@@ -485,8 +1185,16 @@ static const tw_layout layout_19 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_19_axes,
 };
 
+static const tw_axes layout_20_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_26, 6, 1, 8, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_27, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_20 = {
     .id = UINT64_C(0xceffb43eaba0457f),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -505,6 +1213,7 @@ static const tw_layout layout_20 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_20_axes,
 };
 
 static const tw_layout layout_21 = {
@@ -525,8 +1234,16 @@ static const tw_layout layout_21 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_22_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_28, 6, 1, 8, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_29, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_22 = {
     .id = UINT64_C(0xfa5ba1ba5815b1bc),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -545,6 +1262,7 @@ static const tw_layout layout_22 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_22_axes,
 };
 
 static const tw_layout layout_23 = {
@@ -565,8 +1283,16 @@ static const tw_layout layout_23 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_24_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_30, 6, 1, 8, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_31, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_24 = {
     .id = UINT64_C(0x75b44e92adafb79c),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -585,6 +1311,7 @@ static const tw_layout layout_24 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_24_axes,
 };
 
 static const tw_layout layout_25 = {
@@ -605,8 +1332,16 @@ static const tw_layout layout_25 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_26_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_32, 5, 1, 8, NULL, 0},
+    {TW_F16, {4096, 0}, axes_33, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_26 = {
     .id = UINT64_C(0xef532a81bd46da80),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -625,6 +1360,7 @@ static const tw_layout layout_26 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_26_axes,
 };
 
 static const tw_layout layout_27 = {
@@ -645,8 +1381,16 @@ static const tw_layout layout_27 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_28_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_32, 5, 1, 8, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_33, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_28 = {
     .id = UINT64_C(0x48fd5441ad335d00),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -665,8 +1409,16 @@ static const tw_layout layout_28 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_28_axes,
 };
 
+static const tw_axes layout_29_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_34, 5, 1, 8, NULL, 0},
+    {TW_F32, {4096, 0}, axes_35, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_29 = {
     .id = UINT64_C(0xa2fcbfca74d38ac6),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
@@ -685,8 +1437,16 @@ static const tw_layout layout_29 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_29_axes,
 };
 
+static const tw_axes layout_30_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_36, 6, 1, 8, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_37, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_30 = {
     .id = UINT64_C(0x524cfcf78cae0905),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -705,8 +1465,16 @@ static const tw_layout layout_30 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_30_axes,
 };
 
+static const tw_axes layout_31_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_38, 6, 1, 8, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_39, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_31 = {
     .id = UINT64_C(0x4db5c5a31e80e88e),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -725,8 +1493,16 @@ static const tw_layout layout_31 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_31_axes,
 };
 
+static const tw_axes layout_32_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_40, 6, 1, 8, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_41, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_32 = {
     .id = UINT64_C(0x30b16a13b8182c32),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -745,6 +1521,7 @@ static const tw_layout layout_32 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_32_axes,
 };
 
 static const tw_layout layout_33 = {
@@ -765,6 +1542,7 @@ static const tw_layout layout_33 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_34 = {
@@ -785,6 +1563,7 @@ static const tw_layout layout_34 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_35 = {
@@ -805,6 +1584,7 @@ static const tw_layout layout_35 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_36 = {
@@ -825,8 +1605,16 @@ static const tw_layout layout_36 = {
     .sum_base = 1262485504,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_37_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_42, 5, 1, 0, axes_43, 1},
+    {TW_F16, {1024, 0}, axes_44, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_37 = {
     .id = UINT64_C(0x9b2004fd52b68fe1),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -845,8 +1633,16 @@ static const tw_layout layout_37 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_37_axes,
 };
 
+static const tw_axes layout_38_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_42, 5, 1, 0, axes_43, 1},
+    {TW_BF16, {1024, 0}, axes_44, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_38 = {
     .id = UINT64_C(0x2a6b615b49185c03),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -865,8 +1661,16 @@ static const tw_layout layout_38 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_38_axes,
 };
 
+static const tw_axes layout_39_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_45, 5, 1, 0, axes_43, 1},
+    {TW_F32, {1024, 0}, axes_46, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_39 = {
     .id = UINT64_C(0xa78aaa454f998dc3),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
@@ -885,6 +1689,7 @@ static const tw_layout layout_39 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_39_axes,
 };
 
 static const tw_layout layout_40 = {
@@ -905,8 +1710,16 @@ static const tw_layout layout_40 = {
     .sum_base = 1262485504,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_41_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_47, 5, 1, 0, axes_43, 1},
+    {TW_BF16, {2048, 0}, axes_48, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_41 = {
     .id = UINT64_C(0xaabf2f366337f89e),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -925,6 +1738,7 @@ static const tw_layout layout_41 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_41_axes,
 };
 
 static const tw_layout layout_42 = {
@@ -945,8 +1759,16 @@ static const tw_layout layout_42 = {
     .sum_base = 1262485504,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_43_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_49, 5, 1, 0, axes_43, 1},
+    {TW_BF16, {4096, 0}, axes_50, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_43 = {
     .id = UINT64_C(0x87a05b60e4151063),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -965,6 +1787,7 @@ static const tw_layout layout_43 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_43_axes,
 };
 
 static const tw_layout layout_44 = {
@@ -985,8 +1808,16 @@ static const tw_layout layout_44 = {
     .sum_base = 0,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_45_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_51, 5, 1, 0, axes_43, 1},
+    {TW_BF16, {8192, 0}, axes_52, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_45 = {
     .id = UINT64_C(0x124e17437f3a81f7),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1005,6 +1836,7 @@ static const tw_layout layout_45 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_45_axes,
 };
 
 static const tw_layout layout_46 = {
@@ -1025,6 +1857,7 @@ static const tw_layout layout_46 = {
     .sum_base = 1262485504,
     .sum_copies = 4,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_47 = {
@@ -1045,6 +1878,7 @@ static const tw_layout layout_47 = {
     .sum_base = 1262485504,
     .sum_copies = 4,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_48 = {
@@ -1065,6 +1899,7 @@ static const tw_layout layout_48 = {
     .sum_base = 1262485504,
     .sum_copies = 4,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_49 = {
@@ -1085,6 +1920,7 @@ static const tw_layout layout_49 = {
     .sum_base = 0,
     .sum_copies = 4,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_50 = {
@@ -1105,8 +1941,16 @@ static const tw_layout layout_50 = {
     .sum_base = 631242752,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_51_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_53, 5, 1, 0, axes_54, 1},
+    {TW_F16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_51 = {
     .id = UINT64_C(0x60074ee255f22aa9),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -1125,8 +1969,16 @@ static const tw_layout layout_51 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_51_axes,
 };
 
+static const tw_axes layout_52_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_53, 5, 1, 0, axes_54, 1},
+    {TW_BF16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_52 = {
     .id = UINT64_C(0x536004a3af2bac1b),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1145,8 +1997,16 @@ static const tw_layout layout_52 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_52_axes,
 };
 
+static const tw_axes layout_53_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_55, 5, 1, 0, axes_54, 1},
+    {TW_F32, {512, 0}, axes_19, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_53 = {
     .id = UINT64_C(0xd2ffe3c6eb90e08b),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
@@ -1165,6 +2025,7 @@ static const tw_layout layout_53 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_53_axes,
 };
 
 static const tw_layout layout_54 = {
@@ -1185,8 +2046,16 @@ static const tw_layout layout_54 = {
     .sum_base = 631242752,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_55_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_56, 5, 1, 0, axes_54, 1},
+    {TW_BF16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_55 = {
     .id = UINT64_C(0x3f9f823fe7d251f6),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1205,6 +2074,7 @@ static const tw_layout layout_55 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_55_axes,
 };
 
 static const tw_layout layout_56 = {
@@ -1225,8 +2095,16 @@ static const tw_layout layout_56 = {
     .sum_base = 631242752,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_57_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_57, 5, 1, 0, axes_54, 1},
+    {TW_BF16, {2048, 0}, axes_58, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_57 = {
     .id = UINT64_C(0x9e6faed6b57b25fb),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1245,6 +2123,7 @@ static const tw_layout layout_57 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_57_axes,
 };
 
 static const tw_layout layout_58 = {
@@ -1265,8 +2144,16 @@ static const tw_layout layout_58 = {
     .sum_base = 0,
     .sum_copies = 16,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_59_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_59, 5, 1, 0, axes_54, 1},
+    {TW_BF16, {4096, 0}, axes_60, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_59 = {
     .id = UINT64_C(0xb6a769013a2f849f),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1285,6 +2172,7 @@ static const tw_layout layout_59 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_59_axes,
 };
 
 static const tw_layout layout_60 = {
@@ -1305,6 +2193,7 @@ static const tw_layout layout_60 = {
     .sum_base = 1262485504,
     .sum_copies = 2,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_61 = {
@@ -1325,6 +2214,7 @@ static const tw_layout layout_61 = {
     .sum_base = 1262485504,
     .sum_copies = 2,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_62 = {
@@ -1345,6 +2235,7 @@ static const tw_layout layout_62 = {
     .sum_base = 1262485504,
     .sum_copies = 2,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_63 = {
@@ -1365,6 +2256,7 @@ static const tw_layout layout_63 = {
     .sum_base = 0,
     .sum_copies = 2,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_64 = {
@@ -1385,8 +2277,16 @@ static const tw_layout layout_64 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_65_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_61, 5, 1, 0, NULL, 0},
+    {TW_F16, {0, 1024}, axes_62, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_65 = {
     .id = UINT64_C(0x8d2a03a117a52269),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -1405,8 +2305,16 @@ static const tw_layout layout_65 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_65_axes,
 };
 
+static const tw_axes layout_66_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_61, 5, 1, 0, NULL, 0},
+    {TW_BF16, {0, 1024}, axes_62, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_66 = {
     .id = UINT64_C(0xd22b171161e3d3db),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1425,8 +2333,16 @@ static const tw_layout layout_66 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_66_axes,
 };
 
+static const tw_axes layout_67_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_63, 5, 1, 0, NULL, 0},
+    {TW_F32, {0, 1024}, axes_64, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_67 = {
     .id = UINT64_C(0x1fc093c7dfee424b),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
@@ -1445,8 +2361,16 @@ static const tw_layout layout_67 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_67_axes,
 };
 
+static const tw_axes layout_68_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_65, 5, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_66, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_68 = {
     .id = UINT64_C(0xb9a8a2d26d8c16b6),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1465,8 +2389,16 @@ static const tw_layout layout_68 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_68_axes,
 };
 
+static const tw_axes layout_69_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_67, 5, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_68, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_69 = {
     .id = UINT64_C(0xb5a7f9a3ae2c183b),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1485,8 +2417,16 @@ static const tw_layout layout_69 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_69_axes,
 };
 
+static const tw_axes layout_70_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_69, 5, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_70, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_70 = {
     .id = UINT64_C(0xc4491ee5bfa53ddf),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
@@ -1505,6 +2445,7 @@ static const tw_layout layout_70 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_70_axes,
 };
 
 static const tw_layout layout_71 = {
@@ -1525,8 +2466,16 @@ static const tw_layout layout_71 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_72_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_71, 4, 1, 8, NULL, 0},
+    {TW_F32, {-256, 0}, axes_7, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_72 = {
     .id = UINT64_C(0xb9daa6e68a82f39a),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -1545,8 +2494,16 @@ static const tw_layout layout_72 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_72_axes,
 };
 
+static const tw_axes layout_73_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_72, 4, 1, 8, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_1, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_73 = {
     .id = UINT64_C(0x043cf1d9c0d2cb11),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -1565,6 +2522,7 @@ static const tw_layout layout_73 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_73_axes,
 };
 
 static const tw_layout layout_74 = {
@@ -1585,6 +2543,7 @@ static const tw_layout layout_74 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_75 = {
@@ -1605,8 +2564,16 @@ static const tw_layout layout_75 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_76_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_73, 4, 1, 8, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_3, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_76 = {
     .id = UINT64_C(0x2c82e77fa734cc7b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -1625,6 +2592,7 @@ static const tw_layout layout_76 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_76_axes,
 };
 
 static const tw_layout layout_77 = {
@@ -1645,6 +2613,7 @@ static const tw_layout layout_77 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_78 = {
@@ -1665,8 +2634,16 @@ static const tw_layout layout_78 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_79_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_74, 4, 1, 0, axes_43, 1},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_79 = {
     .id = UINT64_C(0xbc979ced82a7c69d),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -1685,6 +2662,7 @@ static const tw_layout layout_79 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_79_axes,
 };
 
 static const tw_layout layout_80 = {
@@ -1705,6 +2683,7 @@ static const tw_layout layout_80 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_81 = {
@@ -1725,8 +2704,16 @@ static const tw_layout layout_81 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_82_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_75, 5, 1, 0, axes_54, 1},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_82 = {
     .id = UINT64_C(0xefbd63e3607cca19),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -1745,6 +2732,7 @@ static const tw_layout layout_82 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_82_axes,
 };
 
 static const tw_layout layout_83 = {
@@ -1765,6 +2753,7 @@ static const tw_layout layout_83 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_84 = {
@@ -1785,6 +2774,7 @@ static const tw_layout layout_84 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_85 = {
@@ -1805,8 +2795,16 @@ static const tw_layout layout_85 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_86_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_76, 5, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 16, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_86 = {
     .id = UINT64_C(0x3d3989c52d26ea09),
     .text = "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]",
@@ -1825,6 +2823,7 @@ static const tw_layout layout_86 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_86_axes,
 };
 
 static const tw_layout layout_87 = {
@@ -1845,8 +2844,16 @@ static const tw_layout layout_87 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_88_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_77, 5, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_7, 1, 16, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_88 = {
     .id = UINT64_C(0xb534771e5653d785),
     .text = "rhs i4 n4 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]",
@@ -1865,6 +2872,7 @@ static const tw_layout layout_88 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_88_axes,
 };
 
 static const tw_layout layout_89 = {
@@ -1885,8 +2893,16 @@ static const tw_layout layout_89 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_90_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_78, 5, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 16, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_90 = {
     .id = UINT64_C(0x88614db324fe806d),
     .text = "rhs i4 n8 kr8 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]",
@@ -1905,8 +2921,16 @@ static const tw_layout layout_90 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_90_axes,
 };
 
+static const tw_axes layout_91_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_79, 5, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_7, 1, 16, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_91 = {
     .id = UINT64_C(0x62d61b28594a7a91),
     .text = "rhs i4 n4 kr8 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]",
@@ -1925,6 +2949,7 @@ static const tw_layout layout_91 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_91_axes,
 };
 
 static const tw_layout layout_92 = {
@@ -1945,8 +2970,16 @@ static const tw_layout layout_92 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_93_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {4, 0}, axes_80, 5, 1, 0, axes_81, 1},
+    {TW_F32, {0, -512}, axes_15, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_93 = {
     .id = UINT64_C(0x5c1a1bb04dde9c03),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -1965,6 +2998,7 @@ static const tw_layout layout_93 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_93_axes,
 };
 
 static const tw_layout layout_94 = {
@@ -1985,8 +3019,16 @@ static const tw_layout layout_94 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_95_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {4, 0}, axes_82, 4, 1, 0, axes_83, 1},
+    {TW_F32, {0, -512}, axes_15, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_95 = {
     .id = UINT64_C(0xb85020c082fcb388),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2005,6 +3047,7 @@ static const tw_layout layout_95 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_95_axes,
 };
 
 static const tw_layout layout_96 = {
@@ -2025,8 +3068,16 @@ static const tw_layout layout_96 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_97_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_84, 4, 1, 0, NULL, 0},
+    {TW_F32, {0, -512}, axes_15, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_97 = {
     .id = UINT64_C(0x4bfe45562cf09915),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2045,6 +3096,7 @@ static const tw_layout layout_97 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_97_axes,
 };
 
 static const tw_layout layout_98 = {
@@ -2065,6 +3117,7 @@ static const tw_layout layout_98 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_99 = {
@@ -2085,8 +3138,16 @@ static const tw_layout layout_99 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_100_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_85, 3, 1, 128, NULL, 0},
+    {TW_F32, {-256, 0}, axes_7, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_100 = {
     .id = UINT64_C(0x909c4a08951ce0d1),
     .text = "rhs i8 n4 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2105,6 +3166,7 @@ static const tw_layout layout_100 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_100_axes,
 };
 
 static const tw_layout layout_101 = {
@@ -2125,8 +3187,16 @@ static const tw_layout layout_101 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_102_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_86, 3, 1, 128, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_1, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_102 = {
     .id = UINT64_C(0x022f31065d26b606),
     .text = "rhs i8 n16 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2145,6 +3215,7 @@ static const tw_layout layout_102 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_102_axes,
 };
 
 static const tw_layout layout_103 = {
@@ -2165,6 +3236,7 @@ static const tw_layout layout_103 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_104 = {
@@ -2185,8 +3257,16 @@ static const tw_layout layout_104 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_105_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_87, 3, 1, 128, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_3, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_105 = {
     .id = UINT64_C(0x9c8d093631f05844),
     .text = "rhs i8 n32 kr4 u k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2205,6 +3285,7 @@ static const tw_layout layout_105 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_105_axes,
 };
 
 static const tw_layout layout_106 = {
@@ -2225,8 +3306,16 @@ static const tw_layout layout_106 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_107_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_88, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_107 = {
     .id = UINT64_C(0x99a00ab31d837ddc),
     .text = "rhs i8 n8 kr4 k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2245,6 +3334,7 @@ static const tw_layout layout_107 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_107_axes,
 };
 
 static const tw_layout layout_108 = {
@@ -2265,6 +3355,7 @@ static const tw_layout layout_108 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_109 = {
@@ -2285,8 +3376,16 @@ static const tw_layout layout_109 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_110_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_89, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_110 = {
     .id = UINT64_C(0x855d9d7b68aada20),
     .text = "rhs i8 n8 kr8 k%32 [data|sums:i32*1|scales:f32|bias:f32]",
@@ -2305,6 +3404,7 @@ static const tw_layout layout_110 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_110_axes,
 };
 
 static const tw_layout layout_111 = {
@@ -2325,6 +3425,7 @@ static const tw_layout layout_111 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_112 = {
@@ -2345,6 +3446,7 @@ static const tw_layout layout_112 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_113 = {
@@ -2365,6 +3467,7 @@ static const tw_layout layout_113 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_114 = {
@@ -2385,8 +3488,16 @@ static const tw_layout layout_114 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_115_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_20, 6, 1, 8, NULL, 0},
+    {TW_F16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_115 = {
     .id = UINT64_C(0x2f613103535d94ca),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2405,8 +3516,16 @@ static const tw_layout layout_115 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_115_axes,
 };
 
+static const tw_axes layout_116_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_26, 6, 1, 8, NULL, 0},
+    {TW_F16, {4096, 0}, axes_27, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_116 = {
     .id = UINT64_C(0x53d0a9f1b53176d5),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2425,6 +3544,7 @@ static const tw_layout layout_116 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_116_axes,
 };
 
 static const tw_layout layout_117 = {
@@ -2445,8 +3565,16 @@ static const tw_layout layout_117 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_118_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_28, 6, 1, 8, NULL, 0},
+    {TW_F16, {8192, 0}, axes_29, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_118 = {
     .id = UINT64_C(0xebaaaf6bd27566c4),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2465,6 +3593,7 @@ static const tw_layout layout_118 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_118_axes,
 };
 
 static const tw_layout layout_119 = {
@@ -2485,8 +3614,16 @@ static const tw_layout layout_119 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_120_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_30, 6, 1, 8, NULL, 0},
+    {TW_F16, {16384, 0}, axes_31, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_120 = {
     .id = UINT64_C(0x92c0fef64df42424),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2505,6 +3642,7 @@ static const tw_layout layout_120 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_120_axes,
 };
 
 static const tw_layout layout_121 = {
@@ -2525,6 +3663,7 @@ static const tw_layout layout_121 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_122 = {
@@ -2545,8 +3684,16 @@ static const tw_layout layout_122 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_123_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_36, 6, 1, 8, NULL, 0},
+    {TW_F16, {8192, 0}, axes_37, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_123 = {
     .id = UINT64_C(0xc359779c4d02b5e3),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2565,8 +3712,16 @@ static const tw_layout layout_123 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_123_axes,
 };
 
+static const tw_axes layout_124_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_38, 6, 1, 8, NULL, 0},
+    {TW_F16, {16384, 0}, axes_39, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_124 = {
     .id = UINT64_C(0x03d491da8b18be7e),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2585,8 +3740,16 @@ static const tw_layout layout_124 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_124_axes,
 };
 
+static const tw_axes layout_125_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_40, 6, 1, 8, NULL, 0},
+    {TW_F16, {32768, 0}, axes_41, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_125 = {
     .id = UINT64_C(0xa64d5b414bd9677a),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2605,6 +3768,7 @@ static const tw_layout layout_125 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_125_axes,
 };
 
 static const tw_layout layout_126 = {
@@ -2625,6 +3789,7 @@ static const tw_layout layout_126 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_127 = {
@@ -2645,6 +3810,7 @@ static const tw_layout layout_127 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_128 = {
@@ -2665,6 +3831,7 @@ static const tw_layout layout_128 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_129 = {
@@ -2685,6 +3852,7 @@ static const tw_layout layout_129 = {
     .sum_base = 1262485504,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
 static const tw_layout layout_130 = {
@@ -2705,8 +3873,16 @@ static const tw_layout layout_130 = {
     .sum_base = 1262485504,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
+static const tw_axes layout_131_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_47, 5, 1, 0, axes_43, 1},
+    {TW_F16, {2048, 0}, axes_48, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_131 = {
     .id = UINT64_C(0xf1f1b001e9a45c6e),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2725,6 +3901,7 @@ static const tw_layout layout_131 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_131_axes,
 };
 
 static const tw_layout layout_132 = {
@@ -2745,8 +3922,16 @@ static const tw_layout layout_132 = {
     .sum_base = 1262485504,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
+static const tw_axes layout_133_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_49, 5, 1, 0, axes_43, 1},
+    {TW_F16, {4096, 0}, axes_50, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_133 = {
     .id = UINT64_C(0x7034f50c4412dac1),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2765,6 +3950,7 @@ static const tw_layout layout_133 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_133_axes,
 };
 
 static const tw_layout layout_134 = {
@@ -2785,8 +3971,16 @@ static const tw_layout layout_134 = {
     .sum_base = 0,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
+static const tw_axes layout_135_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_51, 5, 1, 0, axes_43, 1},
+    {TW_F16, {8192, 0}, axes_52, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_135 = {
     .id = UINT64_C(0x4a44d8f235fb9dfd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2805,6 +3999,7 @@ static const tw_layout layout_135 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_135_axes,
 };
 
 static const tw_layout layout_136 = {
@@ -2825,6 +4020,7 @@ static const tw_layout layout_136 = {
     .sum_base = 1262485504,
     .sum_copies = 4,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
 static const tw_layout layout_137 = {
@@ -2845,6 +4041,7 @@ static const tw_layout layout_137 = {
     .sum_base = 1262485504,
     .sum_copies = 4,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
 static const tw_layout layout_138 = {
@@ -2865,6 +4062,7 @@ static const tw_layout layout_138 = {
     .sum_base = 1262485504,
     .sum_copies = 4,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
 static const tw_layout layout_139 = {
@@ -2885,6 +4083,7 @@ static const tw_layout layout_139 = {
     .sum_base = 0,
     .sum_copies = 4,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
 static const tw_layout layout_140 = {
@@ -2905,6 +4104,7 @@ static const tw_layout layout_140 = {
     .sum_base = 631242752,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
 static const tw_layout layout_141 = {
@@ -2925,8 +4125,16 @@ static const tw_layout layout_141 = {
     .sum_base = 631242752,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
+static const tw_axes layout_142_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_56, 5, 1, 0, axes_54, 1},
+    {TW_F16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_142 = {
     .id = UINT64_C(0xd05c7d7f17565996),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2945,6 +4153,7 @@ static const tw_layout layout_142 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_142_axes,
 };
 
 static const tw_layout layout_143 = {
@@ -2965,8 +4174,16 @@ static const tw_layout layout_143 = {
     .sum_base = 631242752,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
+static const tw_axes layout_144_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_57, 5, 1, 0, axes_54, 1},
+    {TW_F16, {2048, 0}, axes_58, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_144 = {
     .id = UINT64_C(0xe2300e8e46270789),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -2985,6 +4202,7 @@ static const tw_layout layout_144 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_144_axes,
 };
 
 static const tw_layout layout_145 = {
@@ -3005,8 +4223,16 @@ static const tw_layout layout_145 = {
     .sum_base = 0,
     .sum_copies = 16,
     .scale_copies = 4,
+    .axes = NULL,
 };
 
+static const tw_axes layout_146_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_59, 5, 1, 0, axes_54, 1},
+    {TW_F16, {4096, 0}, axes_60, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_146 = {
     .id = UINT64_C(0xbf6e22555ffa3075),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3025,6 +4251,7 @@ static const tw_layout layout_146 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_146_axes,
 };
 
 static const tw_layout layout_147 = {
@@ -3045,6 +4272,7 @@ static const tw_layout layout_147 = {
     .sum_base = 1262485504,
     .sum_copies = 2,
     .scale_copies = 2,
+    .axes = NULL,
 };
 
 static const tw_layout layout_148 = {
@@ -3065,6 +4293,7 @@ static const tw_layout layout_148 = {
     .sum_base = 1262485504,
     .sum_copies = 2,
     .scale_copies = 2,
+    .axes = NULL,
 };
 
 static const tw_layout layout_149 = {
@@ -3085,6 +4314,7 @@ static const tw_layout layout_149 = {
     .sum_base = 1262485504,
     .sum_copies = 2,
     .scale_copies = 2,
+    .axes = NULL,
 };
 
 static const tw_layout layout_150 = {
@@ -3105,6 +4335,7 @@ static const tw_layout layout_150 = {
     .sum_base = 0,
     .sum_copies = 2,
     .scale_copies = 2,
+    .axes = NULL,
 };
 
 static const tw_layout layout_151 = {
@@ -3125,6 +4356,7 @@ static const tw_layout layout_151 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_152 = {
@@ -3145,8 +4377,16 @@ static const tw_layout layout_152 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_153_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_65, 5, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_66, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_153 = {
     .id = UINT64_C(0xe9f87ea88a41cf56),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3165,6 +4405,7 @@ static const tw_layout layout_153 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_153_axes,
 };
 
 static const tw_layout layout_154 = {
@@ -3185,8 +4426,16 @@ static const tw_layout layout_154 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_155_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_67, 5, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_68, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_155 = {
     .id = UINT64_C(0xa309f9486fe42cc9),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3205,6 +4454,7 @@ static const tw_layout layout_155 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_155_axes,
 };
 
 static const tw_layout layout_156 = {
@@ -3225,8 +4475,16 @@ static const tw_layout layout_156 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_157_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S4, {0, 0}, axes_69, 5, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_70, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_157 = {
     .id = UINT64_C(0x896388bd402a00b5),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3245,6 +4503,7 @@ static const tw_layout layout_157 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_157_axes,
 };
 
 static const tw_layout layout_158 = {
@@ -3265,8 +4524,16 @@ static const tw_layout layout_158 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_159_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_90, 4, 1, 128, NULL, 0},
+    {TW_F16, {1024, 0}, axes_91, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_159 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3285,6 +4552,7 @@ static const tw_layout layout_159 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_159_axes,
 };
 
 static const tw_layout layout_160 = {
@@ -3305,8 +4573,16 @@ static const tw_layout layout_160 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_161_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_92, 4, 1, 128, NULL, 0},
+    {TW_F16, {4096, 0}, axes_93, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_161 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3325,6 +4601,7 @@ static const tw_layout layout_161 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_161_axes,
 };
 
 static const tw_layout layout_162 = {
@@ -3345,6 +4622,7 @@ static const tw_layout layout_162 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_163 = {
@@ -3365,8 +4643,16 @@ static const tw_layout layout_163 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_164_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
+    {TW_F16, {8192, 0}, axes_95, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_164 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3385,6 +4671,7 @@ static const tw_layout layout_164 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_164_axes,
 };
 
 static const tw_layout layout_165 = {
@@ -3405,6 +4692,7 @@ static const tw_layout layout_165 = {
     .sum_base = 0,
     .sum_copies = 1,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_166 = {
@@ -3425,8 +4713,16 @@ static const tw_layout layout_166 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_167_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_96, 4, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_97, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_167 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3445,6 +4741,7 @@ static const tw_layout layout_167 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_167_axes,
 };
 
 static const tw_layout layout_168 = {
@@ -3465,6 +4762,7 @@ static const tw_layout layout_168 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
 static const tw_layout layout_169 = {
@@ -3485,8 +4783,16 @@ static const tw_layout layout_169 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 1,
+    .axes = NULL,
 };
 
+static const tw_axes layout_170_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_98, 4, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_91, 2, 1, 0, NULL, 0},
+    {0},
+    {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
+};
 static const tw_layout layout_170 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
@@ -3505,6 +4811,7 @@ static const tw_layout layout_170 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
+    .axes = &layout_170_axes,
 };
 
 static const tw_layout layout_171 = {
@@ -3525,6 +4832,7 @@ static const tw_layout layout_171 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 2,
+    .axes = NULL,
 };
 
 const tw_kernel tw_generated_kernels[] = {
@@ -17139,3 +18447,19 @@ const tw_packer tw_generated_packers[] = {
     },
 };
 const size_t tw_generated_packer_count = 255;
+
+const tw_source tw_generated_sources[] = {
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_99, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_100, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_101, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_102, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_103, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_104, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_105, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_106, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"q4_0", 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_107, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_108, 1, 1, 0, NULL, 0}, {0}, {0}}},
+    {"q8_0", 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_109, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_110, 1, 1, 0, NULL, 0}, {0}, {0}}},
+    {"nxk_bf16", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_101, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
+    {"q4_1", 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_111, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_112, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_112, 1, 1, 0, NULL, 0}, {0}}},
+};
+const size_t tw_generated_source_count = 12;

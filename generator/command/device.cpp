@@ -16,6 +16,8 @@ extern const tw_kernel tw_generated_kernels[] = {{}};
 extern const size_t tw_generated_kernel_count = 0;
 extern const tw_packer tw_generated_packers[] = {{}};
 extern const size_t tw_generated_packer_count = 0;
+extern const tw_source tw_generated_sources[] = {{}};
+extern const size_t tw_generated_source_count = 0;
 }
 
 namespace tw {

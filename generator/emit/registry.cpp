@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "emit/axis_rows.h"
+#include "model/sources.h"
+
 namespace tw {
 namespace {
 
@@ -89,6 +92,12 @@ std::string scales_macro(const Layout& layout) {
   return "TW_SCALES_UNSET";
 }
 
+/// Packed activations are not unpacked.
+std::string print_axes(const Layout& layout, size_t number, AxisRows& axes) {
+  if (layout.side == Side::lhs) return "";
+  return fmt::format("static const tw_axes layout_{}_axes = {};\n", number, axes.layout(layout));
+}
+
 std::string print_layout(const Layout& layout, size_t number) {
   const Field sums = lhs_field(layout, FieldKind::sums);
   return fmt::format(
@@ -110,12 +119,23 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .sum_base = {},\n"
       "    .sum_copies = {},\n"
       "    .scale_copies = {},\n"
+      "    .axes = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
       layout.k_multiple, layout.block, bits(layout.element), row_bytes(layout, false),
       row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
       scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
-      lhs_field(layout, FieldKind::scales).repeat);
+      lhs_field(layout, FieldKind::scales).repeat,
+      layout.side == Side::lhs ? "NULL" : fmt::format("&layout_{}_axes", number));
+}
+
+std::string print_sources(AxisRows& axes) {
+  std::string rows;
+  for (const Source& source : sources()) {
+    rows += fmt::format("    {{\"{}\", {}, {}, {}}},\n", source.name, block_of(source),
+                        block_bytes(source), axes.source(source.axes));
+  }
+  return rows;
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {
@@ -258,14 +278,22 @@ std::string print_registry(const Registry& registry) {
   text += print_features(registry);
   text += "\n/* A function where its file has any content, else null. */\n";
   text += print_guards(names.guards()) + "\n";
+  AxisRows axes;
+  std::string layouts;
   size_t number = 0;
-  for (const Layout* layout : layouts_of(registry)) text += print_layout(*layout, number++) + "\n";
+  for (const Layout* layout : layouts_of(registry)) {
+    layouts += print_axes(*layout, number, axes);
+    layouts += print_layout(*layout, number++) + "\n";
+  }
+  const std::string source_rows = print_sources(axes);
+  text += axes.lists() + "\n" + layouts;
   std::string rows;
   for (const KernelEntry& kernel : registry.kernels) rows += print_kernel(kernel, names);
   text += print_array("tw_kernel", "tw_generated_kernel", rows, registry.kernels.size()) + "\n";
   rows.clear();
   for (const PackerEntry& packer : registry.packers) rows += print_packer(packer, names);
-  text += print_array("tw_packer", "tw_generated_packer", rows, registry.packers.size());
+  text += print_array("tw_packer", "tw_generated_packer", rows, registry.packers.size()) + "\n";
+  text += print_array("tw_source", "tw_generated_source", source_rows, sources().size());
   return text;
 }
 

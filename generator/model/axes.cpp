@@ -101,18 +101,26 @@ Length start(const Part& part, FieldKind kind, int64_t k) {
   throw std::invalid_argument(fmt::format("'{}' has no {}", to_string(part), name(kind)));
 }
 
-int64_t place(const Part& part, FieldKind kind, const Coordinates& at, const Sizes& sizes) {
-  int64_t address = start(part, kind, sizes.k).at(sizes.vl);
-  for (const Part* around = &part; around != nullptr;) {
-    if (around->over) {
-      const int64_t stride =
-          around->over->argument ? sizes.stride : size(*around, sizes.k).at(sizes.vl);
-      address += digit(*around->over, at, sizes.vl) * stride;
-    }
-    around = inner_part(*around, kind);
+FieldAxes flat(const Part& part, FieldKind kind, int64_t k) {
+  FieldAxes field = field_axes(part, kind);
+  field.base += start(part, kind, k);
+  std::vector<Axis> around;
+  for (const Part* inner = inner_part(part, kind); inner != nullptr;) {
+    around.push_back(*inner->over);
+    around.back().stride = size(*inner, k);
+    inner = inner_part(*inner, kind);
   }
-  const FieldAxes& field = field_axes(part, kind);
-  address += field.base.at(sizes.vl);
+  field.axes.insert(field.axes.begin(), around.begin(), around.end());
+  return field;
+}
+
+int64_t place(const Part& part, FieldKind kind, const Coordinates& at, const Sizes& sizes) {
+  const FieldAxes field = flat(part, kind, sizes.k);
+  int64_t address = field.base.at(sizes.vl);
+  if (part.over) {
+    const int64_t stride = part.over->argument ? sizes.stride : size(part, sizes.k).at(sizes.vl);
+    address += digit(*part.over, at, sizes.vl) * stride;
+  }
   for (const Axis& axis : field.axes) {
     address += digit(axis, at, sizes.vl) * axis.stride.at(sizes.vl);
   }

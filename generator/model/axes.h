@@ -59,6 +59,10 @@ std::string to_string(const Part& part);
 /// a dimension tile it, none twice, and no two bits share an address.
 void check(const Part& part);
 
+/// The field of that kind, and before its own axes those of all parts around it but the outermost
+/// one, where whose first repetition begins its base counts from.
+FieldAxes flat(const Part& part, FieldKind kind, int64_t k);
+
 /// The field of that kind; null: there is none.
 const FieldAxes* find_field(const Part& part, FieldKind kind);
 /// That field. Throws std::invalid_argument if there is none.

@@ -37,7 +37,8 @@ void tw_append_word(tw_text* list, const char* word);
 
 typedef struct tw_registry tw_registry;
 /* Of one value; its name, "f32". The type is a legal one, and not TW_TYPE_NONE. */
-size_t tw_type_bytes(tw_type type);
+size_t tw_type_bits(tw_type type);
+size_t tw_type_bytes(tw_type type); /* not of TW_S4 */
 const char* tw_type_text(tw_type type);
 /* What is asked for where nothing is said. */
 tw_type tw_type_or_f32(tw_type type);
@@ -59,10 +60,25 @@ void tw_give(const void* own, size_t known, void* theirs);
 /* All devices have so many bytes: version 0.1's. */
 #define TW_LEAST_DEVICE (offsetof(tw_device, virtual_machine) + sizeof(int))
 
-/* ---- packing (pack.c) ---- */
+/* ---- sources of weights (sources.c) ---- */
 
-/* Bytes of a source's row of so many weights, for layouts whose values have `bits`; 0: unknown. */
-size_t tw_rhs_row_bytes(const char* source, size_t values, size_t bits);
+/* As rows of packers name it; null: no tw_rhs_order. */
+const char* tw_order_text(tw_rhs_order order);
+/* The row of that name for values of `bits`, or else, where its values are converted, the one that
+ * there is; null: none. */
+const tw_source* tw_find_source(const char* name, size_t bits);
+/* Of a row of so many weights. */
+size_t tw_rhs_row_bytes(const tw_source* source, size_t values);
+/* Bytes of a row of scales that are beside the weights; 0: the layout's columns have one each. */
+size_t tw_scale_row_bytes(const tw_plan* plan);
+/* Whether so many columns of weights are in the memory that is said to hold them; sets their row of
+ * sources. `who` begins the message: "tw_pack_rhs: source". */
+tw_status tw_check_rhs(const char* who, const tw_plan* plan, size_t columns,
+                       const tw_rhs_source* source, const tw_source** row);
+/* `rows` rows of `row_bytes`, `stride` apart: the last one needs no padding behind it. */
+tw_status tw_check_matrix(const char* who, size_t rows, size_t row_bytes, size_t stride,
+                          size_t bytes);
+tw_status tw_check_packed(const char* who, const void* packed, size_t bytes, size_t needed);
 
 /* ---- checked sizes (layout.c) ---- */
 

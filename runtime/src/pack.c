@@ -23,135 +23,22 @@ tw_status tw_rhs_slices(const tw_plan* plan, size_t* slices) {
   return TW_OK;
 }
 
-/* Every tw_rhs_order: as registry rows name it, and how many values of a row take how many bytes;
- * 0: one as many as in the layout. More than one share a scale, which is among them. */
-static const struct {
-  const char* name;
-  size_t values, bytes;
-} orders[] = {
-    [TW_NXK] = {"nxk", 0, 0},     [TW_KXN] = {"kxn", 0, 0},           [TW_Q4_0] = {"q4_0", 32, 18},
-    [TW_Q8_0] = {"q8_0", 32, 34}, [TW_NXK_BF16] = {"nxk_bf16", 1, 2}, [TW_Q4_1] = {"q4_1", 32, 20},
-};
-enum { ORDERS = sizeof orders / sizeof orders[0] };
-
-size_t tw_rhs_row_bytes(const char* source, size_t values, size_t bits) {
-  for (size_t i = 0; i < ORDERS; ++i) {
-    if (strcmp(orders[i].name, source) != 0) continue;
-    if (orders[i].values != 0) return tw_divide_up(values, orders[i].values) * orders[i].bytes;
-    return bits < 8 ? tw_divide_up(values, 8 / bits) : values * (bits / 8);
-  }
-  return 0;
-}
-
-/* `rows` rows of `row_bytes`, `stride` apart: the last one needs no padding behind it. */
-static tw_status check_matrix(const char* who, size_t rows, size_t row_bytes, size_t stride,
-                              size_t bytes) {
-  if (stride < row_bytes) {
-    return tw_fail(TW_TOO_SMALL, "%s.stride is %zu; a row has %zu bytes", who, stride, row_bytes);
-  }
-  size_t needed;
-  if (!tw_matrix_bytes(rows, row_bytes, stride, &needed)) {
-    return tw_fail(TW_TOO_LARGE, "%s.stride is %zu; %zu rows overflow the address space", who,
-                   stride, rows);
-  }
-  if (bytes < needed) {
-    return tw_fail(TW_TOO_SMALL, "%s.data_bytes is %zu; %zu rows with stride %zu need %zu", who,
-                   bytes, rows, stride, needed);
-  }
-  return TW_OK;
-}
-
-static tw_status check_packed(const char* who, const void* packed, size_t bytes, size_t needed) {
-  if (packed == NULL) return tw_fail(TW_INVALID, "%s is null", who);
-  if (bytes < needed) {
-    return tw_fail(TW_TOO_SMALL, "%s_bytes is %zu; this plan needs %zu", who, bytes, needed);
-  }
-  return TW_OK;
-}
-
-/* Bytes of a row of scales; 0: the layout's rows have one each. */
-static size_t scale_row_bytes(const tw_plan* plan) {
-  const tw_layout* layout = plan->rhs;
-  return layout->block == 0 ? 0 : plan->k / layout->block * tw_scale_bytes(layout->block_scales);
-}
-
-static tw_status check_scales(const tw_plan* plan, const tw_rhs_source* source) {
-  if (orders[source->order].values > 1) return TW_OK; /* inside */
-  if (plan->rhs->scales == 0) {
-    if (source->scales == NULL) return TW_OK;
-    return tw_fail(TW_INVALID,
-                   "tw_pack_rhs: source.scales is set; layout %s has none, null is legal",
-                   plan->rhs->text);
-  }
-  if (source->scales == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
-  const size_t row_bytes = scale_row_bytes(plan);
-  if (row_bytes == 0) {
-    if (source->scale_count >= plan->n) return TW_OK;
-    return tw_fail(TW_TOO_SMALL,
-                   "tw_pack_rhs: source.scale_count is %zu; one of each of n = %zu "
-                   "columns is needed",
-                   source->scale_count, plan->n);
-  }
-  const size_t blocks = plan->k / plan->rhs->block;
-  if (source->scale_count / blocks < plan->n) {
-    return tw_fail(TW_TOO_SMALL,
-                   "tw_pack_rhs: source.scale_count is %zu; %zu, one of each block, of each of n = "
-                   "%zu columns are needed",
-                   source->scale_count, blocks, plan->n);
-  }
-  if (source->scale_stride != 0 && source->scale_stride < row_bytes) {
-    return tw_fail(TW_TOO_SMALL, "tw_pack_rhs: source.scale_stride is %zu; a row has %zu bytes",
-                   source->scale_stride, row_bytes);
-  }
-  return TW_OK;
-}
-
-static tw_status check_vectors(const tw_plan* plan, const tw_rhs_source* source) {
-  const tw_status status = check_scales(plan, source);
-  if (status != TW_OK) return status;
-  if (source->bias != NULL && source->bias_count < plan->n) {
-    return tw_fail(TW_TOO_SMALL,
-                   "tw_pack_rhs: source.bias_count is %zu; one of each of n = %zu "
-                   "columns is needed",
-                   source->bias_count, plan->n);
-  }
-  return TW_OK;
-}
-
-static tw_status check_rhs(const tw_plan* plan, const tw_rhs_source* source) {
-  if (source->data == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source.data is null");
-  if ((size_t)source->order >= ORDERS) {
-    return tw_fail(TW_INVALID,
-                   "tw_pack_rhs: source.order is %d; 0 to %d, those of tw_rhs_order, are legal",
-                   (int)source->order, ORDERS - 1);
-  }
-  const size_t bits = plan->rhs->data_bits;
-  if (bits != 4 && source->unsigned_nibbles) {
-    return tw_fail(TW_INVALID,
-                   "tw_pack_rhs: source.unsigned_nibbles is %d; the weights of this plan have %zu "
-                   "bits, so that 0 is legal",
-                   source->unsigned_nibbles, bits);
-  }
-  const bool rows_are_k = source->order == TW_KXN;
-  const size_t row_bytes =
-      tw_rhs_row_bytes(orders[source->order].name, rows_are_k ? plan->n : plan->k, bits);
-  const tw_status status = check_matrix("tw_pack_rhs: source", rows_are_k ? plan->k : plan->n,
-                                        row_bytes, source->stride, source->data_bytes);
-  return status != TW_OK ? status : check_vectors(plan, source);
-}
-
 tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* theirs, void* packed,
                       size_t packed_bytes, size_t slice) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: plan is null");
   if (theirs == NULL) return tw_fail(TW_INVALID, "tw_pack_rhs: source is null");
   tw_rhs_source own;
   const tw_rhs_source* source = &own;
+  const tw_source* row;
   tw_status status = tw_take("tw_pack_rhs: source", "tw_rhs_source", theirs, &own, sizeof own);
-  if (status == TW_OK) status = check_rhs(plan, source);
+  if (status == TW_OK) status = tw_check_rhs("tw_pack_rhs: source", plan, plan->n, source, &row);
+  if (status == TW_OK && row->block == 0 && plan->rhs->scales != 0 && source->scales == NULL) {
+    status = tw_fail(TW_INVALID, "tw_pack_rhs: source.scales is null");
+  }
   if (status != TW_OK) return status;
-  status = check_packed("tw_pack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
+  status = tw_check_packed("tw_pack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
   if (status != TW_OK) return status;
-  const char* order = orders[source->order].name;
+  const char* order = tw_order_text(source->order);
   const tw_packer* packer = tw_choose_packer(&plan->registry, &plan->device, plan->rhs->id, order);
   if (packer == NULL) {
     return tw_fail(TW_UNSUPPORTED,
@@ -171,7 +58,7 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* theirs, void* pa
   args.source = source->data;
   args.source_stride = source->stride;
   args.scales = source->scales;
-  args.scale_stride = source->scale_stride != 0 ? source->scale_stride : scale_row_bytes(plan);
+  args.scale_stride = source->scale_stride != 0 ? source->scale_stride : tw_scale_row_bytes(plan);
   args.bias = source->bias;
   args.packed = packed;
   args.packed_stride = plan->rhs_stride;
@@ -269,10 +156,10 @@ tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* theirs
   tw_rows rows;
   status = tw_rows_of(plan, m, "tw_pack_lhs", &rows);
   if (status != TW_OK) return status;
-  status = check_matrix("tw_pack_lhs: source", m, plan->k * tw_type_bytes(plan->lhs_type),
-                        source->stride, source->data_bytes);
+  status = tw_check_matrix("tw_pack_lhs: source", m, plan->k * tw_type_bytes(plan->lhs_type),
+                           source->stride, source->data_bytes);
   if (status != TW_OK) return status;
-  status = check_packed("tw_pack_lhs: packed", packed, packed_bytes, rows.lhs_bytes);
+  status = tw_check_packed("tw_pack_lhs: packed", packed, packed_bytes, rows.lhs_bytes);
   if (status != TW_OK) return status;
 
   for (size_t i = 0; i < rows.count; ++i) {

@@ -3,12 +3,17 @@
 
 static const struct {
   const char* text; /* as packers' sources are called */
-  size_t bytes;
-} types[] = {[TW_F32] = {"f32", 4}, [TW_F16] = {"f16", 2}, [TW_BF16] = {"bf16", 2},
-             [TW_S32] = {"s32", 4}, [TW_S8] = {"s8", 1},   [TW_U8] = {"u8", 1}};
+  size_t bits;
+} types[] = {[TW_F32] = {"f32", 32}, [TW_F16] = {"f16", 16}, [TW_BF16] = {"bf16", 16},
+             [TW_S32] = {"s32", 32}, [TW_S8] = {"s8", 8},    [TW_U8] = {"u8", 8},
+             [TW_S4] = {"s4", 4}};
+
+size_t tw_type_bits(tw_type type) {
+  return types[type].bits;
+}
 
 size_t tw_type_bytes(tw_type type) {
-  return types[type].bytes;
+  return types[type].bits / 8;
 }
 
 const char* tw_type_text(tw_type type) {

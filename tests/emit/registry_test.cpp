@@ -44,10 +44,10 @@ int main(void) {
   printf("%zu kernels, %zu packers", tw_generated_kernel_count, tw_generated_packer_count);
   for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
     const tw_kernel *k = &tw_generated_kernels[i];
-    printf("\n%s %s %zux%zu %d %llx rhs %zu columns, %zu bits, %zu bytes a row", k->name,
+    printf("\n%s %s %zux%zu %d %llx rhs %zu columns, %zu bits, %zu bytes a row, scales at %d", k->name,
            k->printer, k->tile_m, k->tile_n, k->run != NULL,
            (unsigned long long)k->features >> 60, k->rhs->panel, k->rhs->data_bits,
-           k->rhs->per_row_bytes);
+           k->rhs->per_row_bytes, (int)k->rhs->axes->scales.base.fixed);
   }
   return 0;
 }
@@ -80,8 +80,9 @@ TEST(Registry, RowsSayWhatIsBuiltAndNeeded) {
   EXPECT_EQ(layouts_of(registry).size(), 2U);
   EXPECT_EQ(run_with(registry, "void tw_built(const tw_args *args) { (void)args; }"),
             "2 kernels, 0 packers\n"
-            "tw_built intrinsics 1x8 1 8 rhs 8 columns, 4 bits, 12 bytes a row\n"
-            "tw_elsewhere intrinsics 1x8 0 8 rhs 8 columns, 4 bits, 12 bytes a row");
+            "tw_built intrinsics 1x8 1 8 rhs 8 columns, 4 bits, 12 bytes a row, scales at -768\n"
+            "tw_elsewhere intrinsics 1x8 0 8 rhs 8 columns, 4 bits, 12 bytes a row, scales at "
+            "-768");
 }
 
 TEST(Registry, TableForPeople) {

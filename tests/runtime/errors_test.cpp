@@ -113,7 +113,7 @@ TEST(Errors, RhsBlocks) {
     return tw_pack_rhs(plan.get(), &source, packed.data(), packed.size(), 0);
   };
   expect(pack(), TW_TOO_SMALL,
-         "tw_pack_rhs: source.scale_count is 47; 6, one of each block, of each of n = 8 columns "
+         "tw_pack_rhs: source.scale_count is 47; 6, one of each block, of each of 8 columns "
          "are needed");
   source.scale_count = 48;
   source.scale_stride = 11;
@@ -293,10 +293,10 @@ TEST(Errors, PackRhs) {
   fails(bad, TW_INVALID, "source.scales is null");
   bad = good;
   bad.scale_count = 39;
-  fails(bad, TW_TOO_SMALL, "source.scale_count is 39; one of each of n = 40 columns is needed");
+  fails(bad, TW_TOO_SMALL, "source.scale_count is 39; one of each of 40 columns is needed");
   bad = good;
   bad.bias_count = 0;
-  fails(bad, TW_TOO_SMALL, "source.bias_count is 0; one of each of n = 40 columns is needed");
+  fails(bad, TW_TOO_SMALL, "source.bias_count is 0; one of each of 40 columns is needed");
   bad = Problem(1, 40, 63, TW_KXN).rhs_source();
   bad.data = good.data;
   bad.scales = good.scales;

@@ -104,29 +104,29 @@ void multiply_tile(const tw_args* a, const tw_kernel& kernel) {
 // ---- layouts: LHS by panel, RHS by ISA ----
 
 const tw_layout kLhs1{0x101, "lhs 1",         1, 0, kMultiple, 0, 8, kLhsExtra, 0, 0,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0};
+                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr};
 const tw_layout kLhs4{0x104, "lhs 4",         4, 0, kMultiple, 0, 8, kLhsExtra, 0, 0,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0};
+                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr};
 const tw_layout kLhs8{0x108, "lhs 8",         8, 0, kMultiple, 0, 8, kLhsExtra, 0, 0,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0};
+                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr};
 const tw_layout kRhs8{0x208, "rhs 8 scalar",  8, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0};
+                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr};
 const tw_layout kRhs32{0x220, "rhs 32",        32, 0, kMultiple, 0, 4, kRhsExtra, 0, 131071,
-                       1,     TW_SCALES_UNSET, 0,  0, 0,         0, 0};
+                       1,     TW_SCALES_UNSET, 0,  0, 0,         0, 0, nullptr};
 const tw_layout kRhs8Arm{0x308, "rhs 8 arm",     8, 0, kMultiple, 0, 4, kRhsExtra, 0, 65535,
-                         1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0};
+                         1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr};
 const tw_layout kRhsScalable{0x404, "rhs 4vl",       0, 4, kMultiple, 0, 4, kRhsExtra, 0, 131071,
-                             1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0};
+                             1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr};
 
 // Blocks: what a plan hands on is looked at, nothing is computed.
-const tw_layout kLhsBlocks{0x501, "lhs b32",       1, 0, 32, 32, 8, 0, 8, 0,
-                           1,     TW_SCALES_UNSET, 0, 0, 0,  0,  0};
-const tw_layout kRhsHalf{0x502, "rhs b32 f16", 8, 0, 32, 32, 4, 8, 2, 0,
-                         1,     TW_SCALES_F16, 0, 0, 0,  0,  0};
-const tw_layout kRhsBrain{0x503, "rhs b64 bf16", 8, 0, 32, 64, 4, 8, 2, 0,
-                          1,     TW_SCALES_BF16, 0, 0, 0,  0,  0};
-const tw_layout kRhsFloat{0x504, "rhs b64 f32", 8, 0, 32, 64, 4, 8, 4, 0,
-                          1,     TW_SCALES_F32, 0, 0, 0,  0,  0};
+const tw_layout kLhsBlocks{0x501, "lhs b32",       1, 0, 32, 32, 8, 0,      8, 0,
+                           1,     TW_SCALES_UNSET, 0, 0, 0,  0,  0, nullptr};
+const tw_layout kRhsHalf{0x502, "rhs b32 f16", 8, 0, 32, 32, 4, 8,      2, 0,
+                         1,     TW_SCALES_F16, 0, 0, 0,  0,  0, nullptr};
+const tw_layout kRhsBrain{0x503, "rhs b64 bf16", 8, 0, 32, 64, 4, 8,      2, 0,
+                          1,     TW_SCALES_BF16, 0, 0, 0,  0,  0, nullptr};
+const tw_layout kRhsFloat{0x504, "rhs b64 f32", 8, 0, 32, 64, 4, 8,      4, 0,
+                          1,     TW_SCALES_F32, 0, 0, 0,  0,  0, nullptr};
 
 template <int Index>
 void note_kernel(const tw_args* args) {
@@ -168,6 +168,17 @@ tw_kernel in_order(tw_kernel row) {
   row.core = "cortex-a510";
   row.in_order = 1;
   return row;
+}
+
+/// How long its rows are is all that is asked of it.
+tw_source source(const char* name, tw_type type, size_t block = 0, size_t block_bytes = 0) {
+  tw_source made{};
+  made.name = name;
+  made.block = block;
+  made.block_bytes = block_bytes;
+  made.axes.rows.dim = std::strcmp(name, "kxn") == 0 ? TW_DIM_K : TW_DIM_N;
+  made.axes.data.type = type;
+  return made;
 }
 
 template <size_t Panel>
@@ -272,4 +283,11 @@ const tw_packer tw_generated_packers[] = {
 };
 const size_t tw_generated_packer_count =
     sizeof tw_generated_packers / sizeof tw_generated_packers[0];
+
+const tw_source tw_generated_sources[] = {
+    source("nxk", TW_S4),          source("nxk", TW_F32),         source("kxn", TW_S4),
+    source("q4_0", TW_S4, 32, 18), source("q8_0", TW_S8, 32, 34), source("nxk_bf16", TW_BF16),
+    source("q4_1", TW_S4, 32, 20)};
+const size_t tw_generated_source_count =
+    sizeof tw_generated_sources / sizeof tw_generated_sources[0];
 }

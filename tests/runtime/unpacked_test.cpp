@@ -51,12 +51,12 @@ void pack(const tw_pack_args* a) {
   }
 }
 
-const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0, 0, 0,
-                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0};
-const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0, 0, 0,
-                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0};
-const tw_layout rhs_layout{0x508, "rhs floats",    panel, 0, 1, 0, 32, 4, 0, 0,
-                           0,     TW_SCALES_UNSET, 0,     0, 0, 0, 0};
+const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,      0, 0,
+                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr};
+const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,      0, 0,
+                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr};
+const tw_layout rhs_layout{0x508, "rhs floats",    panel, 0, 1, 0, 32, 4,      0, 0,
+                           0,     TW_SCALES_UNSET, 0,     0, 0, 0, 0,  nullptr};
 
 tw_kernel kernel(const char* name, tw_kernel_fn run, const tw_layout& lhs, size_t tile_m,
                  double rate) {

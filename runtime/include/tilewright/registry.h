@@ -35,7 +35,16 @@ typedef uint64_t tw_features;
 #define TW_FEATURE_UNKNOWN ((tw_features)1 << 63)
 
 /* What a value in memory is. */
-typedef enum tw_type { TW_TYPE_NONE = 0, TW_F32, TW_F16, TW_BF16, TW_S32, TW_S8, TW_U8 } tw_type;
+typedef enum tw_type {
+  TW_TYPE_NONE = 0,
+  TW_F32,
+  TW_F16,
+  TW_BF16,
+  TW_S32,
+  TW_S8,
+  TW_U8,
+  TW_S4 /* of weights only: two to a byte */
+} tw_type;
 
 /* Types of the scales that blocks of weights have. */
 typedef enum tw_scales {
@@ -44,6 +53,50 @@ typedef enum tw_scales {
   TW_SCALES_F16,
   TW_SCALES_BF16
 } tw_scales;
+
+/* ---- where weights lie ---- */
+
+/* fixed + scalable * (vector length / 16 bytes); which vectors' length, the layout says. */
+typedef struct tw_length {
+  int32_t fixed, scalable;
+} tw_length;
+
+typedef enum tw_dim { TW_DIM_N, TW_DIM_K } tw_dim; /* a column of the output; depth */
+
+/* One digit of a coordinate, coordinate / step % extent; each of its steps moves the address by
+ * `stride` bits. */
+typedef struct tw_axis {
+  tw_dim dim;
+  tw_length extent; /* 0: as far as the operand goes */
+  tw_length step, stride;
+} tw_axis;
+
+/* Values of one kind. Bits of bytes count from the lowest one. */
+typedef struct tw_field {
+  tw_type type;   /* TW_TYPE_NONE: there are none */
+  tw_length base; /* in bits, where all digits are 0; negative: from the panel's end */
+  const tw_axis* axes;
+  size_t axis_count;
+  int factor; /* of scales: stored is value / factor */
+  /* Of codes: stored is value + offset + the sum of digit * stride. */
+  int offset;
+  const tw_axis* offset_axes;
+  size_t offset_axis_count;
+} tw_field;
+
+/* Weights, packed or as a source has them. */
+typedef struct tw_axes {
+  tw_axis rows; /* panels, or a source's rows: their stride is whatever is packed, or given */
+  tw_field data, scales, minimums, bias;
+} tw_axes;
+
+/* What packers of weights read. Those of one name differ in what their values are. */
+typedef struct tw_source {
+  const char* name;   /* as packers' rows have it */
+  size_t block;       /* values of k that stand together with a scale; 0: scales are elsewhere */
+  size_t block_bytes; /* from one such block to the next one */
+  tw_axes axes;
+} tw_source;
 
 /* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
  * fixed + scalable * (vector length / 16 bytes); which vectors' length, `streaming` says. An lhs of
@@ -67,6 +120,7 @@ typedef struct tw_layout {
   /* lhs: what its packer is told, see tw_pack_args */
   int32_t sum_factor, sum_base;
   size_t sum_copies, scale_copies;
+  const tw_axes* axes; /* rhs: where each value lies; lhs: null */
 } tw_layout;
 
 typedef struct tw_kernel {
@@ -120,6 +174,8 @@ extern const tw_kernel tw_generated_kernels[];
 extern const size_t tw_generated_kernel_count;
 extern const tw_packer tw_generated_packers[];
 extern const size_t tw_generated_packer_count;
+extern const tw_source tw_generated_sources[];
+extern const size_t tw_generated_source_count;
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
  *   tw_pack_rhs(...)       once per weight matrix, slice by slice
  *   tw_pack_lhs(...)       per call, slice by slice; then the caller's barrier
  *   tw_run(...)            slice by slice
+ *   tw_unpack_rhs(...)     some or all of the weights, as they were
  *   tw_plan_destroy(plan);
  *
  * Threads are the caller's: any thread takes any slice, each slice exactly once, in any order; a
@@ -252,6 +253,33 @@ TW_API size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
 TW_API tw_status tw_rhs_slices(const tw_plan* plan, size_t* slices);
 TW_API tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* source, void* packed,
                              size_t packed_bytes, size_t slice);
+
+/* ---- unpack the weights ---- */
+
+/* Where weights go that were packed, and how they are to lie there: members are those of
+ * tw_rhs_source. All of it is the caller's. */
+typedef struct tw_rhs_target {
+  size_t size; /* sizeof(tw_rhs_target) */
+  tw_rhs_order order;
+  void* data;
+  size_t data_bytes;
+  size_t stride;        /* from row to row */
+  int unsigned_nibbles; /* as TW_NXK and TW_KXN have them */
+  void* scales;         /* null: not wanted. Orders that have scales inside: not written */
+  size_t scale_count;
+  void* bias; /* null: not wanted */
+  size_t bias_count;
+  size_t scale_stride;
+} tw_rhs_target;
+
+/* Writes columns [column, column + columns) of the output, columns of a matrix of their own: in
+ * orders whose rows hold a column each, those rows (a row look-up is one column). Bits are as they
+ * were packed, whatever order that was in: an order is TW_UNSUPPORTED whose values the layout keeps
+ * converted, or not at all; likewise scales that a layout keeps divided by a factor. Nothing
+ * between or behind the rows is written, nor a nibble of theirs that is no column's. Any thread may
+ * unpack any columns, into memory of its own; columns is 0: none. */
+TW_API tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t packed_bytes,
+                               size_t column, size_t columns, const tw_rhs_target* target);
 
 /* ---- pack the activations (lhs) ---- */
 

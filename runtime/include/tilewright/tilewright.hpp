@@ -114,6 +114,10 @@ class Plan {
   void pack_rhs(const tw_rhs_source& source, void* packed, size_t bytes, size_t slice) const {
     check(tw_pack_rhs(get(), &source, packed, bytes, slice));
   }
+  void unpack_rhs(const void* packed, size_t bytes, size_t column, size_t columns,
+                  const tw_rhs_target& target) const {
+    check(tw_unpack_rhs(get(), packed, bytes, column, columns, &target));
+  }
   void pack_lhs(size_t m, const tw_lhs_source& source, void* packed, size_t bytes,
                 size_t slice) const {
     check(tw_pack_lhs(get(), m, &source, packed, bytes, slice));

@@ -1,0 +1,86 @@
+#include "emit/axis_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tw {
+namespace {
+
+std::string row(const Length& length) {
+  return fmt::format("{{{}, {}}}", length.fixed, length.vl + length.svl);
+}
+
+std::string row(const Axis& axis) {
+  return fmt::format("{{TW_DIM_{}, {}, {}, {}}}", axis.dim == Dim::n ? "N" : "K", row(axis.extent),
+                     row(axis.step), row(axis.stride));
+}
+
+/// "TW_F16", "TW_S4": integers are called as C calls them.
+std::string type_name(ElementType type) {
+  if (type == ElementType::bf16) return "TW_BF16";
+  return fmt::format("TW_{}{}", is_float(type) ? "F" : "S", bits(type));
+}
+
+/// What stands behind values of k is found from the panel's end.
+FieldAxes in_panel(const Layout& layout, const Part& panel, FieldKind kind) {
+  const int64_t k = padded_k(layout, 1);
+  FieldAxes field = flat(panel, kind, k);
+  if (flat(panel, kind, 2 * k).base != field.base) field.base = field.base - size(panel, k);
+  return field;
+}
+
+/// Fields of a tw_axes, in its order.
+constexpr FieldKind kinds[] = {FieldKind::data, FieldKind::scales, FieldKind::minimums,
+                               FieldKind::bias};
+
+}  // namespace
+
+std::string AxisRows::list(const std::vector<Axis>& axes) {
+  if (axes.empty()) return "NULL, 0";
+  std::string rows;
+  for (const Axis& axis : axes) rows += fmt::format("    {},\n", row(axis));
+  const auto [found, is_new] = numbers_.try_emplace(rows, numbers_.size());
+  return fmt::format("axes_{}, {}", found->second, axes.size());
+}
+
+std::string AxisRows::field(const FieldAxes& field, int factor) {
+  const std::string axes = list(field.axes);
+  return fmt::format("{{{}, {}, {}, {}, {}, {}}}", type_name(field.type), row(field.base), axes,
+                     factor, field.offset, list(field.offset_axes));
+}
+
+std::string AxisRows::layout(const Layout& layout) {
+  const Part panel = axes(layout);
+  std::string text = "    " + row(*panel.over) + ",\n";
+  for (const FieldKind kind : kinds) {
+    const int index = field_index(layout, kind);
+    text += "    ";
+    text += index < 0 ? "{0}"
+                      : field(in_panel(layout, panel, kind),
+                              layout.fields[static_cast<size_t>(index)].factor);
+    text += ",\n";
+  }
+  return "{\n" + text + "}";
+}
+
+std::string AxisRows::source(const Part& axes) {
+  std::string text = "{" + row(*axes.over);
+  for (const FieldKind kind : kinds) {
+    text += ", ";
+    text += find_field(axes, kind) == nullptr ? "{0}" : field(flat(axes, kind, 0), 1);
+  }
+  return text + "}";
+}
+
+std::string AxisRows::lists() const {
+  std::vector<std::string> by_number(numbers_.size());
+  for (const auto& [rows, number] : numbers_) by_number[number] = rows;
+  std::string text;
+  for (size_t i = 0; i < by_number.size(); ++i) {
+    text += fmt::format("static const tw_axis axes_{}[] = {{\n{}}};\n", i, by_number[i]);
+  }
+  return text;
+}
+
+}  // namespace tw

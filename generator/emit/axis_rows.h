@@ -1,0 +1,26 @@
+// Where values lie, as rows of the registry: what the runtime unpacks weights by.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/axes.h"
+
+namespace tw {
+
+class AxisRows {
+ public:
+  /// Initializers of a tw_axes.
+  std::string layout(const Layout& layout);
+  std::string source(const Part& axes);
+  /// The lists of axes that they point to.
+  [[nodiscard]] std::string lists() const;
+
+ private:
+  std::string field(const FieldAxes& field, int factor);
+  std::string list(const std::vector<Axis>& axes);
+  std::map<std::string, size_t> numbers_;  ///< of lists, by their rows
+};
+
+}  // namespace tw

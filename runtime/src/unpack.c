@@ -1,0 +1,239 @@
+/* Unpacking: the axes of a layout and those of a source, walked side by side. A digit counts steps
+ * of n or of k, so that an address is the sum of what either says. */
+#include <string.h>
+
+#include "internal.h"
+
+enum { RUN = 256 }; /* values of k whose places are found at once */
+
+/* Values of one kind in memory. */
+typedef struct values {
+  const tw_field* field;
+  tw_axis rows;     /* panels, or rows */
+  int64_t row_bits; /* from one to the next */
+  int64_t vectors;  /* 16 bytes in a vector */
+  int offset;       /* of codes, where all digits are 0 */
+} values;
+
+/* `count` coordinates of one dimension, `by` apart. */
+typedef struct coordinates {
+  tw_dim dim;
+  size_t first, by, count;
+} coordinates;
+
+/* Addresses in bits, and what is added to a code on its way. */
+typedef struct moves {
+  int64_t from[RUN], to[RUN], change[RUN];
+} moves;
+
+static int64_t length_at(tw_length length, int64_t vectors) {
+  return length.fixed + length.scalable * vectors;
+}
+
+/* Adds to each coordinate's sum what its digit moves it by. */
+static void add_digit(const tw_axis* axis, int64_t stride, int64_t vectors, const coordinates* at,
+                      int64_t* sums) {
+  const size_t step = (size_t)length_at(axis->step, vectors);
+  const size_t extent = (size_t)length_at(axis->extent, vectors);
+  size_t digit = at->first / step, rest = at->first % step;
+  if (extent != 0) digit %= extent;
+  for (size_t i = 0; i < at->count; ++i) {
+    sums[i] += (int64_t)digit * stride;
+    for (rest += at->by; rest >= step; rest -= step) digit = digit + 1 == extent ? 0 : digit + 1;
+  }
+}
+
+static void add_digits(const tw_axis* axes, size_t count, int sign, int64_t vectors,
+                       const coordinates* at, int64_t* sums) {
+  for (size_t i = 0; i < count; ++i) {
+    if (axes[i].dim != at->dim) continue;
+    add_digit(&axes[i], sign * length_at(axes[i].stride, vectors), vectors, at, sums);
+  }
+}
+
+/* Bits from where all digits are 0. */
+static void add_places(const values* v, const coordinates* at, int64_t* sums) {
+  if (v->rows.dim == at->dim) add_digit(&v->rows, v->row_bits, v->vectors, at, sums);
+  add_digits(v->field->axes, v->field->axis_count, 1, v->vectors, at, sums);
+}
+
+static void add_changes(const values* from, const values* to, const coordinates* at,
+                        int64_t* sums) {
+  const tw_field *a = from->field, *b = to->field;
+  add_digits(a->offset_axes, a->offset_axis_count, -1, from->vectors, at, sums);
+  add_digits(b->offset_axes, b->offset_axis_count, 1, to->vectors, at, sums);
+}
+
+static int64_t base_of(const values* v) {
+  const int64_t base = length_at(v->field->base, v->vectors);
+  return base < 0 ? base + v->row_bits : base;
+}
+
+/* Up to 8 bits: codes. Those that share a byte with this one stay as they are. */
+static void move_code(const uint8_t* from, size_t source, uint8_t* to, size_t target, size_t bits,
+                      unsigned change) {
+  const unsigned mask = (1u << bits) - 1, shift = target % 8;
+  const unsigned code = ((unsigned)(from[source / 8] >> source % 8) + change) & mask;
+  to[target / 8] = (uint8_t)((to[target / 8] & ~(mask << shift)) | code << shift);
+}
+
+/* Moves what stands at these columns and values of k. Where it goes, they are the first columns. */
+static void move_values(const values* from, const void* source, const values* to, void* target,
+                        const coordinates* n, const coordinates* k) {
+  const size_t bits = tw_type_bits(from->field->type);
+  const int64_t from_base = base_of(from), to_base = base_of(to);
+  for (size_t done = 0; done < k->count; done += RUN) {
+    const size_t left = k->count - done;
+    const coordinates run = {TW_DIM_K, k->first + done * k->by, k->by, left < RUN ? left : RUN};
+    moves all;
+    memset(&all, 0, sizeof all);
+    add_places(from, &run, all.from);
+    add_places(to, &run, all.to);
+    add_changes(from, to, &run, all.change);
+    for (size_t i = 0; i < n->count; ++i) {
+      const coordinates here = {TW_DIM_N, n->first + i, 1, 1}, there = {TW_DIM_N, i, 1, 1};
+      int64_t s = from_base, t = to_base, change = to->offset - from->offset;
+      add_places(from, &here, &s);
+      add_places(to, &there, &t);
+      add_changes(from, to, &here, &change);
+      for (size_t j = 0; j < run.count; ++j) {
+        const size_t in = (size_t)(s + all.from[j]), out = (size_t)(t + all.to[j]);
+        if (bits <= 8) {
+          move_code(source, in, target, out, bits, (unsigned)(change + all.change[j]));
+        } else {
+          memcpy((char*)target + out / 8, (const char*)source + in / 8, bits / 8);
+        }
+      }
+    }
+  }
+}
+
+/* Whether the rows hold what the layout keeps, bit by bit. */
+static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
+  const tw_layout* layout = plan->rhs;
+  if (row->axes.data.type != layout->axes->data.type) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, values of %s; layout %s keeps %s, and what "
+                   "was converted does not come back bit by bit",
+                   row->name, tw_type_text(row->axes.data.type), layout->text,
+                   tw_type_text(layout->axes->data.type));
+  }
+  if (row->axes.minimums.type != layout->axes->minimums.type) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, whose blocks have minimums; layout %s keeps "
+                   "none",
+                   row->name, layout->text);
+  }
+  const tw_field* scales = &layout->axes->scales;
+  if (row->block != 0 && (row->block != layout->block || row->axes.scales.type != scales->type ||
+                          row->axes.scales.factor != scales->factor)) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, which has a scale of %s for every %zu "
+                   "values; layout %s has not",
+                   row->name, tw_type_text(row->axes.scales.type), row->block, layout->text);
+  }
+  return TW_OK;
+}
+
+/* Scales that are wanted come back as they were. */
+static tw_status check_factor(const tw_plan* plan) {
+  const int factor = plan->rhs->axes->scales.factor;
+  if (factor == 1) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED,
+                 "tw_unpack_rhs: target.scales is set; layout %s keeps scales divided by %d, which "
+                 "may have lost bits; null is legal",
+                 plan->rhs->text, factor);
+}
+
+static values packed_values(const tw_plan* plan, const tw_field* field) {
+  const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
+  const values made = {field, plan->rhs->axes->rows, (int64_t)plan->rhs_stride * 8, vectors,
+                       field->offset};
+  return made;
+}
+
+/* Codes or floats, and scales that stand among them. */
+static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_target* target,
+                        const tw_source* row, const coordinates* n) {
+  const int64_t row_bits = (int64_t)target->stride * 8;
+  const bool is_offset = row->block == 0 && target->unsigned_nibbles;
+  const values from = packed_values(plan, &plan->rhs->axes->data);
+  const values to = {&row->axes.data, row->axes.rows, row_bits, 1,
+                     row->axes.data.offset + (is_offset ? 8 : 0)};
+  const coordinates each = {TW_DIM_K, 0, 1, plan->k};
+  move_values(&from, packed, &to, target->data, n, &each);
+  if (row->block == 0) return;
+  const values scales = packed_values(plan, &plan->rhs->axes->scales);
+  const values inside = {&row->axes.scales, row->axes.rows, row_bits, 1, 0};
+  const coordinates blocks = {TW_DIM_K, 0, row->block, plan->k / row->block};
+  move_values(&scales, packed, &inside, target->data, n, &blocks);
+}
+
+/* One value per column, or with a block one for each of its blocks, in rows `stride` bytes apart;
+ * 0: without gaps. */
+static void unpack_array(const tw_plan* plan, const void* packed, const tw_field* field,
+                         size_t block, void* array, size_t stride, const coordinates* n) {
+  const size_t bytes = tw_type_bytes(field->type), count = block == 0 ? 1 : plan->k / block;
+  const tw_axis blocks = {TW_DIM_K, {0, 0}, {(int32_t)block, 0}, {(int32_t)bytes * 8, 0}};
+  const tw_axis rows = {TW_DIM_N, {0, 0}, {1, 0}, {0, 0}};
+  const tw_field dense = {field->type, {0, 0}, &blocks, block != 0, 1, 0, NULL, 0};
+  const values from = packed_values(plan, field);
+  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0};
+  const coordinates each = {TW_DIM_K, 0, block, count};
+  move_values(&from, packed, &to, array, n, &each);
+}
+
+/* The same memory as tw_pack_rhs would read it. */
+static tw_rhs_source as_source(const tw_rhs_target* target) {
+  const tw_rhs_source source = {.size = sizeof source,
+                                .order = target->order,
+                                .data = target->data,
+                                .data_bytes = target->data_bytes,
+                                .stride = target->stride,
+                                .unsigned_nibbles = target->unsigned_nibbles,
+                                .scales = target->scales,
+                                .scale_count = target->scale_count,
+                                .bias = target->bias,
+                                .bias_count = target->bias_count,
+                                .scale_stride = target->scale_stride};
+  return source;
+}
+
+static tw_status check_target(const tw_plan* plan, const tw_rhs_target* target, size_t columns,
+                              const tw_source** row) {
+  const tw_rhs_source source = as_source(target);
+  tw_status status = tw_check_rhs("tw_unpack_rhs: target", plan, columns, &source, row);
+  if (status == TW_OK) status = check_kept(plan, *row);
+  if (status != TW_OK || (*row)->block != 0 || target->scales == NULL) return status;
+  return check_factor(plan);
+}
+
+tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t packed_bytes, size_t column,
+                        size_t columns, const tw_rhs_target* theirs) {
+  if (plan == NULL) return tw_fail(TW_INVALID, "tw_unpack_rhs: plan is null");
+  if (theirs == NULL) return tw_fail(TW_INVALID, "tw_unpack_rhs: target is null");
+  tw_rhs_target target;
+  tw_status status =
+      tw_take("tw_unpack_rhs: target", "tw_rhs_target", theirs, &target, sizeof target);
+  if (status != TW_OK) return status;
+  status = tw_check_packed("tw_unpack_rhs: packed", packed, packed_bytes, plan->rhs_bytes);
+  if (status != TW_OK) return status;
+  if (column > plan->n || columns > plan->n - column) {
+    return tw_fail(TW_INVALID,
+                   "tw_unpack_rhs: column is %zu and columns %zu; this plan has %zu in all", column,
+                   columns, plan->n);
+  }
+  if (columns == 0) return TW_OK;
+  const tw_source* row;
+  status = check_target(plan, &target, columns, &row);
+  if (status != TW_OK) return status;
+  const tw_axes* axes = plan->rhs->axes;
+  const coordinates n = {TW_DIM_N, column, 1, columns};
+  unpack_rows(plan, packed, &target, row, &n);
+  if (row->block == 0 && target.scales != NULL) {
+    unpack_array(plan, packed, &axes->scales, plan->rhs->block, target.scales, target.scale_stride,
+                 &n);
+  }
+  if (target.bias != NULL) unpack_array(plan, packed, &axes->bias, 0, target.bias, 0, &n);
+  return TW_OK;
+}
