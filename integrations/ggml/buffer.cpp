@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "integrations/ggml/mapped.h"
 #include "integrations/ggml/message.h"

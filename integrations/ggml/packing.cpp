@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "integrations/ggml/ggml_abi.h"
 #include "integrations/ggml/message.h"
@@ -18,10 +19,10 @@ namespace tw::ggml {
 namespace {
 
 constexpr WeightType kTypes[] = {
-    {type_f32, "f32", "matmul_clamp_f32_f32_f32p", 0, 4, 32, "nxk"},
-    {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, 16, "nxk"},
-    {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, 4, "q4_0"},
-    {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, 8, "q8_0"},
+    {type_f32, "f32", "matmul_clamp_f32_f32_f32p", 0, 4, TW_NXK, "nxk"},
+    {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, TW_NXK, "nxk"},
+    {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, TW_Q4_0, "q4_0"},
+    {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, TW_Q8_0, "q8_0"},
 };
 
 const tw_device& this_device() {
@@ -83,7 +84,7 @@ std::unique_ptr<Packing> make_packing(const WeightType& type, size_t n, size_t k
   packing->packer = find_packer(*tw_plan_rhs_layout(packing->plan.get()), type.source);
   if (packing->packer == nullptr) return nullptr;
   set_sizes(*packing);
-  return find_map(*packing) ? std::move(packing) : nullptr;
+  return packing;
 }
 
 /// Whole kernels of C for any CPU are no match for ggml's own.
@@ -123,6 +124,9 @@ bool is_worth_it(const Packing& packing) {
          !is_portable(packing, kPrompt);
 }
 
+namespace {
+
+/// Of which the matrix's last panel has fewer.
 void pack_panel(const Packing& packing, size_t rows, const uint8_t* source, uint8_t* panel) {
   tw_pack_args args = {};
   args.size = sizeof args;
@@ -138,14 +142,27 @@ void pack_panel(const Packing& packing, size_t rows, const uint8_t* source, uint
   packing.packer->run(&args);
 }
 
-namespace {
-
-/// A panel's rows within all matrices, as ggml has them.
+/// Rows of a panel within all matrices, as ggml has them.
 struct PanelRows {
-  size_t rows;
-  size_t begin, end;  ///< bytes
-  size_t packed;      ///< offset of the panel
+  size_t first, rows;     ///< of their matrix
+  size_t begin, end;      ///< bytes
+  size_t matrix, packed;  ///< offsets of the packed matrix and the panel
 };
+
+/// As they were packed.
+std::vector<uint8_t> unpack_rows(const Packing& packing, const void* packed, const PanelRows& at) {
+  std::vector<uint8_t> rows(at.end - at.begin);
+  auto target = tilewright::sized<tw_rhs_target>();
+  target.order = packing.type->order;
+  target.data = rows.data();
+  target.data_bytes = rows.size();
+  target.stride = row_bytes(*packing.type, packing.k);
+  const tw_status status =
+      tw_unpack_rhs(packing.plan.get(), static_cast<const uint8_t*>(packed) + at.matrix,
+                    packing.bytes, at.first, at.rows, &target);
+  if (status != TW_OK) message("{}", tw_error_message());
+  return rows;
+}
 
 size_t panels_of(const Packing& packing) {
   return (packing.n + packing.panel - 1) / packing.panel;
@@ -153,12 +170,24 @@ size_t panels_of(const Packing& packing) {
 
 PanelRows panel_rows(const Packing& packing, size_t index) {
   const size_t panels = panels_of(packing), matrix = index / panels, panel = index % panels;
-  const size_t first = panel * packing.panel, bytes = row_bytes(*packing.type, packing.k);
+  const size_t bytes = row_bytes(*packing.type, packing.k);
   PanelRows at = {};
-  at.rows = std::min(packing.panel, packing.n - first);
-  at.begin = (matrix * packing.n + first) * bytes;
+  at.first = panel * packing.panel;
+  at.rows = std::min(packing.panel, packing.n - at.first);
+  at.begin = (matrix * packing.n + at.first) * bytes;
   at.end = at.begin + at.rows * bytes;
-  at.packed = matrix * packing.bytes + panel * packing.panel_bytes;
+  at.matrix = matrix * packing.bytes;
+  at.packed = at.matrix + panel * packing.panel_bytes;
+  return at;
+}
+
+/// Those of them that have the bytes.
+PanelRows some_of(const Packing& packing, PanelRows at, size_t begin, size_t end) {
+  const size_t bytes = row_bytes(*packing.type, packing.k), before = (begin - at.begin) / bytes;
+  at.first += before;
+  at.begin += before * bytes;
+  at.rows = (end - at.begin + bytes - 1) / bytes;
+  at.end = at.begin + at.rows * bytes;
   return at;
 }
 
@@ -189,8 +218,7 @@ void set_span(const Packing& packing, size_t matrices, Span span, const void* da
       pack_panel(packing, at.rows, source, panel);
       return;
     }
-    std::vector<uint8_t> rows(at.end - at.begin);
-    unpack_panel(packing, at.rows, panel, rows.data());
+    std::vector<uint8_t> rows = unpack_rows(packing, packed, at);
     std::memcpy(rows.data() + (begin - at.begin), source, end - begin);
     pack_panel(packing, at.rows, rows.data(), panel);
   });
@@ -198,10 +226,10 @@ void set_span(const Packing& packing, size_t matrices, Span span, const void* da
 
 void get_span(const Packing& packing, size_t matrices, Span span, const void* packed, void* data) {
   for_panels(packing, matrices, span, [&](const PanelRows& at, size_t begin, size_t end) {
-    std::vector<uint8_t> rows(at.end - at.begin);
-    unpack_panel(packing, at.rows, static_cast<const uint8_t*>(packed) + at.packed, rows.data());
+    const PanelRows some = some_of(packing, at, begin, end);
+    const std::vector<uint8_t> rows = unpack_rows(packing, packed, some);
     std::memcpy(static_cast<uint8_t*>(data) + (begin - span.offset),
-                rows.data() + (begin - at.begin), end - begin);
+                rows.data() + (begin - some.begin), end - begin);
   });
 }
 
